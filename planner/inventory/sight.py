@@ -89,7 +89,18 @@ _PROVIDERS: Final = (
 """Whose labels and resources are the same in every cluster; what they say of a node is hardware, except a pool's name."""
 _EVERYWHERE: Final = frozenset(["", "default-scheduler", "metadata.name"])
 _EMPTIED: Final = frozenset(
-    ["said", "said_of_itself", "applied", "program", "handler_hosts", "unschedulable_message", "message", "reason", "last_reason", "service_account_name"]
+    [
+        "said",
+        "said_of_itself",
+        "applied",
+        "program",
+        "handler_hosts",
+        "unschedulable_message",
+        "message",
+        "reason",
+        "last_reason",
+        "service_account_name",
+    ]
 )
 _KEYS: Final = KEPT_ANNOTATIONS | {
     POD_TEMPLATE_HASH, CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, "app", "job-name", "controller-uid", "name",

@@ -31,7 +31,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
 from planner.settings import settings_within
 from planner.tables import Row
-from planner.words import NO_WORDS, Text, count, listing
+from planner.words import NO_WORDS, Text, count, listing, plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import yaml
 
 from planner.errors import ChangeError
 from planner.inventory.manifest import Manifest, read_manifest
+from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import Presence, Snapshot, Strategy
 from planner.sources import demo, kubectl
 from planner.sources.prices import data_folder
@@ -122,8 +123,11 @@ def test_objects_that_name_no_namespace_go_to_the_one_given() -> None:
 
 
 def test_a_job_that_is_there_already_is_not_run_again() -> None:
-    [one] = read(workload("Job", "train", template=template("train", container(env=[{"name": "A"}])))).workloads
-    assert not one.has_new_template
+    """Nor is another template of it taken: the API server refuses to change it."""
+    [one] = read(workload("Job", "train")).placed
+    assert (one.workload.key, one.placed.idle, one.placed.pods) == ("Job/prod/train", Idle.THERE, 0)
+    [other] = read(workload("Job", "train", template=template("train", container(env=[{"name": "A"}])))).unknown
+    assert "refuses to change a Job's" in other.what
 
 
 def test_lists_and_several_documents_json_and_yaml() -> None:
@@ -165,8 +169,9 @@ def test_the_demos_own_objects_change_nothing_that_is_kept() -> None:
         one for one in json.loads(text)["items"] if one["kind"] in ("Deployment", "StatefulSet", "DaemonSet", "Job")
     ]
     manifest = read_manifest(json.dumps(a_list(*items)), snapshot)
-    assert len(manifest.workloads) == len(snapshot.workloads)
+    assert len(manifest.workloads) + len(manifest.placed) == len(snapshot.workloads)
     assert all(one.before == one.after for one in manifest.workloads)
+    assert {one.placed.idle for one in manifest.placed} == {Idle.THERE}
 
 
 @pytest.mark.parametrize(
