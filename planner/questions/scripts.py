@@ -14,7 +14,7 @@ from planner.rollout.answers import RolloutResult, Step, WorkloadRollout
 from planner.words import printable
 
 _CHANGE: Final = "HEADROOM_CHANGE"
-_APPLY: Final = re.compile(rf"^kubectl apply -f {re.escape(MANIFEST)}$")
+_APPLY: Final = re.compile(rf"^kubectl (?:apply|create) -f {re.escape(MANIFEST)}$")
 
 
 def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, ...]]:
@@ -73,7 +73,7 @@ def script(title: str, steps: Sequence[Step], *, source: str) -> str:
     for place, step in enumerate(steps, 1):
         lines += ["", f'if [ "$from" -le {place} ]; then', f"  step={place}"]
         lines.append(f"  printf '%s\\n' {shlex.quote(printable(f'{place} of {number}: {step.what}', one_line=True))}")
-        lines += [f"  {_line(command)}" for command in step.commands]
+        lines += [f"  {_line(command, place)}" for command in step.commands]
         lines.append("fi")
     return "\n".join([*lines, "", "echo 'Done.'"]) + "\n"
 
@@ -96,5 +96,12 @@ def _told(text: str) -> str:
     return f"printf '%s\\n' {shlex.quote(printable(text, one_line=True))} >&2"
 
 
-def _line(command: str) -> str:
-    return f'[ "${_CHANGE}" = applied ] || kubectl apply -f "${_CHANGE}"' if _APPLY.match(command) else command
+def _line(command: str, place: int) -> str:
+    if command.startswith("#"):  # nothing that a shell could do
+        wish = f"By hand: {command.lstrip('# ')}. Enter goes on."
+        return f"{_told(wish)}; read -r _ || {{ step={place + 1}; exit 1; }}"
+    return f'[ "${_CHANGE}" = applied ] || {_with_file(command)}' if _APPLY.match(command) else command
+
+
+def _with_file(command: str) -> str:
+    return command.replace(MANIFEST, f'"${_CHANGE}"')

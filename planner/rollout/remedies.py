@@ -78,6 +78,11 @@ class _Case:
     def room(self) -> Room:
         return Room.of(self.run, self.revisions[self.place])
 
+    @property
+    def can_be_waited_for(self) -> bool:
+        placed = self.revisions[self.place].placed
+        return placed is None or bool(placed.resource and placed.waits)
+
     def lowest_ready(self, run: Run) -> int:
         return min(m.ready for m in run.moments[self.workload.key][1:])
 
@@ -126,7 +131,7 @@ class _Case:
         revision, key = self.revisions[self.place], self.workload.key
         before, placed, patience = revision.before, revision.placed, _PATIENCE * self.seconds(run)
         if placed is not None:
-            patient = commands.wait_for(placed.resource, key, placed.waits, patience)
+            patient = commands.wait_for(placed.resource, key, placed.waits, patience) if placed.resource else ()
         else:
             pods = (
                 run.status[key].get(self.workload.traits.status.wanted, 0)
@@ -452,7 +457,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
             run = case.played([fewer, *case.revisions])
             if run is not None:
                 pods = "One pod" if count == 1 else f"{count:,} pods"
-                is_lent = _has_room_again(run, other, count)
+                is_lent = case.can_be_waited_for and _has_room_again(run, other, count)
                 until = "while rolling out" if is_lent else "until there is other room"
                 yield case.remedy(
                     RemedyKind.FREE_CAPACITY,

@@ -251,6 +251,17 @@ def test_a_new_object_of_every_kind_gets_its_room(kind: str, group: str, shell: 
         assert ran.replicas() == 4, ran.said
 
 
+def test_what_has_no_name_yet_is_created(shell: Shell) -> None:
+    change = manifest("Job", "batch", KINDS["Job", "batch"]) | {
+        "metadata": {"generateName": "new-", "namespace": "prod"}
+    }
+    result = rollout_question.answer(snapshot(*NODES, HOLDER), RolloutSettings(manifest=yaml.safe_dump(change)))
+    remedy = freeing(result)
+    for line in (remedy.command, as_script(result, remedy)):
+        ran = shell(line, change, deployments(HOLDER))
+        assert (ran.status, ran.plane.get("Job", "new-x7k2p") is not None) == (0, True), ran.said
+
+
 def test_what_takes_its_time_is_waited_for(shell: Shell) -> None:
     change = manifest("RayService", "ray.io", KINDS["RayService", "ray.io"])
     result = rollout_question.answer(snapshot(*NODES, HOLDER), RolloutSettings(manifest=yaml.safe_dump(change)))

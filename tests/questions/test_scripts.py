@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,9 +13,11 @@ import pytest
 from planner.inventory.change import WorkloadChange
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
+from planner.questions.rollout import RolloutSettings
 from planner.questions.scripts import script, steps_of
-from planner.rollout.answers import RemedyKind, Verdict
+from planner.rollout.answers import RemedyKind, Step, Verdict
 from planner.sources import demo
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 SERVE = "Deployment/prod/llm-serve"
 
@@ -34,7 +37,7 @@ def run(folder: Path, text: str, *arguments: str, kubectl: str = "", **env: str)
     (folder / "way-out.sh").write_text(text)
     done = subprocess.run(
         ["sh", "way-out.sh", *arguments], check=False, cwd=folder, capture_output=True, text=True, timeout=60,
-        env={"PATH": f"{folder}:{os.environ['PATH']}", **env},
+        stdin=subprocess.DEVNULL, env={"PATH": f"{folder}:{os.environ['PATH']}", **env},
     )  # fmt: skip
     return done.returncode, note.read_text().splitlines() if note.exists() else [], done.stderr
 
@@ -132,3 +135,60 @@ def test_a_change_that_completes_is_a_script_of_itself() -> None:
     assert title == "the change"
     assert step.commands[0].startswith("kubectl patch deployment/ml-worker")
     assert step.commands[1].startswith("kubectl rollout status deployment/ml-worker -n prod --timeout=")
+
+
+def test_a_step_that_no_shell_can_do_is_waited_for(tmp_path: Path) -> None:
+    """Without anybody to press Enter it stops, and goes on after it."""
+    steps = (
+        Step(what="1 more node", commands=("# grow node pool gpu from 1 to 2 nodes",)),
+        Step(what="Apply", commands=("kubectl apply -f CHANGE.yaml",), is_change=True),
+    )
+    text = script("grow", steps, source="test")
+    status, calls, said = run(tmp_path, text, HEADROOM_CHANGE="new.yaml")
+    assert (status, calls) == (1, [])
+    assert "By hand: grow node pool gpu from 1 to 2 nodes" in said
+    assert "Go on: sh way-out.sh 2" in said
+    assert run(tmp_path, text, "2", HEADROOM_CHANGE="new.yaml")[:2] == (0, ["apply -f new.yaml"])
+
+
+NAMELESS = """
+apiVersion: batch/v1
+kind: Job
+metadata: {generateName: train-, namespace: ml}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+"""
+
+
+def test_what_gets_its_name_when_it_is_created_is_created_and_can_not_be_waited_for() -> None:
+    """kubectl apply refuses it."""
+    cluster = snapshot(node("gpu-0", gpus=2), deployment("api", ["gpu-0", "gpu-0"], pod_spec(gpus=1)))
+    result = rollout_question.answer(cluster, RolloutSettings(manifest=NAMELESS))
+    remedy = next(one for one in result.remedies if one.kind is RemedyKind.FREE_CAPACITY)
+    assert "kubectl create -f CHANGE.yaml ||" in remedy.command
+    assert "kubectl wait" not in remedy.command
+    title, steps = steps_of(result, result.remedies.index(remedy) + 1)
+    assert 'kubectl create -f "$HEADROOM_CHANGE"' in script(title, steps, source="test")
+
+
+def test_what_is_not_there_yet_is_not_patched() -> None:
+    """kubectl would say NotFound: it goes into the manifest."""
+    new = deployment("new", [], pod_spec(gpus=1), strategy={"type": "RollingUpdate"})[0]
+    new["spec"] |= {"replicas": 1}
+    new["spec"]["template"]["spec"] = {**pod_spec(gpus=1), "nodeSelector": {"disk": "ssd"}}
+    result = rollout_question.answer(snapshot(node("gpu-0", gpus=2)), RolloutSettings(manifest=json.dumps(new)))
+    remedy = next(one for one in result.remedies if one.kind is RemedyKind.FIX_SELECTOR)
+    assert remedy.command.startswith("# write it into CHANGE.yaml: ")
+    assert '"nodeSelector": {"disk": null}' in remedy.command
+    assert not any(one.startswith("kubectl patch") for step in remedy.steps for one in step.commands)
+    assert remedy.steps[-1].undo == ("kubectl delete deployment/new -n ml",)
+
+
+def test_the_room_that_new_pods_keep_is_not_given_back() -> None:
+    cluster = snapshot(node("gpu-0", gpus=2), deployment("api", ["gpu-0", "gpu-0"], pod_spec(gpus=1)))
+    named = NAMELESS.replace("generateName: train-", "name: train")
+    result = rollout_question.answer(cluster, RolloutSettings(manifest=named))
+    remedy = next(one for one in result.remedies if one.kind is RemedyKind.FREE_CAPACITY)
+    assert remedy.title == "One pod of ml/api fewer until there is other room"
+    assert remedy.command.endswith("|| { kubectl scale deployment/api -n ml --replicas=2; false; }")
+    assert "kubectl wait job.batch/train -n ml '--for=jsonpath={.status.ready}=1'" in remedy.command
+    assert len(remedy.steps) == 2

@@ -41,6 +41,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/kubernetes/budgets.py": "tests/rules/test_budgets.py",
     "planner/kubernetes/priorities.py": "tests/rules/test_priorities.py",
     "planner/inventory/node_lives.py": "tests/spot/test_own_history.py",
+    "planner/capacity/scale_ups.py": "tests/rules/test_two_doors.py",
     "planner/scheduling/said_of_nodes.py": "tests/rules/test_free.py",
     "planner/serve/callers.py": "tests/ui/test_doorkeeper.py",
     "planner/inventory/change_rules.py": "tests/inventory/test_change.py",

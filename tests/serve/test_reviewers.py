@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from planner.cli import main
 from planner.questions.admission import Review, Silence
+from planner.questions.gate_policy import GatePolicy, read_policy
 from planner.serve import reviewers
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
@@ -56,3 +59,23 @@ def test_so_many_wait_of_either_kind_and_no_more() -> None:
     for body in (b"x" * reviewers.LARGE, b"short"):
         found = [one.ask(body, 0.0) for _ in range(reviewers.MOST_WAITING + 1)]
         assert [answer.done() for answer in found] == [False] * reviewers.MOST_WAITING + [True]
+
+
+def test_the_policy_of_the_gate_is_asked() -> None:
+    recorded = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())
+    bodies = {step["name"]: step["reviews"][0]["body"] for step in recorded["steps"]}
+    body = json.dumps(bodies["patch-image"]).encode()
+    full = snapshot(node("gpu-0", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1, cpu="3", memory="6Gi")))
+    until = time.monotonic() + 60
+    assert reviewers._reviewed(full, (), body, until, GatePolicy()).is_stuck
+    lenient = read_policy('[gate]\nfail = ["unknown"]\n', "headroom.toml")
+    assert reviewers._reviewed(full, (), body, until, lenient).silence is Silence.BY_POLICY
+
+
+def test_serve_refuses_a_policy_that_it_can_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "headroom.toml"
+    policy.write_text('[gate]\nfail = ["stuk"]\n')
+    with pytest.raises(SystemExit) as stopped:
+        main(["serve", "demo", "--policy", str(policy)])
+    assert stopped.value.code == 1
+    assert "Give a list of stuck" in capsys.readouterr().err
