@@ -10,6 +10,7 @@ import streamlit as st
 from planner import words
 from planner.figures import savings_break_even, savings_discount
 from planner.kubernetes import commands
+from planner.kubernetes.kinds import kind_in
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
 from planner.questions.savings import SavingsAnswer, SavingsDetail, way_rows
@@ -205,7 +206,10 @@ def _check(check: CheckResult) -> None:
 def _cures(fitness: Suitability) -> None:
     if fitness.patch_yaml:
         with st.expander("Patch for what a manifest can cure", icon=":material/edit_note:"):
-            st.code(commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language=None)
+            if kind_in(fitness.workload).rolls_out:
+                st.code(commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language=None)
+            else:
+                st.caption("For its manifest: the API server takes no other pod template for what is there already.")
             st.code(fitness.patch_yaml, language=None)
     if fitness.objects_yaml:
         with st.expander("Objects to add", icon=":material/add_box:"):

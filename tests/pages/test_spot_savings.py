@@ -43,6 +43,17 @@ def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
     }
 
 
+def test_a_job_is_not_patched() -> None:
+    """The API server refuses another template of a Job that is there."""
+    codes = {
+        key: [one.value for one in page(None, workload=key, runs="500", part=PARTS[2]).code]
+        for key in ("Deployment/prod/ml-worker", "Job/batch/embed-nightly")
+    }
+    patched = {key: any("--patch-file" in one for one in found) for key, found in codes.items()}
+    assert patched == {"Deployment/prod/ml-worker": True, "Job/batch/embed-nightly": False}
+    assert any("spec:" in one for one in codes["Job/batch/embed-nightly"])
+
+
 def test_a_link_holds_the_assumptions() -> None:
     given = {**WORKER, "base_nodes": "2", "job_minutes": "5", "fallback": "wait", "availability": "0.5"}
     app = page(None, **given, part=PARTS[1])
