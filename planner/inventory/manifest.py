@@ -60,6 +60,7 @@ from planner.kubernetes.records import (
     Snapshot,
     Strategy,
     Template,
+    Unplayed,
     Workload,
 )
 from planner.vocabulary import DEFAULT_NAMESPACE
@@ -392,11 +393,16 @@ def _known_of(
             asked = (sets[0].template, sets[0].count) if sets else (found.template, 0)
             return Sameness.SAME if is_same_set(*asked, found) else _changed(key, _holds(snapshot, key))
     group = str(one.get("apiVersion") or "").rpartition("/")[0]
-    there = next((found for found in snapshot.unplayed if (found.key, found.api_group) == (key, group)), None)
+    there = snapshot.derived.once(_unplayed, snapshot).get((key, group))
     if there is None:
         return _not_in_the_input(key, _holds(snapshot, key)) if key in held_below(snapshot) else None
     sameness = compared(read_unplayed(Shared(), one), there, row)
     return _changed(key, _holds(snapshot, key)) if sameness is Sameness.DIFFERENT else sameness
+
+
+def _unplayed(snapshot: Snapshot) -> dict[tuple[str, str], Unplayed]:
+    """By key and API group."""
+    return {(one.key, one.api_group): one for one in snapshot.unplayed}
 
 
 def _holds(snapshot: Snapshot, key: str) -> str:

@@ -145,3 +145,9 @@ def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
         Unjudged(kind=kind, keys=tuple(some), pods=sum(pods[key] for key in some), gpus=sum(gpus[key] for key in some))
         for kind, some in sorted(kinds.items())
     )
+
+
+def unjudged_key(snapshot: Snapshot, key: str) -> str:
+    """The key of an object that isn't judged as it is written, for one with its kind in any case; "" where there is none."""
+    every = [one.key for one in snapshot.unplayed] + [known for one in unjudged(snapshot) for known in one.keys]
+    return next((one for one in every if one.lower() == key.lower()), "")

@@ -56,6 +56,10 @@ nfd.openshift.io                     NodeFeatureRule
 kueue.x-k8s.io                       ClusterQueue LocalQueue ResourceFlavor AdmissionCheck Cohort Topology
 kueue.x-k8s.io                       WorkloadPriorityClass ProvisioningRequestConfig MultiKueueConfig MultiKueueCluster
 scheduling.volcano.sh                Queue
+scheduling.run.ai                    Queue
+kind.x-k8s.io                        Cluster
+aquasecurity.github.io               *
+spdx.softwarecomposition.kubescape.io  *
 keda.sh                              ScaledObject TriggerAuthentication ClusterTriggerAuthentication
 cert-manager.io                      *
 acme.cert-manager.io                 *

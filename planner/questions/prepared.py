@@ -10,8 +10,9 @@ from planner.errors import ChangeError, InputError, NotKnownError
 from planner.inventory.account import is_refused, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest
-from planner.kubernetes.kinds import ROLLING_TEXT
+from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
 from planner.kubernetes.names import parse_namespace
+from planner.kubernetes.owners import unjudged_key
 from planner.kubernetes.records import Finding, Snapshot
 from planner.rollout.ownership import pods_by_owner, pods_of
 from planner.rollout.run import Revision
@@ -117,6 +118,11 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         workload = snapshot.workload(change.workload)
         if workload is None and is_refused(snapshot, change.workload):
             raise unseen_kind(change.workload)
+        if workload is None and (key := unjudged_key(snapshot, change.workload)):
+            what = f"not known: how a {kind_in(key).name} such as {key} rolls out isn't played"
+            raise NotKnownError(
+                what, mend="To see whether more such pods find nodes, give the object under another name to -f"
+            )
         if workload is None:
             raise ChangeError(
                 f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)

@@ -525,3 +525,11 @@ def test_a_queued_deployment_is_no_finding_of_no_room() -> None:
     queued["metadata"]["labels"] = QUEUE
     code = "deployment-no-room-to-surge"
     assert [code in {found.code for found in checks.check(cluster(some))} for some in (one, queued)] == [True, False]
+
+
+@pytest.mark.parametrize("key", ["Rollout/ml/llm", "rollout/ml/llm"])
+def test_a_workload_that_is_not_judged_is_not_said_to_be_missing(key: str) -> None:
+    everything, (_, *pods) = there(argo()), there(argo())
+    for objects in (everything, pods):
+        with pytest.raises(NotKnownError, match="how a Rollout such as Rollout/ml/llm rolls out isn't played"):
+            rollout.answer(cluster(*objects), RolloutSettings(workloads=(key,)))
