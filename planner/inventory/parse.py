@@ -312,6 +312,9 @@ class Reader:
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
         """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
         head = {"kind": kind, "apiVersion": api_version}
+        is_used = templated(kind, api_version) is not None
+        if not is_used and len(self._unplayed) >= unplayed.MOST_UNKNOWN:
+            return False
         if makes_no_pods(head) or (isinstance(item, _TEXTS) and len(memoryview(item)) > unplayed.MOST_BYTES):
             return False
         try:
@@ -319,11 +322,12 @@ class Reader:
             record = unplayed.read_unplayed(self._shared, {**document, **head})
         except (*DAMAGE, TypeError):
             return False
-        is_used = templated(kind, api_version) is not None
         self._unplayed_read += is_used
         self._unplayed.setdefault((record.key, record.api_group), record)
-        amounts = [one.count for one in record.pods]
-        self._digests.add(wire.digest(f"{api_version} {record.key} {record.uid} {amounts}".encode()))
+        kept = [(one.role, one.count, one.template.labels, one.template.spec) for one in record.pods]
+        generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
+        told = f"{api_version} {record.key} {record.uid} {generation} {record.is_suspended} {kept}"
+        self._digests.add(wire.digest(told.encode()))
         return is_used
 
     def snapshot(

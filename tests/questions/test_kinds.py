@@ -18,10 +18,12 @@ from planner.questions import gate, plan, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.gate_policy import Failing, GateException, GatePolicy
 from planner.questions.overview import overview
+from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
-from planner.sources import kubectl
+from planner.sources import demo, kubectl
+from planner.sources.prices import embedded_book
 from planner.store import kept
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
 
@@ -236,6 +238,21 @@ def test_gpus_of_a_change_are_those_of_all_its_templates(document: Object, gpus:
     assert found.workloads[0].is_placement_only
     less = gated(cluster(), document, policy=GatePolicy(most_extra_gpus=gpus - 1))
     assert less.exit_status == ExitStatus.REFUSED
+
+
+def test_money_of_a_change_is_that_of_all_its_templates() -> None:
+    """The head asks for next to nothing, the workers for the node's GPUs."""
+    snapshot, book = demo.read(), Given(book=embedded_book())
+
+    def usd(document: Object) -> float:
+        settings = GateSettings(manifest=yaml.safe_dump(document))
+        [part] = gate.answer(snapshot, settings, book).workloads
+        assert part.more_usd_per_month is not None
+        return part.more_usd_per_month
+
+    one, two = usd(ray(1)), usd(ray(2))
+    assert one > 50  # a T4's share of its node
+    assert two == pytest.approx(2 * one, rel=0.2)
 
 
 def test_what_is_not_known_of_a_later_template_is_not_known_of_all() -> None:
@@ -533,3 +550,8 @@ def test_a_workload_that_is_not_judged_is_not_said_to_be_missing(key: str) -> No
     for objects in (everything, pods):
         with pytest.raises(NotKnownError, match="how a Rollout such as Rollout/ml/llm rolls out isn't played"):
             rollout.answer(cluster(*objects), RolloutSettings(workloads=(key,)))
+
+
+def test_a_change_of_what_is_not_played_is_another_snapshot() -> None:
+    digests = {cluster(one).digest for one in (argo(), argo(4), argo(replicas=2), argo())}
+    assert len(digests) == 3

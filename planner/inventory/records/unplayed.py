@@ -20,6 +20,8 @@ from planner.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
 
 MOST_BYTES: Final = 2**18
 """Of an object that is kept; larger ones of these kinds are reports."""
+MOST_UNKNOWN: Final = 5_000
+"""Objects that are kept of kinds that nobody knows."""
 _NOT_SAID: Final = frozenset({"status", "metadata", "apiVersion", "kind"})
 
 
