@@ -38,6 +38,12 @@ ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 # Place → the test that asks its rules through those who use them, where none reads the module itself.
 ASKED_BY: Final[dict[str, str]] = {
     "planner/rollout/simulation.py": "tests/kubernetes/test_kinds.py",
+    "planner/inventory/comparison.py": "tests/questions/test_kinds.py",
+    "planner/kubernetes/accelerators.py": "tests/questions/test_kinds.py",
+    "planner/kubernetes/asked_for.py": "tests/questions/test_kinds.py",
+    "planner/kubernetes/owners.py": "tests/questions/test_kinds.py",
+    "planner/kubernetes/podless.py": "tests/questions/test_kinds.py",
+    "planner/kubernetes/queues.py": "tests/questions/test_kinds.py",
     "planner/kubernetes/budgets.py": "tests/rules/test_budgets.py",
     "planner/kubernetes/priorities.py": "tests/rules/test_priorities.py",
     "planner/inventory/node_lives.py": "tests/spot/test_own_history.py",
