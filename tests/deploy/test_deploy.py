@@ -60,7 +60,7 @@ def test_expressions_ask_for_what_is_told() -> None:
             1,
         )
     states = set(re.findall(r'state="(\w+)"', " ".join(expressions)))
-    assert states <= {labels[2] for family in families if family.name == "gpus" for labels, _ in family.samples}
+    assert states <= {labels[-1] for family in families if family.name == "gpus" for labels, _ in family.samples}
 
 
 def test_panels_do_not_cover_each_other() -> None:
