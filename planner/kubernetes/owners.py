@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, kind_called, kind_in
-from planner.kubernetes.pod_templates import is_templated
 from planner.kubernetes.records import Owner, Pod, Snapshot
 from planner.kubernetes.requests import requested_gpus
 
@@ -119,12 +118,12 @@ class Unjudged:
 
 
 def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
-    """By kind: those that pods are of, and those of the table's kinds that have none."""
+    """By kind, those that have pods which aren't finished; an object without any holds nothing."""
     return snapshot.derived.once(_unjudged, snapshot)
 
 
 def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
-    keys, owners = workload_keys(snapshot), owners_of(snapshot)
+    keys = workload_keys(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
     for pod in snapshot.pods:
@@ -132,14 +131,8 @@ def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
         if not pod.is_terminal and kind_in(key).name not in _MODELLED:
             pods[key] += 1
             gpus[key] += requested_gpus(pod.spec) if pod.holds_room else 0
-    above = {owner.key(key.split("/")[1]) for key, owner in owners.items() if owner is not None}
-    alone = {
-        one.key
-        for one in snapshot.unplayed
-        if is_templated(one.kind, one.api_group) and one.key not in above and one.owner is None
-    }
     kinds: dict[str, list[str]] = {}
-    for key in sorted(pods.keys() | alone):
+    for key in sorted(pods):
         kinds.setdefault(kind_in(key).name, []).append(key)
     return tuple(
         Unjudged(kind=kind, keys=tuple(some), pods=sum(pods[key] for key in some), gpus=sum(gpus[key] for key in some))

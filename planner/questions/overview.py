@@ -108,7 +108,7 @@ def unjudged_words(some: Sequence[Unjudged]) -> str:
     for one in some:
         number = len(one.keys)
         gpus = f"{plural(one.pods, 'holds', 'hold')} {count(one.gpus, 'GPU')}" if one.gpus else "without GPUs"
-        pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}" if one.pods else "without pods"
+        pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}"
         said.append(f"{count(number, one.kind)} {plural(number, 'is', 'are')} not judged ({pods})")
     return "; ".join(said)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from planner import words
 from planner.errors import HeadroomError
 from planner.inventory import account, wire
+from planner.kubernetes.pod_templates import is_templated
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.wording import PRESENCE
 from planner.sources import kubectl
@@ -26,6 +28,11 @@ def read(snapshot: Snapshot) -> None:
     rows = [
         {"kind": kind, "objects": counts.get(kind), "state": PRESENCE[presence]}
         for kind, presence in snapshot.presence.items()
+    ]
+    compared = Counter(one.kind for one in snapshot.unplayed if is_templated(one.kind, one.api_group))
+    rows += [
+        {"kind": kind, "objects": number, "state": "compared with manifests; its rollout isn't played"}
+        for kind, number in sorted(compared.items())
     ]
     rows += [
         {"kind": kind, "objects": number, "state": "– not used by Headroom"}

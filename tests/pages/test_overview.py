@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 import streamlit
 
 from planner.figures import report
+from planner.kubernetes.records import Owner, Snapshot
 from planner.questions.report import Review
 from tests.builders import objects
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
@@ -36,6 +39,14 @@ def test_an_empty_cluster_says_so() -> None:
     app = visit("overview", snapshot(node("node-0", 0)))
     assert "Nothing to roll out" in said(app)
     assert "no GPUs" in {one.value for one in app.metric}
+
+
+@pytest.mark.parametrize("given", [full(), full(unavailable=1)])
+def test_what_is_not_judged_is_said(given: Snapshot) -> None:
+    owner = Owner(kind="Rollout", name="llm", uid="r")
+    mine = replace(given.pods[0], name="llm-1", uid="llm-1", owner=owner, node_name="")
+    page = said(visit("overview", replace(given, pods=(*given.pods, mine))))
+    assert "1 Rollout is not judged (its 1 pod without GPUs)" in page
 
 
 def test_names_out_of_a_cluster_stay_names() -> None:
