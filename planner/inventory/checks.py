@@ -17,7 +17,7 @@ from planner.kubernetes import budgets, commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
-from planner.kubernetes.owners import owners_of, unjudged, workload_key, workload_keys
+from planner.kubernetes.owners import owners_of, unjudged, unjudged_above, workload_key
 from planner.kubernetes.priorities import class_called
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
@@ -134,10 +134,10 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
 
 def unmodelled_owners(snapshot: Snapshot) -> Iterator[Finding]:
     """Objects of kinds whose rollout isn't modelled: their pods are counted where they run, and nothing else is said of them."""
-    keys = workload_keys(snapshot)
+    above = unjudged_above(snapshot)
     for one in unjudged(snapshot):
         mine = frozenset(one.keys)
-        some = [pod for pod in snapshot.pods if keys[pod.uid] in mine and not pod.is_terminal]
+        some = [pod for pod in snapshot.pods if above.get(pod.uid) in mine]
         held = alike_requests(some)
         what = (
             f"{words.count(len(one.keys), one.kind)} not modelled ({listing([short_name(key) for key in one.keys])}): "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, kind_called, kind_in
+from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.records import Owner, Pod, Snapshot
 from planner.kubernetes.requests import requested_gpus
 
@@ -14,6 +15,7 @@ Owners = Mapping[str, Owner | None]
 """Key of what makes pods (``ReplicaSet/prod/api-5d8f7``) → its own owner, None for what has none."""
 
 _LONGEST_CHAIN = len(PARTS) + len(WORKLOADS)  # one of each kind; damaged owners may own each other
+_UNPLAYED = frozenset(row.kind for row in TEMPLATED if row.waits) - {kind.name for kind in (POD, *PARTS, *WORKLOADS)}
 _MODELLED = frozenset(kind.name for kind in (NODE, POD, *PARTS, *WORKLOADS))
 
 
@@ -109,7 +111,7 @@ def _held_below(snapshot: Snapshot) -> Mapping[str, Held]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unjudged:
-    """Objects of one kind whose rollout isn't played; what the pods hold that are theirs and no other workload's."""
+    """Objects of one kind whose rollout isn't played, and what the pods below them hold."""
 
     kind: str
     keys: tuple[str, ...]
@@ -123,12 +125,11 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
 
 
 def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
-    keys = workload_keys(snapshot)
+    above = unjudged_above(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
     for pod in snapshot.pods:
-        key = keys[pod.uid]
-        if not pod.is_terminal and kind_in(key).name not in _MODELLED:
+        if (key := above.get(pod.uid)) is not None:
             pods[key] += 1
             gpus[key] += requested_gpus(pod.spec) if pod.holds_room else 0
     kinds: dict[str, list[str]] = {}
@@ -138,6 +139,34 @@ def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
         Unjudged(kind=kind, keys=tuple(some), pods=sum(pods[key] for key in some), gpus=sum(gpus[key] for key in some))
         for kind, some in sorted(kinds.items())
     )
+
+
+def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
+    """For each pod that isn't finished and is of an object whose rollout isn't played: its uid → that object's key.
+
+    The topmost of the table's kinds counts (a LeaderWorkerSet, though StatefulSets stand between), else the pod's workload,
+    where its kind isn't known at all.
+    """
+    return snapshot.derived.once(_unjudged_above, snapshot)
+
+
+def _unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
+    keys, owners = workload_keys(snapshot), owners_of(snapshot)
+    found = {}
+    for pod in snapshot.pods:
+        if pod.is_terminal or pod.owner is None:
+            continue
+        workload = keys[pod.uid]
+        topmost_unplayed = "" if kind_in(workload).name in _MODELLED else workload
+        owner: Owner | None = pod.owner
+        seen = set[str]()
+        while owner is not None and (key := owner.key(pod.namespace)) not in seen:
+            seen.add(key)
+            topmost_unplayed = key if owner.kind in _UNPLAYED else topmost_unplayed
+            owner = owners.get(key)
+        if topmost_unplayed:
+            found[pod.uid] = topmost_unplayed
+    return found
 
 
 def unjudged_key(snapshot: Snapshot, key: str) -> str:

@@ -550,3 +550,19 @@ def test_a_workload_that_is_not_judged_is_not_said_to_be_missing(key: str) -> No
 def test_a_change_of_what_is_not_played_is_another_snapshot() -> None:
     digests = {cluster(one).digest for one in (argo(), argo(4), argo(replicas=2), argo())}
     assert len(digests) == 3
+
+
+def test_what_stands_above_workloads_is_not_judged_either() -> None:
+    """The Deployment below it is."""
+    spec = {"predictor": {"containers": [gpu_container(8)]}}
+    service = custom("InferenceService", "serving.kserve.io/v1beta1", spec)
+    service["metadata"]["uid"] = "i"
+    below = owned_by(service, workload("Deployment", "x-predictor", "ml", template=template("p", gpu_container(8))))
+    sets = owned_by(below, workload("ReplicaSet", "x-predictor-1", "ml", template=template("p", gpu_container(8))))
+    running = owned_by(sets, pod("x-predictor-1-a", "gpu-0", "ml", containers=[gpu_container(8)]))
+    for objects in ((service, below, sets, running), (below, sets, running)):
+        listed = overview(cluster(*objects))
+        assert [(one.kind, one.keys, one.gpus) for one in listed.unjudged] == [
+            ("InferenceService", ("InferenceService/ml/x",), 8)
+        ]
+        assert [line.workload for line in listed.workloads] == ["Deployment/ml/x-predictor"]
