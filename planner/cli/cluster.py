@@ -12,7 +12,7 @@ from planner import collector
 from planner.cli import waiting
 from planner.errors import InputError
 from planner.inventory import account
-from planner.kubernetes.records import Presence, Severity, Snapshot
+from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import bounded
 from planner.sources import cluster as source
 from planner.store import names
@@ -41,7 +41,7 @@ def read_cluster(
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
     for one in account.unseen(snapshot):
-        if one.state is Presence.REFUSED:
+        if one.state.hides:
             lacking = f": {one.lacking}" if one.lacking else ""
             click.echo(f"headroom: warning: {one.sentence}{lacking}. {one.mend}", err=True)
     if not account.is_whole(snapshot) and spec not in source.EMBEDDED:

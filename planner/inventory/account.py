@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +30,9 @@ UNCHECKED: Final = "certificate-unchecked"
 EXPIRES: Final = "certificate-expires"
 """The code of the finding that a certificate between us and a live server expires soon, or did."""
 
+_PARTLY: Final = "the input holds part of the"
+_WHOLE: Final = "Take the snapshot again, whole: all kinds at one time, and check that nothing cut it off"
+
 _APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state; the latter kubectl can't list with it
 
 
@@ -51,7 +54,7 @@ SNAPSHOT_COMMAND: Final = _folded(get_command()) + " | gzip > cluster.json.gz"
 
 def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     """The kinds that answers need and nothing was read or told of → how much, and what they lack without."""
-    known = (Presence.PRESENT, Presence.INFERRED)
+    known = (Presence.PRESENT, Presence.INFERRED, Presence.PARTIAL)
     needed = needed_kinds(snapshot).items()
     return {kind: cost for kind, cost in needed if snapshot.presence.get(kind) not in known}
 
@@ -79,33 +82,52 @@ class Unseen:
 
 
 def unseen(snapshot: Snapshot) -> tuple[Unseen, ...]:
-    """Kinds that were refused, or that answers need and were not in the input."""
+    """Kinds that were refused or are there in part, or that answers need and were not in the input."""
     needed = needed_kinds(snapshot)
     found = []
     for kind, state in snapshot.presence.items():
-        if state is Presence.REFUSED or (state is Presence.ABSENT and kind in needed):
-            why, mend = _why_unseen(kind, state)
+        if state.hides or (state is Presence.ABSENT and kind in needed):
+            why, mend = _why_unseen(snapshot, kind, state)
             lacking = Text(needed[kind][1]) if kind in needed else NO_WORDS
             found.append(Unseen(kind=kind, state=state, sentence=Text(why), lacking=lacking, mend=Text(mend)))
     return tuple(found)
 
 
-def _why_unseen(kind: str, state: Presence) -> tuple[str, str]:
+def told(lacking: Sequence[Unseen]) -> str:
+    """Why these weren't seen, in one sentence; what is cut off for the same reason once."""
+    parts: dict[str, list[str]] = {}
+    for one in lacking:
+        _, _, why = str(one.sentence).partition(": ")
+        if one.state is Presence.PARTIAL:
+            parts.setdefault(why, []).append(several(one.kind))
+        else:
+            parts[str(one.sentence)] = []
+    return words.listing(
+        [f"{_PARTLY} {words.listing(kinds, most=None)}: {why}" if kinds else why for why, kinds in parts.items()],
+        most=None,
+    )
+
+
+def _why_unseen(snapshot: Snapshot, kind: str, state: Presence) -> tuple[str, str]:
     many = several(kind)
+    if state is Presence.PARTIAL:
+        why = snapshot.reading.partial.get(kind, "")
+        return f"{_PARTLY} {many}: {why or 'others tell of more'}", _WHOLE
     if state is Presence.REFUSED:
         return f"the API server refused to list {many} (403)", f"Ask for the right to get and list {resource_of(kind)}"
     return f"the input holds no {many}", f"To add them: {get_command([kind])}"
 
 
-def is_refused(snapshot: Snapshot, key: str) -> bool:
-    """Whether the list that the workload called `key` would stand in was refused."""
-    return snapshot.presence.get(kind_in(key).name) is Presence.REFUSED
+def hides(snapshot: Snapshot, key: str) -> bool:
+    """Whether the list that the workload called `key` would stand in was refused, or is there in part."""
+    return snapshot.presence.get(kind_in(key).name, Presence.ABSENT).hides
 
 
-def unseen_kind(key: str) -> NotKnownError:
-    """Whether there is a workload of that name isn't known: its list was refused."""
-    what = f"whether there is a {key} is not known: the API server refused to list its kind (403)"
-    return NotKnownError(what, mend=f"Ask for the right to get and list {kind_in(key).resource}")
+def unseen_kind(snapshot: Snapshot, key: str) -> NotKnownError:
+    """Whether there is a workload of that name isn't known: its list was refused, or is there in part."""
+    kind = kind_in(key).name
+    why, mend = _why_unseen(snapshot, kind, snapshot.presence.get(kind, Presence.ABSENT))
+    return NotKnownError(f"whether there is a {key} is not known: {why}", mend=mend)
 
 
 def several(kind: str) -> str:

@@ -59,6 +59,7 @@ class Walk:
         self.files = 0
         self.passed_over: dict[str, int] = {}
         self.problems: list[Finding] = []
+        self.is_cut_off = False  # an archive: what it held besides isn't known
 
     def take(self, count: int, where: str) -> None:
         """Count `count` bytes read or unpacked.
@@ -390,10 +391,12 @@ def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], b
         walk.report(
             name, f"the archive is damaged or cut off after {count:,} entries ({error}): what follows is missing"
         )
+        walk.is_cut_off = True
     except TooLarge:
         raise
     except InputError as error:  # of the compression around it
         walk.report(name, f"{error.what} after {count:,} entries: what follows is missing")
+        walk.is_cut_off = True
 
 
 def _zip_files(stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], bool]) -> Iterator[Found]:

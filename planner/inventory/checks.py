@@ -126,6 +126,11 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
             mend = "Ask for the right to list them (get, list on that resource)"
             text = f"{kind}: the API server refused to list them (403): {what}"
             yield Finding(severity=grave, code="kind-refused", object="", what=text, mend=mend)
+        elif presence is Presence.PARTIAL:
+            why = snapshot.reading.partial.get(kind, "")
+            text = f"{kind}: some are missing{f', {why}' if why else ''}: {what}"
+            mend = "Take the snapshot again, whole"
+            yield Finding(severity=Severity.WARNING, code="kind-partial", object="", what=text, mend=mend)
         elif presence is Presence.ABSENT:
             text = f"no {kind} in the input: {what}"
             mend = f"Add {_plural(kind)} to the kinds given to kubectl get"

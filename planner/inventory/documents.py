@@ -19,7 +19,7 @@ import msgspec
 from planner.errors import InputError
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, Walk, inflated
-from planner.inventory.parse import Part
+from planner.inventory.parse import EVERY_KIND, Part
 from planner.inventory.yaml_text import Batch, yaml_documents, yaml_pieces
 from planner.kubernetes.records import Finding, PodLog, Severity
 
@@ -95,11 +95,17 @@ def parts_of(
             continue
         is_empty = False
         for part in _document_parts(view, start, where, problems):
-            yield part if is_named else replace(part, is_named=False)
+            yield part if is_named else _of_many(part)
     if is_empty:
         said = _BETWEEN.match(text)
         only = f"there is no object in it, only {_said(said)}" if said is not None and said["said"] else ""
         raise InputError(only or "it is empty", where=where, mend=_HOW)
+
+
+def _of_many(part: Part) -> Part:
+    """A part of one file of many: what can't be read of it need not be objects at all, unless it says so."""
+    is_told = part.items or part.kind or part.cut != (EVERY_KIND,)
+    return replace(part, is_named=False, cut=part.cut if is_told else ())
 
 
 def _whole(text: Content, where: str) -> Part | None:
@@ -231,6 +237,7 @@ def _json_parts(view: memoryview, start: int, where: str, problems: list[Finding
         except (msgspec.MsgspecError, ValueError) as error:
             what = f"a document was left out: it is neither a Kubernetes object nor a List ({_reason(error)})"
             problems.append(_problem("document-unreadable", where, what, _HOW))
+            yield Part(where=where, cut=_kinds_in(view[start:end]))
         start = _first(view, end, where, problems)
 
 
@@ -261,15 +268,32 @@ def _json_part(view: memoryview, where: str) -> Part:
     kind = document.kind or ""
     if document.items is None and not kind.endswith("List"):
         return Part(where=where, items=[view])
-    return _list_part(where, document.items or [], kind, document.api_version or "")
+    return _list_part(where, document.items or [], kind, document.api_version or "", metadata=document.metadata)
 
 
-def _list_part(where: str, items: list[Any], list_kind: str, api_version: str, first: int = 1) -> Part:
-    """A List of anything, or a typed one, whose items don't say their kind and which is that kind's whole list."""
+def _list_part(
+    where: str, items: list[Any], list_kind: str, api_version: str, first: int = 1, metadata: Any = None
+) -> Part:
+    """A List of anything, or a typed one, whose items don't say their kind and which is that kind's whole list or a page of
+    it."""
     kind = list_kind.removesuffix("List")
+    page = _page(metadata)
     if not kind:
-        return Part(where=where, items=items, first=first)
-    return Part(where=where, items=items, first=first, kind=kind, api_version=api_version, listed=(kind,))
+        return Part(where=where, items=items, first=first, cut=(EVERY_KIND,) if page.continue_ else ())
+    remaining = page.remaining_item_count or (1 if page.continue_ else 0)
+    return Part(
+        where=where, items=items, first=first, kind=kind, api_version=api_version, listed=(kind,),
+        of_pages=(first - 1 + len(items), first - 1 + len(items) + remaining, not page.continue_),
+    )  # fmt: skip
+
+
+def _page(metadata: Any) -> wire.Page:
+    try:
+        if isinstance(metadata, msgspec.Raw):
+            return msgspec.json.decode(metadata, type=wire.Page) if metadata else wire.Page()
+        return msgspec.convert(metadata, wire.Page) if metadata is not None else wire.Page()
+    except (msgspec.MsgspecError, RecursionError, ValueError):  # odd as it is, it tells of no other page
+        return wire.Page()
 
 
 def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding], error: Exception) -> Iterator[Part]:
@@ -279,7 +303,7 @@ def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding],
     if position < 0:
         what = f"a document was left out: {_reason(error)}"
         problems.append(_problem("document-unreadable", where, what, _AGAIN))
-        yield Part(where=where)
+        yield Part(where=where, cut=_kinds_in(view[start:]))
         return
     list_kind = _KIND.search(view, start, position)
     items: list[Any] = []
@@ -290,13 +314,27 @@ def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding],
             break
         items.append(view[position:end])
         position = end
-    yield Part(where=where, items=items, kind=bytes(list_kind[1]).decode() if list_kind else "")
+    kind = bytes(list_kind[1]).decode() if list_kind else ""
+    is_closed = bytes(view[position : position + 1]) == b"]"
+    yield Part(where=where, items=items, kind=kind, cut=() if is_closed else (kind or EVERY_KIND,))
     what = f"its List is damaged or cut off ({_reason(error)}): " + (
         f"all {len(items):,} items of it were read"
-        if bytes(view[position : position + 1]) == b"]"
+        if is_closed
         else f"the first {len(items):,} items were read, what follows is missing"
     )
     problems.append(_problem("input-cut-off", where, what, _AGAIN))
+
+
+_ANY_KIND = re.compile(rb"""["']?kind["']?\s*:\s*["']?(\w+)""")
+_LOOKED_AT_BYTES = 65_536
+
+
+def _kinds_in(view: memoryview) -> tuple[str, ...]:
+    """The kinds a document that can't be read is likely of, from its beginning; any where it doesn't say one that is read."""
+    said = {found[1].decode("ascii", "replace") for found in _ANY_KIND.finditer(view[:_LOOKED_AT_BYTES])}
+    if said and not said & {"List", *wire.KINDS, *(f"{kind}List" for kind in wire.KINDS)}:
+        return ()
+    return tuple(sorted(kind.removesuffix("List") or EVERY_KIND for kind in said)) or (EVERY_KIND,)
 
 
 _BETWEEN_ITEMS = re.compile(rb"[ \t\r\n,]*")
@@ -352,11 +390,11 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding]) -> Iterat
                 )
                 problems.append(_problem("input-cut-off", where, what, error.mend))
                 kind = str(begun.get("kind") or "").removesuffix("List")
-                yield Part(where=where, items=items, first=first, kind=kind)
+                yield Part(where=where, items=items, first=first, kind=kind, cut=(kind or EVERY_KIND,))
             else:
                 what = f"document {number} was left out: {error.what}"
                 problems.append(_problem("document-unreadable", where, what, error.mend))
-                yield Part(where=where)
+                yield Part(where=where, cut=_kinds_in(span))
     if repeated:
         what = f"keys are given twice: {', '.join(repeated[:3])}{' and more' if len(repeated) > 3 else ''}"
         mend = "The last one counts, as with kubectl; delete the other"
@@ -364,6 +402,7 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding]) -> Iterat
     if isinstance(value, dict) and bytes(view[-1:]) != b"\n":
         what = "it doesn't end with a line break, as kubectl's output does: its last object may be cut off"
         problems.append(_problem("input-cut-off", where, what, _AGAIN, Severity.WARNING))
+        yield Part(where=where, cut=(EVERY_KIND,))
 
 
 def _yaml_spans(view: memoryview) -> Iterator[memoryview]:
@@ -410,14 +449,15 @@ def _value_part(document: Any, first: int, where: str, problems: list[Finding]) 
             "what follows is missing (the last one may be half there and was left out)"
         )
         problems.append(_problem("input-cut-off", where, what, _AGAIN))
-        return Part(where=where, items=items[:-1], first=first)
+        return Part(where=where, items=items[:-1], first=first, cut=(EVERY_KIND,))
     if not kind.endswith("List"):
         return Part(where=where, items=[document])
     if items is not None and not isinstance(items, list):
         what = "a List was left out: its items aren't a list"
         problems.append(_problem("document-unreadable", where, what, _HOW))
-        return Part(where=where)
-    return _list_part(where, items or [], kind, str(document.get("apiVersion") or ""), first)
+        return Part(where=where, cut=(kind.removesuffix("List") or EVERY_KIND,))
+    api_version = str(document.get("apiVersion") or "")
+    return _list_part(where, items or [], kind, api_version, first, document.get("metadata"))
 
 
 def _problem(code: str, where: str, what: str, mend: str, severity: Severity = Severity.ERROR) -> Finding:

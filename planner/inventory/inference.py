@@ -30,7 +30,7 @@ from planner.vocabulary import POD_TEMPLATE_HASH
 
 def with_inferred(snapshot: Snapshot) -> Snapshot:
     """`snapshot` with the ReplicaSets that its pods tell, where it has none; what was inferred is said."""
-    if snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT or not snapshot.workloads:
+    if snapshot.presence.get(REPLICA_SET.name) in (Presence.PRESENT, Presence.PARTIAL) or not snapshot.workloads:
         return snapshot
     found = _replica_sets(snapshot)
     if not found:

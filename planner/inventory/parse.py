@@ -16,9 +16,10 @@ from typing import Any
 
 import msgspec
 
-from planner import collector
+from planner import collector, words
 from planner.errors import InputError
 from planner.inventory import wire
+from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
 from planner.inventory.one_cluster import TELLING, OneCluster
 from planner.inventory.records import (
@@ -109,6 +110,11 @@ class Part:
         Kinds this part is the whole list of, even when it has no items.
     refused : tuple of str
         Kinds the API server refused to list (403).
+    cut : tuple of str
+        Kinds of which it is known that some are missing: cut off, or left out as damaged. `EVERY_KIND` where it isn't
+        known of which.
+    of_pages : (int, int, bool), optional
+        Of a List of one kind: its items, how many there are from its first on at least, and whether it is the last page.
     is_named : bool
         The user named this very file, so that what it holds is meant to be objects; False for one of many in a folder
         or an archive.
@@ -121,9 +127,14 @@ class Part:
     api_version: str = ""
     listed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    of_pages: tuple[int, int, bool] | None = None
     is_named: bool = True
 
 
+EVERY_KIND = "*"
+CUT_OFF = "it is cut off or damaged"
+"""Why there is only a part of a kind (`Reading.partial`)."""
 NO_KIND = "kind not told"
 """What objects count as, among other kinds, whose kind can't be told."""
 
@@ -165,11 +176,10 @@ def build_snapshot(
     for part in parts:
         reader.read(part)
     reader.one_cluster.check(source)
-    return with_inferred(
-        reader.snapshot(
-            source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
-        )
+    found = reader.snapshot(
+        source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
     )
+    return with_gaps(with_inferred(found))
 
 
 def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
@@ -208,6 +218,9 @@ class Reader:
         self._digests: set[bytes] = set()
         self._unplayed: dict[tuple[str, str], model.Unplayed] = {}
         self._unplayed_read = 0
+        self._cut: set[str] = set()
+        self._damaged: dict[str, int] = {}  # kind, or `EVERY_KIND` → objects left out
+        self._pages: dict[str, list[tuple[int, int, bool]]] = {}  # kind → (items, of how many from its first, is last)
         self.one_cluster = OneCluster()
 
     @classmethod
@@ -218,6 +231,7 @@ class Reader:
         presence: Mapping[str, Presence],
         unreadable: list[Finding],
         resource_versions: Mapping[str, str],
+        damaged: Mapping[str, int],
     ) -> Reader:
         """One that has read these records already (`planner.inventory.picture`)."""
         reader = cls()
@@ -226,17 +240,22 @@ class Reader:
         reader.objects = sum(map(len, found.values())) + len(unreadable)
         reader._files = dict.fromkeys((kind for kind, state in presence.items() if state is not Presence.ABSENT), 0)
         reader.resource_versions = FrozenMap(resource_versions)
+        reader._damaged = dict(damaged)
         return reader
 
     def read(self, part: Part) -> None:
         """Read every item of `part`; what can't be read becomes a problem."""
-        self._files.setdefault(part.where, 0)
+        if part.where:
+            self._files.setdefault(part.where, 0)
         for kind in part.listed:
             if kind in self.presence:
                 self.presence[kind] = Presence.PRESENT
         for kind in part.refused:
             if self.presence.get(kind) is Presence.ABSENT:
                 self.presence[kind] = Presence.REFUSED
+        self._cut.update(part.cut)
+        if part.kind and part.of_pages is not None:
+            self._pages.setdefault(part.kind, []).append(part.of_pages)
         for number, item in enumerate(part.items, start=part.first):
             try:
                 kind, api_version = self._kind_of(item, part)
@@ -246,7 +265,7 @@ class Reader:
             except DAMAGE as error:
                 self._count(part)
                 if part.is_named:
-                    self._leave_out(item, part, number, error)
+                    self._leave_out(item, part, number, error, EVERY_KIND)
                 else:
                     self.other_kinds[NO_KIND] = self.other_kinds.get(NO_KIND, 0) + 1
                 continue
@@ -257,7 +276,7 @@ class Reader:
             try:
                 self._keep(item, kind, api_version, part.where)
             except DAMAGE as error:
-                self._leave_out(item, part, number, error)
+                self._leave_out(item, part, number, error, kind)
 
     def _kind_of(self, item: Item, part: Part) -> tuple[str, str]:
         try:
@@ -269,10 +288,11 @@ class Reader:
 
     def _count(self, part: Part) -> None:
         self.objects += 1
-        self._files[part.where] += 1
+        self._files[part.where] = self._files.get(part.where, 0) + 1
 
-    def _leave_out(self, item: Item, part: Part, number: int, error: Exception) -> None:
+    def _leave_out(self, item: Item, part: Part, number: int, error: Exception, kind: str) -> None:
         self.unreadable += 1
+        self._damaged[kind] = self._damaged.get(kind, 0) + 1
         self.problems.append(_unreadable(item, part, number, error))
 
     def _read_foreign(self, item: Item, part: Part, number: int, error: NotAnObject) -> None:
@@ -360,6 +380,7 @@ class Reader:
             foreign=self.foreign,
             by_shape=self.by_shape,
             resource_versions=self.resource_versions,
+            partial=FrozenMap(dict(self._partial())),
         )
         return model.Snapshot(
             taken_at=self._shared.newest if taken_at is None else taken_at,
@@ -371,6 +392,23 @@ class Reader:
             problems=tuple(_few_of_each((*problems, *self.problems, *self._notes()))),
             **{field: tuple(records) for field, records in fields.items()},
         )
+
+    def _partial(self) -> Iterator[tuple[str, str]]:
+        """Kinds of which some weren't read → why."""
+        for kind in wire.KINDS:
+            damaged, is_there = self._damaged.get(kind, 0), self.presence[kind] is Presence.PRESENT
+            pages = self._pages.get(kind, ())
+            if damaged:
+                yield kind, f"{words.count(damaged, 'object is', 'objects are')} damaged and left out"
+            elif kind in self._cut or (EVERY_KIND in self._cut and is_there):
+                yield kind, CUT_OFF
+            elif EVERY_KIND in self._damaged and is_there:
+                yield kind, f"{words.count(self._damaged[EVERY_KIND], 'object')} whose kind can't be told left out"
+            elif pages and (
+                sum(items for items, _, _ in pages) < max(there for _, there, _ in pages)
+                or not any(is_last for _, _, is_last in pages)
+            ):
+                yield kind, "its pages say that there are more"
 
     def _notes(self) -> Iterator[Finding]:
         """What holds for many objects or files, each once."""
@@ -505,8 +543,9 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
         return None
     one = kind.removesuffix("List")
     return replace(
-        part, items=items, first=1, kind=one, api_version=version if one else "", listed=(one,) if one else ()
-    )
+        part, items=items, first=1, kind=one, api_version=version if one else "", listed=(one,) if one else (),
+        cut=(), of_pages=None,
+    )  # fmt: skip
 
 
 def _lists_by_name(item: Item, part: Part) -> list[Part]:
@@ -522,7 +561,9 @@ def _lists_by_name(item: Item, part: Part) -> list[Part]:
         items = value.get("items") if isinstance(value, dict) else value
         if isinstance(items, list) and items and all(is_object(one) for one in items):
             kind = str(value.get("kind") or "") if isinstance(value, dict) else ""
-            found.append(replace(part, items=items, first=1, kind=kind.removesuffix("List"), listed=()))
+            found.append(
+                replace(part, items=items, first=1, kind=kind.removesuffix("List"), listed=(), cut=(), of_pages=None)
+            )
     return found
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from planner import collector
 from planner.inventory import wire
+from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
 from planner.inventory.parse import DAMAGE, Item, Reader, damage_in_words, object_name, read_object
 from planner.inventory.records.shared import Shared
@@ -129,8 +130,14 @@ class Picture:
             presence=self._presence,
             unreadable=list(self._problems()),
             resource_versions=self._versions,
+            damaged={
+                kind: number
+                for kind, objects in self._objects.items()
+                if (number := sum(s.problem is not None for s in objects.values()))
+            },
         )
-        return with_inferred(reader.snapshot(source=source, taken_at=taken_at, problems=tuple(problems)))
+        found = reader.snapshot(source=source, taken_at=taken_at, problems=tuple(problems))
+        return with_gaps(with_inferred(found))
 
     def _problems(self) -> Iterator[Finding]:
         return (s.problem for objects in self._objects.values() for s in objects.values() if s.problem is not None)

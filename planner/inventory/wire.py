@@ -1217,6 +1217,17 @@ class List(msgspec.Struct, gc=False, rename="camel"):
     kind: str | None = None
     api_version: str | None = None
     items: list[msgspec.Raw] | None = None
+    metadata: msgspec.Raw = NO_TEXT
+
+
+class Page(msgspec.Struct, gc=False, rename="camel"):
+    """What the metadata of a List say where it is a page of several.
+
+    Source: apimachinery `pkg/apis/meta/v1/types.go` `ListMeta`.
+    """
+
+    continue_: str | None = msgspec.field(name="continue", default=None)
+    remaining_item_count: int | None = None
 
 
 encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content

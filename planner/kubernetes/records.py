@@ -956,11 +956,17 @@ class Presence(StrEnum):
     ABSENT = "absent"  # not in what was given
     REFUSED = "refused"  # the API server answered 403
     INFERRED = "inferred"  # not in what was given, but told by other objects
+    PARTIAL = "partial"  # some of them are missing: cut off, damaged, or told of by others
+
+    @property
+    def hides(self) -> bool:
+        """Whether it is known that objects may be missing; a kind that is absent may just have none."""
+        return self in (Presence.REFUSED, Presence.PARTIAL)
 
     @property
     def is_lacking(self) -> bool:
-        """Whether nothing is known of the kind: it wasn't given, or was refused."""
-        return self in (Presence.ABSENT, Presence.REFUSED)
+        """Whether there may be objects that weren't seen: none was given, or some are missing, or the list was refused."""
+        return self in (Presence.ABSENT, Presence.REFUSED, Presence.PARTIAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -979,6 +985,7 @@ class Reading:
     foreign, foreign_files : values that are no objects of Kubernetes, and how many of the files hold some
     by_shape : of `objects`, those that don't say their kind
     resource_versions : of a live cluster: kind → the resourceVersion that its list is of
+    partial : kinds of which some objects are missing → how that is known
     """
 
     files: int = 0
@@ -992,6 +999,7 @@ class Reading:
     foreign_files: int = 0
     by_shape: int = 0
     resource_versions: FrozenMap[str] = EMPTY
+    partial: FrozenMap[str] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1035,7 +1043,7 @@ class Snapshot:
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
     logs: tuple[PodLog, ...] = ()
-    presence: FrozenMap[Presence] = EMPTY  # kind → present | absent | refused, for every kind the planner knows
+    presence: FrozenMap[Presence] = EMPTY  # for every kind the planner knows
     reading: Reading = Reading()  # where everything that was given went
     problems: tuple[Finding, ...] = field(default=())  # what reading found damaged or odd
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
@@ -1051,7 +1059,7 @@ class Snapshot:
         return self.workloads + self.others if self.others else self.workloads
 
     def lacks(self, kind: str) -> bool:
-        """Whether the kind was looked for and not given, or refused."""
+        """Whether the kind was looked for and not given, or not all of it, or refused."""
         presence = self.presence.get(kind)
         return presence is not None and presence.is_lacking
 

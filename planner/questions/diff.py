@@ -119,7 +119,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
 
 
 def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:
-    """Kinds that one of the sides didn't list."""
+    """Kinds that one of the sides didn't list, or not to the end."""
     return frozenset(kind for side in sides for kind, state in side.presence.items() if state.is_lacking)
 
 

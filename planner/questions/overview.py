@@ -10,7 +10,7 @@ from typing import Final
 
 from planner.budget import LIST_UNITS, allowed, part
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
-from planner.inventory.account import get_command, missing, several
+from planner.inventory.account import get_command, missing, several, told
 from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
@@ -123,9 +123,9 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
     """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
     stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
     unknown = len(lines) - stuck - known
-    refused = [one for one in QUESTION.lacks(snapshot) if one.state is Presence.REFUSED]
+    refused = [one for one in QUESTION.lacks(snapshot) if one.state.hides]
     if refused:
-        why = listing([str(one.sentence) for one in refused], most=None)
+        why = told(refused)
         return (
             f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now, {known:,} could."
         )
@@ -149,7 +149,7 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
 def _without_workloads(snapshot: Snapshot) -> str:
     """There are none, or they are not in the input: then its pods name them."""
     owners = {key for key in workload_keys(snapshot).values() if kind_in(key).rolls_out}
-    absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name) is not Presence.PRESENT]
+    absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name, Presence.ABSENT).is_lacking]
     if not owners or not absent:
         whose = "whose rollout is played" if unjudged(snapshot) else "that rolls out"
         return f"The snapshot holds no workload {whose}."

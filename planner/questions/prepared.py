@@ -7,7 +7,7 @@ from typing import Any
 
 from planner import collector
 from planner.errors import ChangeError, InputError, NotKnownError
-from planner.inventory.account import is_refused, unseen_kind
+from planner.inventory.account import hides, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
@@ -116,8 +116,8 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
     for change in scenario.changes:
         workload = snapshot.workload(change.workload)
-        if workload is None and is_refused(snapshot, change.workload):
-            raise unseen_kind(change.workload)
+        if workload is None and hides(snapshot, change.workload):
+            raise unseen_kind(snapshot, change.workload)
         if workload is None and (key := unjudged_key(snapshot, change.workload)):
             what = f"not known: how a {kind_in(key).name} such as {key} rolls out isn't played"
             raise NotKnownError(

@@ -12,17 +12,16 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from planner import words
 from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
-from planner.inventory.account import ServerLoad, Unseen, unseen
+from planner.inventory.account import ServerLoad, Unseen, told, unseen
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.gpu_use import GpuUse
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
+from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
 from planner.settings import written
@@ -149,12 +148,12 @@ class Question(Generic[S, A]):
     def exit_status(
         self, snapshots: Snapshot | Sequence[Snapshot], answer: A, fail_on: Iterable[str] = ()
     ) -> ExitStatus:
-        """What a command that asked this ends with: not known too where a list that was refused leaves a part open. A part
+        """What a command that asked this ends with: not known too where a list that was refused or cut off leaves a part open. A part
         that is open because something isn't modelled is one of the answer's states."""
         there = set(self.states_of(answer))
         incomplete = any(self.lacks(one) for one in _each(snapshots))
-        refused = any(Presence.REFUSED in one.presence.values() for one in _each(snapshots))
-        incomplete = incomplete or (refused and self.leaves_open(answer))
+        hidden = any(state.hides for one in _each(snapshots) for state in one.presence.values())
+        incomplete = incomplete or (hidden and self.leaves_open(answer))
         return gravest(
             [
                 self.status(answer),
@@ -168,8 +167,8 @@ class Question(Generic[S, A]):
         for snapshot in _each(snapshots):
             lacking = [one for one in self.lacks(snapshot) if one.kind in self.hangs_on]
             if lacking and not self.is_by_parts:
-                why = words.listing([str(one.sentence) for one in lacking], most=None)
-                mend = "; ".join(str(one.mend) for one in lacking)
+                why = told(lacking)
+                mend = "; ".join(dict.fromkeys(str(one.mend) for one in lacking))
                 return NotKnownError(
                     f"not known: {why}, and the answer hangs on them", where=snapshot.source, mend=mend
                 )
@@ -180,22 +179,17 @@ class Question(Generic[S, A]):
         that there are such objects."""
         needed = {*self.hangs_on, *self.parts_hang_on}
         found = [one for one in unseen(snapshot) if one.kind in needed or one.kind in self.lists]
-        if all(one.state is Presence.REFUSED or one.kind in needed for one in found):
+        if all(one.state.hides or one.kind in needed for one in found):
             return found
         there = {*needed, *(kind_in(key).name for key in workload_keys(snapshot).values())}
-        return [one for one in found if one.state is Presence.REFUSED or one.kind in there]
+        return [one for one in found if one.state.hides or one.kind in there]
 
     def of_those_seen(self, snapshots: Snapshot | Sequence[Snapshot], sentence: Text) -> Text:
-        """`sentence`, said as what it is where a list was refused that this answers for one by one: of the rest."""
-        refused = {
-            one.kind: str(one.sentence)
-            for snapshot in _each(snapshots)
-            for one in self.lacks(snapshot)
-            if one.state is Presence.REFUSED
-        }
-        if not refused:
+        """`sentence`, said as what it is where a list hides some that this answers for one by one: of the rest."""
+        hidden = {one.kind: one for snapshot in _each(snapshots) for one in self.lacks(snapshot) if one.state.hides}
+        if not hidden:
             return sentence
-        why = words.listing(list(refused.values()), most=None)
+        why = told(list(hidden.values()))
         return Text(f"Not known of all workloads: {why}. Of those seen: {sentence}")
 
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any, Final
 
 from planner.errors import InputError, NotKnownError
-from planner.inventory.account import is_refused, unseen_kind
+from planner.inventory.account import hides, unseen_kind
 from planner.kubernetes.budgets import protection
 from planner.kubernetes.nodes import (
     ARRIVAL_SOURCE,
@@ -113,8 +113,8 @@ def find(snapshot: Snapshot, key: str) -> Workload:
         When there is none.
     """
     workload = snapshot.workload(key)
-    if workload is None and is_refused(snapshot, key):
-        raise unseen_kind(key)
+    if workload is None and hides(snapshot, key):
+        raise unseen_kind(snapshot, key)
     if workload is None:
         raise InputError(f'there is no workload "{key[:120]}"', where=snapshot.source, mend="Write kind/namespace/name")
     return workload

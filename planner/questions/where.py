@@ -9,6 +9,7 @@ from typing import Final
 from planner.capacity.headroom import Fit, fit
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin, parse_shape
 from planner.errors import InputError, NotKnownError
+from planner.inventory.account import told
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count
@@ -101,7 +102,7 @@ def answer(snapshot: Snapshot, settings: WhereSettings, given: Given = NOTHING) 
 
 def _in(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given) -> ClusterRoom:
     if lacking := QUESTION.lacks(snapshot):
-        why = Text(f"not known: {listing([str(one.sentence) for one in lacking], most=None)}")
+        why = Text(f"not known: {told(lacking)}")
         return ClusterRoom(cluster=name, verdict=Verdict.UNKNOWN, sentence=why, room=(), usd_per_month=None)
     try:
         if settings.manifest:

@@ -24,6 +24,7 @@ PRESENCE: Final = {
     Presence.PRESENT: "✓ read",
     Presence.ABSENT: "– not in the input",
     Presence.INFERRED: "i not in the input: told from its pods",
+    Presence.PARTIAL: "△ in part: some are missing",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
 _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {

@@ -111,9 +111,15 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
     if revision.after.traits.part and revision.before is not None:
         needed.append(revision.after.traits.part)
     missing = [kind for kind in needed if lacks(kind)]
-    if missing:
-        names = " and ".join(f"{kind}s" for kind in missing)
-        yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=missing != [POD.name])
+    partly = [kind for kind in missing if snapshot.presence[kind] is Presence.PARTIAL]
+    absent = [kind for kind in missing if kind not in partly]
+    if absent:
+        names = " and ".join(f"{kind}s" for kind in absent)
+        yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=absent != [POD.name])
+    if partly:  # of pods that are missing some may be the workload's own, or such that it has to be near to
+        names = " and ".join(f"{kind}s" for kind in partly)
+        whole = "Take the snapshot again, whole"
+        yield Unknown(what=f"the snapshot holds part of the {names} only", may_help=True, mend=whole)
     if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
         yield Unknown(what=untold, may_help=True)
     if revision.before is not None and (untold := untold_undo(cluster, revision.before, revision.after)):
@@ -126,6 +132,8 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
     for kind, what in _JUDGES.items():
         if snapshot.presence.get(kind) is Presence.REFUSED:
             yield Unknown(what=f"the API server refused to list {kind}s (403), and they may {what}", mend=_ASK)
+        elif snapshot.presence.get(kind) is Presence.PARTIAL:
+            yield Unknown(what=f"the snapshot holds part of the {kind}s only, and they may {what}")
     if lacks("Namespace") and any(t.namespace_selector for t in spec.pod_affinity + spec.pod_anti_affinity):
         yield Unknown(
             what="the pods' affinity selects namespaces by label, and the snapshot doesn't hold Namespaces",

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from planner.errors import InputError
-from planner.inventory import archives, log_sections
+from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import Content, Found, TooLarge, Walk
 from planner.inventory.documents import parts_of
-from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.parse import EVERY_KIND, Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import bounded, pod_logs
 
@@ -118,11 +118,16 @@ class _Reading:
         self.problems = self.walk.problems
         self.logs: list[PodLog] = []
         self._log_bytes = 0
+        self._cut: set[str] = set()  # kinds that files were called after which can't be read
 
     def snapshot(self, parts: Iterable[Part], source: str, taken_at: float | None) -> Snapshot:
+        def every() -> Iterator[Part]:
+            yield from parts
+            yield Part(cut=(EVERY_KIND,) if self.walk.is_cut_off else tuple(sorted(self._cut)))
+
         return _checked(
             build_snapshot(
-                parts, source=source, taken_at=taken_at, logs=self.logs, problems=self.problems,
+                every(), source=source, taken_at=taken_at, logs=self.logs, problems=self.problems,
                 passed_over=self.walk.passed_over,
             )
         )  # fmt: skip
@@ -183,7 +188,16 @@ class _Reading:
         except TooLarge:
             raise
         except InputError as error:
-            self.problems.append(_left_out(name, error))
+            self._leave_out(name, error)
+
+    def _leave_out(self, name: str, error: InputError) -> None:
+        self.problems.append(_left_out(name, error))
+        parts = {part.partition(".")[0].lower() for part in Path(name).parts}
+        self._cut |= {
+            kind
+            for kind, known in wire.READ.items()
+            if known.group != wire.METRICS and not parts.isdisjoint((known.resource, kind.lower()))
+        }
 
     def _pass_over(self, why: str, name: str) -> None:
         self.walk.count_file(name)
@@ -200,7 +214,7 @@ class _Reading:
             except TooLarge:
                 raise
             except InputError as error:
-                self.problems.append(_left_out(file.name, error))
+                self._leave_out(file.name, error)
 
     def _member(self, file: Found) -> Iterator[Part]:
         parts = Path(file.name).parts

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner import words
 from planner.inventory import account, checks
-from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, kinds, narrowed, summary
 from planner.questions.question import Given
 from planner.ui import cache, filtered, opening, session, tables
@@ -32,7 +32,7 @@ def age(snapshot: Snapshot) -> Sequence[Finding]:
 def not_seen(snapshot: Snapshot) -> None:
     """A line on every page for each list that the API server refused: it isn't an empty one."""
     for one in account.unseen(snapshot):
-        if one.state is Presence.REFUSED:
+        if one.state.hides:
             lacking = f": {one.lacking}" if one.lacking else ""
             st.warning(words.literal(words.sentence(f"{one.sentence}{lacking}. {one.mend}")), title="△ Not seen")
 

@@ -18,8 +18,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from planner import words
 from planner.errors import InputError
+from planner.inventory import account
 from planner.kubernetes.kinds import NODE
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.questions.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
@@ -244,9 +245,10 @@ def adopt(snapshot: Snapshot) -> Snapshot:
 
 def _check_nodes(snapshot: Snapshot) -> None:
     if not snapshot.nodes:
-        is_refused = snapshot.presence.get(NODE.name) is Presence.REFUSED
+        why = next((one for one in account.unseen(snapshot) if one.kind == NODE.name and one.state.hides), None)
+        if why is not None:
+            raise InputError(str(why.sentence), where=snapshot.source, mend=str(why.mend))
         raise InputError(
-            "its nodes may not be listed (403)" if is_refused else "it has no nodes", where=snapshot.source,
-            mend="Ask for the right to list nodes" if is_refused
-            else "Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
+            "it has no nodes", where=snapshot.source,
+            mend="Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
         )  # fmt: skip

@@ -1,0 +1,120 @@
+"""Which lists of a snapshot are there in part: as reading told, and as the objects that are there tell of others.
+
+A list that was cut off looks like a shorter one, and a cluster of which half the pods are missing like one that is half
+empty. So whoever reads says which kinds were cut off or left out (`planner.inventory.parse.Part.cut`), and here the objects
+are asked of one another: the nodes that pods are bound to, the owners of pods and ReplicaSets, the namespaces they are in,
+and how many pods a controller counts. A kind of which some are missing is `Presence.PARTIAL`, which everything that hangs on
+it takes for not known (`planner.inventory.account.unseen`, `planner.rollout.unknowns`). Why is told without names: not everybody
+may see them.
+
+Lists are not of one moment, so that only what holds for long counts: a pod that is being deleted or has finished may outlive
+its node and its owner; a controller that was just scaled counts pods that an earlier list can't have, but these aren't Ready
+yet (`_uncounted`). Deleted pods stay in the list until they have ended, and their controller replaces them at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from planner import words
+from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET, ROLLING
+from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
+
+NAMESPACE = "Namespace"
+_PARTS = (Presence.PRESENT, Presence.PARTIAL)
+
+
+def with_gaps(snapshot: Snapshot) -> Snapshot:
+    """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`."""
+    found = dict(snapshot.reading.partial)
+    for kind, why in _told_by_objects(snapshot):
+        found.setdefault(kind, why)
+    there = {kind: why for kind, why in found.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
+    if not there:
+        return snapshot
+    return replace(
+        snapshot,
+        presence=FrozenMap({**snapshot.presence, **dict.fromkeys(there, Presence.PARTIAL)}),
+        reading=replace(snapshot.reading, partial=FrozenMap(there)),
+    )
+
+
+def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """(kind, why) of lists that other objects tell more of."""
+    is_listed = {kind for kind, state in snapshot.presence.items() if state in _PARTS}
+    lasting = [pod for pod in snapshot.pods if pod.deleted_at is None and not pod.is_terminal]
+    if NODE.name in is_listed:
+        yield from _nodes(snapshot, lasting)
+    if NAMESPACE in is_listed:
+        yield from _namespaces(snapshot, lasting)
+    yield from _owners(snapshot, lasting, is_listed)
+    if POD.name in is_listed:
+        pods = ((_owner_key(pod), 1, int(pod.is_ready)) for pod in snapshot.pods)
+        direct = (one for one in snapshot.workloads if not one.traits.part)
+        owners: list[Workload | ReplicaSet] = [*snapshot.replica_sets, *direct]
+        yield from _uncounted(POD.name, owners, pods)
+    if REPLICA_SET.name in is_listed:
+        sets = ((_owner_key(one), one.status_replicas, one.ready_replicas) for one in snapshot.replica_sets)
+        deployments = [one for one in snapshot.workloads if one.kind == DEPLOYMENT.name]
+        yield from _uncounted(REPLICA_SET.name, deployments, sets)
+
+
+def _owner_key(one: Pod | ReplicaSet) -> str:
+    """The key of what owns it, "" where nothing does."""
+    return f"{one.owner.kind}/{one.namespace}/{one.owner.name}" if one.owner is not None else ""
+
+
+def _nodes(snapshot: Snapshot, lasting: Iterable[Pod]) -> Iterator[tuple[str, str]]:
+    known = {node.name for node in snapshot.nodes}
+    lost = Counter(pod.node_name for pod in lasting if pod.node_name and pod.node_name not in known)
+    if lost:
+        pods = words.count(lost.total(), "pod is", "pods are")
+        yield NODE.name, f"{pods} bound to {words.count(len(lost), 'node')} that it doesn't have"
+
+
+def _namespaces(snapshot: Snapshot, lasting: Iterable[Pod]) -> Iterator[tuple[str, str]]:
+    known = {one.name for one in snapshot.namespaces}
+    named = [*(pod.namespace for pod in lasting), *(one.namespace for one in snapshot.workloads)]
+    lost = Counter(name for name in named if name not in known)
+    if lost:
+        objects = words.count(lost.total(), "object is", "objects are")
+        yield NAMESPACE, f"{objects} in {words.count(len(lost), 'namespace')} that it doesn't have"
+
+
+_OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
+
+
+def _owners(snapshot: Snapshot, lasting: Iterable[Pod], is_listed: set[str]) -> Iterator[tuple[str, str]]:
+    known = {*(one.key for one in snapshot.workloads), *(one.key for one in snapshot.replica_sets)}
+    owned: list[Pod | ReplicaSet] = [*lasting, *(one for one in snapshot.replica_sets if one.replicas)]
+    lost: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in owned:
+        key = _owner_key(one)
+        if key and one.owner is not None and one.owner.kind in _OWNERS & is_listed and key not in known:
+            lost[one.owner.kind][key] += 1
+    for kind, keys in lost.items():
+        objects = words.count(keys.total(), "object is", "objects are")
+        yield kind, f"{objects} owned by {words.count(len(keys), kind)} that it doesn't have"
+
+
+def _uncounted(
+    kind: str, owners: Iterable[Workload | ReplicaSet], owned: Iterable[tuple[str, int, int]]
+) -> Iterator[tuple[str, str]]:
+    """Controllers that count more of what they own than is there, Ready ones too; `owned`: (owner's key, how many, Ready).
+
+    Both: a pod that was made after the pods were listed isn't Ready at once, and one whose readiness comes and goes is there.
+    """
+    there, ready = Counter[str](), Counter[str]()
+    for key, number, number_ready in owned:
+        there[key] += number
+        ready[key] += number_ready
+    lost = [
+        one.status_replicas - there[one.key]
+        for one in owners
+        if there[one.key] < one.status_replicas and ready[one.key] < one.ready_replicas
+    ]
+    if lost:
+        more = f"{words.count(len(lost), 'controller counts', 'controllers count')} {sum(lost):,} more"
+        yield kind, f"{more} than it has" if kind == POD.name else f"{more} pods of them than it has"

@@ -1,0 +1,185 @@
+"""Lists that are there in part: cut off, damaged, a page of several, or told of by what else is there."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.inventory import account
+from planner.inventory.picture import Picture
+from planner.kubernetes.records import Presence, Snapshot
+from planner.questions import question_called
+from planner.questions.question import Given
+from planner.sources import kubectl
+
+Item = dict[str, Any]
+
+
+def named(
+    kind: str, name: str, *, version: str = "v1", namespace: str = "prod", owner: Item | None = None, **fields: Any
+) -> Item:
+    metadata: Item = {"name": name, "uid": f"uid-{kind}-{name}"} | (
+        {} if kind in ("Node", "Namespace") else {"namespace": namespace}
+    )
+    if owner is not None:
+        metadata["ownerReferences"] = [
+            {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+             "uid": owner["metadata"]["uid"], "controller": True}
+        ]  # fmt: skip
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
+
+
+TEMPLATE = {
+    "metadata": {"labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "web", "resources": {"requests": {"cpu": "1"}}}]},
+}
+SPEC = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
+COUNTS = {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3, "updatedReplicas": 3}
+NODE = named(
+    "Node",
+    "n",
+    status={
+        "allocatable": {"cpu": "8", "pods": "10", "memory": "8Gi"},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    },
+)
+DEPLOYMENT = named("Deployment", "web", version="apps/v1", spec=SPEC, status=COUNTS)
+SETS = named("ReplicaSet", "web-1", version="apps/v1", owner=DEPLOYMENT, spec=SPEC, status=COUNTS)
+
+
+def pod(name: str, *, node: str = "n", owner: Item | None = SETS, ready: bool = True, **metadata: Any) -> Item:
+    one = named("Pod", name, owner=owner, spec={**TEMPLATE["spec"], "nodeName": node})  # type: ignore[dict-item]
+    one["metadata"] |= {"labels": {"app": "web"}, **metadata}
+    one["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": str(ready)}]}
+    return one
+
+
+PODS = [pod(f"web-1-{n}") for n in range(3)]
+WHOLE = [named("Namespace", "prod"), NODE, DEPLOYMENT, SETS, *PODS]
+
+
+def text(items: list[Item], kind: str = "List", **metadata: Any) -> bytes:
+    return json.dumps({"apiVersion": "v1", "items": items, "kind": kind, "metadata": metadata}).encode()
+
+
+def read(items: list[Item]) -> Snapshot:
+    return kubectl.read_bytes(text(items), name="c.json")
+
+
+def partial(snapshot: Snapshot) -> set[str]:
+    return {kind for kind, state in snapshot.presence.items() if state is Presence.PARTIAL}
+
+
+def test_a_whole_cluster_lacks_nothing() -> None:
+    assert partial(read(WHOLE)) == set()
+
+
+@pytest.mark.parametrize(
+    ("items", "kinds"),
+    [
+        ([one for one in WHOLE if one is not PODS[0]], {"Pod"}),
+        ([*WHOLE[:4]], set()),  # no list of pods at all: absent, as ever
+        ([one for one in WHOLE if one is not SETS], set()),  # told from its pods
+        ([one for one in WHOLE if one is not SETS] + [named("ReplicaSet", "other", version="apps/v1", spec=SPEC)], {"ReplicaSet"}),
+        ([one for one in WHOLE if one is not DEPLOYMENT] + [named("Deployment", "other", version="apps/v1", spec=SPEC)], {"Deployment"}),
+        ([*WHOLE, pod("lost", node="gone", owner=None)], {"Node"}),
+        ([*WHOLE, pod("new", node="gone", owner=None, deletionTimestamp="2026-11-20T08:00:00Z")], set()),
+        ([*WHOLE, pod("orphan", owner=named("StatefulSet", "db", version="apps/v1"))], set()),  # none was listed
+        ([*WHOLE, pod("elsewhere", owner=None, namespace="dev")], {"Namespace"}),
+        ([*WHOLE[:4], *PODS[:2], pod("web-1-2", ready=False)], set()),  # readiness comes and goes
+        ([*WHOLE[:3], {**SETS, "status": {**COUNTS, "replicas": 4}}, *PODS], set()),  # scaled between two lists
+        ([*WHOLE, {**pod("bad"), "spec": 5}], {"Pod"}),
+        ([*WHOLE, {**NODE, "status": 5}], {"Node"}),
+        ([*WHOLE[:1], {**NODE, "status": 5}, *WHOLE[2:]], {"Node"}),
+        ([*WHOLE, named("ResourceQuota", "gpus", spec={"hard": {"pods": []}})], {"ResourceQuota"}),
+    ],
+)  # fmt: skip
+def test_what_is_there_tells_of_what_is_not(items: list[Item], kinds: set[str]) -> None:
+    assert partial(read(items)) == kinds
+
+
+def test_a_node_that_went_with_pods_that_finished_is_no_gap() -> None:
+    done = pod("done", node="gone", owner=None)
+    done["status"]["phase"] = "Succeeded"
+    assert partial(read([*WHOLE, done])) == set()
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.6, 0.9, 0.99])
+@pytest.mark.parametrize("kind", ["List", "PodList"])
+def test_a_list_that_is_cut_off_is_a_part(cut: float, kind: str) -> None:
+    items = WHOLE if kind == "List" else PODS
+    data = json.dumps({"apiVersion": "v1", "kind": kind, "items": items}).encode()
+    found = kubectl.read_uploads([("a.json", text([NODE, DEPLOYMENT])), ("b.json", data[: int(len(data) * cut)])])
+    assert found.presence["Pod"].is_lacking
+    assert ("Node" in partial(found)) == (kind == "List")
+
+
+def test_yaml_that_is_cut_off_is_a_part() -> None:
+    import yaml
+
+    data = yaml.safe_dump({"apiVersion": "v1", "items": WHOLE, "kind": "List"}, sort_keys=False).encode()
+    for share in range(3, 10):
+        found = kubectl.read_bytes(data[: len(data) * share // 10], name="c.yaml")
+        assert {kind for kind in ("Node", "Pod") if found.presence[kind] is Presence.PRESENT} == set(), share
+
+
+def test_a_page_of_a_list_is_a_part_until_the_others_are_there() -> None:
+    one = text(PODS[:2], "PodList", **{"continue": "token", "remainingItemCount": 1})
+    last = text(PODS[2:], "PodList")
+    rest = ("r.json", text(WHOLE[:4]))
+    assert partial(kubectl.read_uploads([rest, ("1.json", one)])) == {"Pod"}
+    assert partial(kubectl.read_uploads([rest, ("1.json", one), ("2.json", last)])) == set()
+    assert partial(kubectl.read_uploads([rest, ("2.json", last)])) == {"Pod"}, "the ReplicaSet counts three"
+    assert (
+        partial(
+            kubectl.read_uploads(
+                [rest, ("1.json", text(PODS, "PodList", resourceVersion="1", remainingItemCount=None))]
+            )
+        )
+        == set()
+    )
+    assert partial(kubectl.read_bytes(text(WHOLE, **{"continue": "x"}), name="c.json")) >= {"Node", "Pod"}
+
+
+def test_an_archive_that_is_cut_off_and_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w") as archive:
+        for name, data in (("all.json", text(WHOLE)), ("more.json", text([NODE]) + b" " * 20_000)):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    cut = kubectl.read_bytes(sink.getvalue()[:-15_000], name="c.tar")
+    assert {"Node", "Pod"} <= partial(cut)
+    (tmp_path / "all.json").write_bytes(text(WHOLE))
+    (tmp_path / "notes.yaml").write_bytes(b"a: [")
+    assert partial(kubectl.read(tmp_path)) == set(), "it says nothing of Kubernetes"
+    (tmp_path / "pods.json").write_bytes(b"\x1f\x8b\x08cut")
+    assert partial(kubectl.read(tmp_path)) == {"Pod"}
+
+
+def test_a_part_is_not_known_and_says_why() -> None:
+    found = read([*WHOLE, pod("lost", node="gone", owner=None)])
+    [node] = [one for one in account.unseen(found) if one.kind == "Node"]
+    assert "1 pod is bound to 1 node" in str(node.sentence)
+    capacity = question_called("capacity")
+    assert capacity.not_known(found) is not None
+    rollout = question_called("rollout")
+    answer = rollout.answer(found, rollout.settings(workloads=("Deployment/prod/web",)), Given())
+    assert (str(answer.verdict), rollout.exit_status(found, answer)) == ("unknown", 4)
+
+
+def test_nodes_of_a_live_server_that_cannot_be_read_are_not_none() -> None:
+    picture = Picture()
+    picture.take("Node", [{**NODE, "status": 5}])
+    picture.take("Pod", PODS)
+    found = picture.snapshot(source="live", taken_at=1.0)
+    assert found.presence["Node"] is Presence.PARTIAL
+    capacity = question_called("capacity")
+    why = capacity.not_known(found)
+    assert why is not None
+    assert "Nodes" in why.what
