@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from planner.inventory.change import NOT_READ, WorkloadChange, apply_change, document_of
 from planner.inventory.sealed import is_sealed
@@ -125,12 +125,16 @@ def difference(old: Object, new: Object) -> Object:
         if isinstance(before, dict) and isinstance(after, dict):
             if inner := difference(before, after):
                 patch[key] = inner
-        elif key in MERGE_KEYS and isinstance(before, list) and isinstance(after, list):
+        elif key in MERGE_KEYS and _are_objects(before) and _are_objects(after):
             if found := _of_lists(before, after, MERGE_KEYS[key]):
                 patch[key] = found
         else:
             patch[key] = after
     return patch
+
+
+def _are_objects(value: Any) -> TypeGuard[list[Object]]:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
 def _of_lists(before: list[Object], after: list[Object], name: str) -> list[Object]:
@@ -187,7 +191,7 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[Difference]:
         for key in (*new, *(one for one in old if one not in new)):
             if old.get(key) != new.get(key) and not _is_own(key) and not is_sealed(key):
                 yield from _differences(old.get(key), new.get(key), f"{place}.{key}" if place else key)
-    elif isinstance(old, list) and isinstance(new, list) and (name := MERGE_KEYS.get(place.rpartition(".")[2])):
+    elif _are_objects(old) and _are_objects(new) and (name := MERGE_KEYS.get(place.rpartition(".")[2])):
         known, then = ({one.get(name): one for one in some} for some in (old, new))
         for one in (*then, *(one for one in known if one not in then)):
             if known.get(one) != then.get(one):

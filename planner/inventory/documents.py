@@ -76,6 +76,9 @@ def parts_of(
     """
     text = _utf8(inflated(data, where, walk), where)
     whole = _whole(text, where)  # nearly always one document, among which no log can stand
+    if whole is None and _SURROGATE.search(text):
+        text = _ESCAPE.sub(_paired, text)
+        whole = _whole(text, where)
     if whole is not None:
         yield whole if is_named else replace(whole, is_named=False)
         return
@@ -100,6 +103,18 @@ def parts_of(
         said = _BETWEEN.match(text)
         only = f"there is no object in it, only {_said(said)}" if said is not None and said["said"] else ""
         raise InputError(only or "it is empty", where=where, mend=_HOW)
+
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    rb"\\(?:(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def _paired(escape: re.Match[bytes]) -> bytes:
+    """A half of a surrogate pair as U+FFFD, as Go's encoding/json and thus kubectl read it; any other escape as it is."""
+    return b"\\ufffd" if escape["lone"] else escape[0]
 
 
 def _of_many(part: Part) -> Part:

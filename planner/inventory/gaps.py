@@ -2,8 +2,8 @@
 
 A list that was cut off looks like a shorter one, and a cluster of which half the pods are missing like one that is half
 empty. So whoever reads says which kinds were cut off or left out (`planner.inventory.parse.Part.cut`), and here the objects
-are asked of one another: the nodes that pods are bound to, the owners of pods and ReplicaSets, the namespaces they are in,
-and how many pods a controller counts. A kind of which some are missing is `Presence.PARTIAL`, which everything that hangs on
+are asked of one another: the nodes that pods are bound to, the owners of pods and ReplicaSets, and how many pods a controller
+counts. A kind of which some are missing is `Presence.PARTIAL`, which everything that hangs on
 it takes for not known (`planner.inventory.account.unseen`, `planner.rollout.unknowns`). Why is told without names: not everybody
 may see them.
 
@@ -22,7 +22,6 @@ from planner import words
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
 
-NAMESPACE = "Namespace"
 _PARTS = (Presence.PRESENT, Presence.PARTIAL)
 
 
@@ -47,8 +46,6 @@ def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     lasting = [pod for pod in snapshot.pods if pod.deleted_at is None and not pod.is_terminal]
     if NODE.name in is_listed:
         yield from _nodes(snapshot, lasting)
-    if NAMESPACE in is_listed:
-        yield from _namespaces(snapshot, lasting)
     yield from _owners(snapshot, lasting, is_listed)
     if POD.name in is_listed:
         pods = ((_owner_key(pod), 1, int(pod.is_ready)) for pod in snapshot.pods)
@@ -72,15 +69,6 @@ def _nodes(snapshot: Snapshot, lasting: Iterable[Pod]) -> Iterator[tuple[str, st
     if lost:
         pods = words.count(lost.total(), "pod is", "pods are")
         yield NODE.name, f"{pods} bound to {words.count(len(lost), 'node')} that it doesn't have"
-
-
-def _namespaces(snapshot: Snapshot, lasting: Iterable[Pod]) -> Iterator[tuple[str, str]]:
-    known = {one.name for one in snapshot.namespaces}
-    named = [*(pod.namespace for pod in lasting), *(one.namespace for one in snapshot.workloads)]
-    lost = Counter(name for name in named if name not in known)
-    if lost:
-        objects = words.count(lost.total(), "object is", "objects are")
-        yield NAMESPACE, f"{objects} in {words.count(len(lost), 'namespace')} that it doesn't have"
 
 
 _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))

@@ -73,6 +73,14 @@ _BESIDE = frozenset(
      "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "DeviceClass", "ResourceClaim",
      "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
 )  # fmt: skip
+_GIVE = "Give what kubectl apply -f takes"
+_METADATA: tuple[tuple[str, type, str], ...] = (
+    ("name", str, "a text"),
+    ("generateName", str, "a text"),
+    ("namespace", str, "a text"),
+    ("labels", dict, "an object"),
+    ("annotations", dict, "an object"),
+)
 _WORKLOADS = {kind.name for kind in WORKLOADS}
 _ACCOUNT = "ServiceAccount"
 _KEPT_AS_THEY_ARE = frozenset({"PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
@@ -164,7 +172,7 @@ def read_manifest(
     except InputError as error:
         raise ChangeError(error.what, where=error.where, mend=error.mend) from None
     if not objects:
-        raise ChangeError("it is empty", where=MANIFEST, mend="Give what kubectl apply -f takes")
+        raise ChangeError("it is empty", where=MANIFEST, mend=_GIVE)
     workloads: dict[str, AppliedWorkload] = {}
     placed: dict[str, PlacedWorkload] = {}
     unknown = [_unread(one) for one in unread]
@@ -229,6 +237,7 @@ def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding
     again: dict[str, None] = {}
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
+        _check_metadata(one, f"{MANIFEST}, {kind} (document {number})")
         _put_into(one, kind, namespace)
         group = str(one.get("apiVersion") or "").rpartition("/")[0]
         key = (group, kind, *_named(one)) if _named(one)[1] else number
@@ -285,6 +294,18 @@ def _kind(one: Object, number: int) -> str:
         mend = "Give what it builds: kubectl kustomize FOLDER"
         raise ChangeError("is for kustomize, and applies nothing", where=f"{MANIFEST}, document {number}", mend=mend)
     return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
+
+
+def _check_metadata(one: Object, where: str) -> None:
+    """Refuse metadata that are none: every object has them alike, and they are looked into before its kind is."""
+    metadata = one.get("metadata")
+    if metadata is None:
+        return
+    if not isinstance(metadata, dict):
+        raise ChangeError("metadata isn't an object", where=where, mend=_GIVE)
+    for field, sort, called in _METADATA:
+        if metadata.get(field) is not None and not isinstance(metadata[field], sort):
+            raise ChangeError(f"metadata.{field} isn't {called}", where=where, mend=_GIVE)
 
 
 def _put_into(one: Object, kind: str, namespace: str) -> None:

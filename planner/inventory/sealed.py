@@ -141,10 +141,11 @@ def seal_but_spec(template: Object) -> Object:
         key: one if key == "spec" and isinstance(one, dict) else _seal({key: one}, wire.PodTemplate)[key]
         for key, one in template.items()
     }
-    annotations = (sealed.get("metadata") or {}).get("annotations")
-    if isinstance(annotations, dict):
+    metadata = sealed.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if isinstance(metadata, dict) and isinstance(annotations, dict):
         sealed["metadata"] = {
-            **sealed["metadata"],
+            **metadata,
             "annotations": {
                 key if key in _kept(wire.Annotations) else _hide(key): one for key, one in annotations.items()
             },

@@ -84,7 +84,7 @@ def _resources(container: wire.Container) -> Iterator[str]:
         if "/" not in name and not is_huge and name not in _STANDARD:
             yield f"{place} must be a standard resource for containers, or have a domain"
         amounts = [quantity.parse_decimal(str(one[name])) for one in (requests, limits) if name in one]
-        if is_extended_resource(name) and any(amount % 1 for amount in amounts):
+        if is_extended_resource(name) and any(amount != amount.to_integral_value() for amount in amounts):
             yield f"{place} must be an integer"
         if is_huge and (name not in limits or len(set(amounts)) > 1):
             yield f"{place} can't be overcommitted: give a limit of the same amount"

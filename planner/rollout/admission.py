@@ -261,13 +261,16 @@ def unknown_security(cluster: Cluster, workload: Workload) -> str:
     """What Pod Security may forbid of the pods, and no pod of the namespace does today, where the snapshot doesn't hold
     Namespaces; "" when there is nothing."""
     here = next((one for one in cluster.snapshot.namespaces if one.name == workload.namespace), None)
-    if cluster.snapshot.presence.get("Namespace") is Presence.PRESENT or (here is not None and says_level(here.labels)):
+    is_listed = here is not None or not any(pod.namespace == workload.namespace for pod in cluster.snapshot.pods)
+    is_whole = cluster.snapshot.presence.get("Namespace") is Presence.PRESENT and is_listed
+    if is_whole or (here is not None and says_level(here.labels)):
         return ""
     seen = cluster.remember(_seen_allowed, workload.namespace)
     more = [one for one in forbidden(_STRICTEST, workload.template.spec) if one.check not in seen]
     if not more:
         return ""
-    return f"Pod Security may forbid the pods ({more[0].thing}), and the snapshot doesn't hold Namespaces, whose labels say so"
+    lacking = f"its Namespace {workload.namespace}" if cluster.snapshot.namespaces else "Namespaces"
+    return f"Pod Security may forbid the pods ({more[0].thing}), and the snapshot doesn't hold {lacking}, whose labels say so"
 
 
 _STRICTEST = Policy(level="restricted")

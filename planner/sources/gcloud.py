@@ -41,7 +41,7 @@ def _pool(pool: Any, place: int, source: LimitSource) -> PoolLimits:
         raise InputError("it has no name", where=where, mend=_WRITE)
     where = f"node pool {pool['name']}"
     config = _mapping(pool.get("config"), where)
-    zones = tuple(str(zone) for zone in pool.get("locations") or ())
+    zones = tuple(str(zone) for zone in _list(pool.get("locations"), where))
     scaling = _mapping(pool.get("autoscaling"), where)
     is_autoscaled = scaling.get("enabled") is True
     per_zone = _number(scaling.get("maxNodeCount"), where) if is_autoscaled else None
@@ -50,8 +50,7 @@ def _pool(pool: Any, place: int, source: LimitSource) -> PoolLimits:
     total_min = _number(scaling.get("totalMinNodeCount"), where) if is_autoscaled else None
     if total_max:
         per_zone = None
-    accelerators = config.get("accelerators") or [{}]
-    first = _mapping(accelerators[0] if isinstance(accelerators, Sequence) else None, where)
+    first = _mapping(next(iter(_list(config.get("accelerators"), where)), None), where)
     reservation = _mapping(config.get("reservationAffinity"), where)
     return PoolLimits(
         name=pool["name"],
@@ -65,7 +64,7 @@ def _pool(pool: Any, place: int, source: LimitSource) -> PoolLimits:
         accelerator=str(first.get("acceleratorType") or ""),
         gpus_a_node=_number(first.get("acceleratorCount"), where) or 0,
         provisioning=_provisioning(config),
-        reservation=", ".join(str(value) for value in reservation.get("values") or ()),
+        reservation=", ".join(str(value) for value in _list(reservation.get("values"), where)),
         upgrade=_upgrade(_mapping(pool.get("upgradeSettings"), where), where),
         labels=FrozenMap({str(k): str(v) for k, v in _mapping(config.get("labels"), where).items()}),
         taints=tuple(
@@ -74,7 +73,7 @@ def _pool(pool: Any, place: int, source: LimitSource) -> PoolLimits:
                 value=str(taint.get("value") or ""),
                 effect=_EFFECTS.get(str(taint.get("effect")), "NoSchedule"),
             )
-            for taint in config.get("taints") or ()
+            for taint in _list(config.get("taints"), where)
             if isinstance(taint, Mapping)
         ),
     )
@@ -89,6 +88,14 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise InputError("a part of it isn't an object", where=where, mend=_WRITE)
+    return value
+
+
+def _list(value: Any, where: str) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise InputError(f'"{str(value)[:40]}" is not a list', where=where, mend=_WRITE)
     return value
 
 

@@ -272,7 +272,7 @@ class Prometheus:
             raise self._error(
                 f"answered with something that isn't Prometheus' format: {_short(str(error))}", "Check the address"
             ) from None
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise self._error(
                 "answered with broken or cut-off JSON", "Try again; if it stays so, check the proxy before it"
             ) from None

@@ -44,7 +44,7 @@ def decode(data: bytes, where: str) -> Snapshot:
     """
     try:
         found = msgspec.json.decode(data, type=_STORED, dec_hook=_Reader().read)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the snapshot is damaged: {error}", where=where, mend="Take another snapshot") from None
     if found.format != FORMAT:
         mend = "Read it with the release of Headroom that wrote it"

@@ -114,7 +114,7 @@ def decode(data: bytes, where: str) -> Entry:
     """
     try:
         entry = msgspec.json.decode(data, type=Entry)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         mend = "Delete this file; what it names is then as if it had never been written"
         raise InputError(f"the store's manifest is damaged: {error}", where=where, mend=mend) from None
     if entry.format != FORMAT:

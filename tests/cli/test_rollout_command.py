@@ -215,7 +215,7 @@ def test_many_warnings_are_counted(capsys: pytest.CaptureFixture[str], tmp_path:
     path = tmp_path / "broken.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("gpu-0"), *broken]}), "utf-8")
     _, _, err = run(capsys, str(path))
-    assert err.count("headroom: warning: ") == 6
+    assert err.count("headroom: warning: ") == 7
     assert "3 more like these" in err
 
 

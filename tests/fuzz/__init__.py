@@ -1,1 +1,1 @@
-"""Mutated dumps of real clusters: what comes in may be anything, what comes out holds."""
+"""Mutated dumps of real clusters, and of what every other reader takes: what comes in may be anything, what comes out holds."""

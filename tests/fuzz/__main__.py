@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.fuzz.check import Mishandled, check
 
-STATE = Path(".trust/fuzz.json")
+STATE = Path(".trust/fuzz-readers.json")
 INPUTS = 100_000
 _KEPT_EVERY = 200
 

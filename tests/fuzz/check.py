@@ -28,6 +28,7 @@ from planner.sources import kubectl
 from planner.sources.prices import load_book
 from planner.tables import as_csv, as_json, as_markdown, as_text
 from tests.fuzz.mutations import mutated
+from tests.fuzz.readers import try_reader
 
 LONGEST_SECONDS = 60  # of one input: an alarm, not a measurement; they take hundredths
 _QUESTIONS = ("overview", "capacity", "seats", "costs", "memory", "restarts", "drift", "findings")
@@ -65,7 +66,12 @@ def check(seed: int) -> Mishandled | None:
     drawn = random.Random(seed)
     try:
         with _alarm():
-            _try(mutated(drawn), drawn)
+            if seed % 2:
+                _try(mutated(drawn), drawn)
+            else:
+                try_reader(drawn)
+    except HeadroomError:
+        return None
     except HangError:
         return Mishandled(seed=seed, what="hang")
     except AssertionError as error:

@@ -9,7 +9,7 @@ import copy
 import gzip
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -125,7 +125,11 @@ def _change(items: list[Item], drawn: random.Random) -> None:
     if not items or drawn.random() < 0.05:
         _change_list(items, drawn)
         return
-    item = drawn.choice(items)
+    change_value(drawn.choice(items), drawn, items)
+
+
+def change_value(item: Any, drawn: random.Random, items: Sequence[Any] = ()) -> None:
+    """One change of something within `item`, perhaps to what stands somewhere in `items`."""
     places = list(_places(item))
     if drawn.random() < 0.7:  # what questions read, rather than labels and annotations
         places = [one for one in places if "spec" in one[2] or "status" in one[2]] or places
@@ -140,7 +144,9 @@ def _change(items: list[Item], drawn: random.Random) -> None:
     elif how < 0.78 and isinstance(container, list):
         container.append(copy.deepcopy(container[key]))
     elif how < 0.88:
-        other = drawn.choice(list(_places(drawn.choice(items))) or [(container, key, path)])  # another field's value
+        other = drawn.choice(
+            list(_places(drawn.choice(items or (item,)))) or [(container, key, path)]
+        )  # another field's value
         container[key] = copy.deepcopy(other[0][other[1]])
     elif isinstance(container, dict):
         container[drawn.choice(TEXTS)] = container[key]

@@ -247,3 +247,15 @@ def test_a_list_without_its_last_bracket_says_what_was_read(cut: int, said: str)
 def test_what_follows_a_gzip_is_left_out_as_gzip_does(more: bytes) -> None:
     text = b'{"apiVersion": "v1", "kind": "NodeList", "items": [{"metadata": {"name": "a"}}]}'
     assert len(kubectl.read_bytes(gzip.compress(text) + more, name="a.gz").nodes) == 1
+
+
+@pytest.mark.parametrize("text", [b"a\\ud800", b"\\udc00b", b"\\ud83d\\ud83d\\ude00", b"\\\\\\ud800", b"\\ud800\\n"])
+def test_half_of_a_surrogate_pair_ends_no_list(text: bytes) -> None:
+    pods = b",".join(
+        b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p%d","annotations":{"a":"%s"}},"spec":{"containers":[]}}'
+        % (n, text if n == 1 else b"\\\\ud800 \\ud83d\\ude00")
+        for n in range(3)
+    )
+    found = kubectl.read_bytes(b'{"kind":"List","apiVersion":"v1","items":[%s]}' % pods, name="c.json")
+    assert [pod.name for pod in found.pods] == ["p0", "p1", "p2"]
+    assert found.problems == ()

@@ -90,7 +90,6 @@ def test_a_whole_cluster_lacks_nothing() -> None:
         ([*WHOLE, pod("lost", node="gone", owner=None)], {"Node"}),
         ([*WHOLE, pod("new", node="gone", owner=None, deletionTimestamp="2026-11-20T08:00:00Z")], set()),
         ([*WHOLE, pod("orphan", owner=named("StatefulSet", "db", version="apps/v1"))], set()),  # none was listed
-        ([*WHOLE, pod("elsewhere", owner=None, namespace="dev")], {"Namespace"}),
         ([*WHOLE[:4], *PODS[:2], pod("web-1-2", ready=False)], set()),  # readiness comes and goes
         ([*WHOLE[:3], {**SETS, "status": {**COUNTS, "replicas": 4}}, *PODS], set()),  # scaled between two lists
         ([*WHOLE, {**pod("bad"), "spec": 5}], {"Pod"}),

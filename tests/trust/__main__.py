@@ -49,9 +49,9 @@ def probes() -> dict[str, object]:
 
 
 def inputs(count: int) -> dict[str, object]:
-    """Mutated dumps."""
+    """Mutated inputs of every reader."""
     tried, bad, seconds = fuzz(count)
-    return {"what": "mutated dumps", "tried": tried, "mishandled": len(bad), "took": f"{seconds:,.0f} s"}
+    return {"what": "mutated inputs, all readers", "tried": tried, "mishandled": len(bad), "took": f"{seconds:,.0f} s"}
 
 
 def secrets() -> dict[str, object]:
