@@ -61,7 +61,10 @@ MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
-DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+DEFAULT_STORAGE_CLASS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"  # read for digests, never kept
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
@@ -77,7 +80,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         POD_DELETION_COST,
         SAFE_TO_EVICT,
         DO_NOT_DISRUPT,
-        DEFAULT_STORAGE_CLASS,
+        *DEFAULT_STORAGE_CLASS,
         SELECTED_NODE,
         SPOT_OPT_OUT,
     }

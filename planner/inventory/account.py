@@ -131,7 +131,9 @@ def unseen_kind(snapshot: Snapshot, key: str) -> NotKnownError:
 
 
 def several(kind: str) -> str:
-    """``Pods``, ``PriorityClasses``, ``StorageClasses``."""
+    """``Pods``, ``PriorityClasses``, ``CSIStorageCapacities``."""
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
     return kind if kind.endswith("Metrics") else f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 

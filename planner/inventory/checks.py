@@ -74,6 +74,7 @@ _NEEDED_FOR_CLAIMS = {
     "PersistentVolumeClaim": "pods that use claims can't be placed with certainty",
     "PersistentVolume": "the zones of claimed volumes are unknown",
     "StorageClass": "when and where unbound claims are provisioned is unknown",
+    "CSIDriver": "whether volumes may only be made where their driver says there is room is unknown",
 }
 _NEEDED_FOR_DEVICES = {
     "ResourceSlice": "devices of the nodes are unknown",

@@ -78,6 +78,8 @@ _READERS: dict[str, Read] = {
     "PersistentVolumeClaim": storage.read_persistent_volume_claim,
     "StorageClass": storage.read_storage_class,
     "CSINode": storage.read_csi_node,
+    "CSIDriver": storage.read_csi_driver,
+    "CSIStorageCapacity": storage.read_csi_storage_capacity,
     "DeviceClass": devices.read_device_class,
     "ResourceSlice": devices.read_resource_slice,
     "ResourceClaim": devices.read_resource_claim,

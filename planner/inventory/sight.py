@@ -54,10 +54,10 @@ _PART: Final = re.compile(r"[^-.]+")
 _WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _KINDS: Final = (
     "pods", "workloads", "unplayed", "replica_sets", "controller_revisions", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
-    "persistent_volume_claims", "resource_claims", "resource_claim_templates", "pod_metrics",
+    "persistent_volume_claims", "resource_claims", "resource_claim_templates", "csi_storage_capacities", "pod_metrics",
 )  # fmt: skip
 _OF_ALL: Final = (
-    "priority_classes", "runtime_classes", "storage_classes", "device_classes", "resource_slices", "csi_nodes",
+    "priority_classes", "runtime_classes", "storage_classes", "device_classes", "resource_slices", "csi_nodes", "csi_drivers",
 )  # fmt: skip
 _ASKING: Final = (
     "persistent_volume_claims", "resource_quotas", "limit_ranges", "resource_claims", "resource_claim_templates",

@@ -895,19 +895,34 @@ class CsiLimit(Wire):
     count: Count | None = None
 
 
-class CsiDriver(Wire):
+class CsiNodeDriver(Wire):
     name: str = ""
     allocatable: CsiLimit | None = None
 
 
 class CsiNodeSpec(Wire):
-    drivers: list[CsiDriver] | None = None
+    drivers: list[CsiNodeDriver] | None = None
 
 
 class CsiNode(Object):
     """A CSINode, named as its node."""
 
     spec: CsiNodeSpec | None = None
+
+
+class CsiDriverSpec(Wire):
+    storage_capacity: bool | None = None
+
+
+class CsiDriver(Object):
+    spec: CsiDriverSpec | None = None
+
+
+class CsiStorageCapacity(Object):
+    storage_class_name: str | None = None
+    node_topology: LabelSelector | None = None
+    capacity: str | int | float | None = None
+    maximum_volume_size: str | int | float | None = None
 
 
 # ── devices (dynamic resource allocation) ────────────────────────────────────────────────────────────────────────────
@@ -1142,6 +1157,8 @@ READ: dict[str, Kind] = {
     "PersistentVolumeClaim": Kind(PersistentVolumeClaim, "persistent_volume_claims", "", "persistentvolumeclaims"),
     "StorageClass": Kind(StorageClass, "storage_classes", _STORAGE, "storageclasses", is_namespaced=False),
     "CSINode": Kind(CsiNode, "csi_nodes", _STORAGE, "csinodes", is_namespaced=False),
+    "CSIDriver": Kind(CsiDriver, "csi_drivers", _STORAGE, "csidrivers", is_namespaced=False),
+    "CSIStorageCapacity": Kind(CsiStorageCapacity, "csi_storage_capacities", _STORAGE, "csistoragecapacities"),
     "DeviceClass": Kind(DeviceClass, "device_classes", DEVICES, "deviceclasses", _DEVICE_VERSIONS, is_namespaced=False),
     "ResourceSlice": Kind(
         ResourceSlice, "resource_slices", DEVICES, "resourceslices", _DEVICE_VERSIONS, is_namespaced=False

@@ -776,6 +776,28 @@ class StorageClass:
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[NodeSelectorTerm, ...] = ()
     is_default: bool = False
+    created_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsiDriver:
+    """`tells_capacity`: kube-scheduler makes no volume of it where its CSIStorageCapacities leave no room. `driver`: its
+    name, as StorageClasses call it."""
+
+    name: str
+    driver: str
+    tells_capacity: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsiStorageCapacity:
+    """How large a volume of a StorageClass can be made on the nodes that `nodes` selects; None: on none."""
+
+    namespace: str
+    name: str
+    storage_class_name: str
+    nodes: LabelSelector | None = None
+    largest_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1036,6 +1058,8 @@ class Snapshot:
     persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
     csi_nodes: tuple[CsiNode, ...] = ()
+    csi_drivers: tuple[CsiDriver, ...] = ()
+    csi_storage_capacities: tuple[CsiStorageCapacity, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()

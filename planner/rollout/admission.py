@@ -37,6 +37,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.storage_classes import class_name_of
 from planner.quantity import format_amount
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
@@ -188,9 +189,7 @@ def volume_claim_usage(snapshot: Snapshot, claim: ClaimTemplate) -> dict[str, in
     counted = object_count("persistentvolumeclaims") | {"persistentvolumeclaims": 1}
     if claim.requested_bytes:
         counted["requests.storage"] = claim.requested_bytes
-    name = claim.storage_class_name
-    if name is None:
-        name = next((one.name for one in snapshot.storage_classes if one.is_default), "")
+    name = class_name_of(snapshot, claim)
     if name:
         of_class = {key: counted[key] for key in ("persistentvolumeclaims", "requests.storage") if key in counted}
         counted |= {f"{name}.storageclass.storage.k8s.io/{key}": amount for key, amount in of_class.items()}

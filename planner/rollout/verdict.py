@@ -29,6 +29,7 @@ from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
 from planner.scheduling.shape import Shape, Static
+from planner.scheduling.storage import NO_SPACE
 from planner.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
 from planner.words import NO_WORDS, Text, count, listing, plural, roughly
 
@@ -293,12 +294,17 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
         return _no_node(shape, message)
     matching = static.copy()
     if shape.storage.codes is not None or shape.storage.late:
-        matching &= state.volumes.codes(shape.storage) == 0
-        if not matching.any():
+        kept_away = state.volumes.codes(shape.storage)
+        matching &= kept_away == 0
+        if not matching.any() and (codes[static & (kept_away == NO_SPACE)] == Fails.RESOURCES).any():
+            matching = static & (kept_away == NO_SPACE)  # they lack other things first
+        elif not matching.any():
+            is_full = (kept_away[static] == NO_SPACE).any()
+            can = "has room for a volume as large as it asks for" if is_full else "can reach its volume"
             return Explanation(
                 reason=Reason.VOLUME,
-                sentence=Text("stuck: no node that matches the pod can reach its volume"),
-                headline=Text("no node that the new pod may run on can reach its volume"),
+                sentence=Text(f"stuck: no node that matches the pod {can}"),
+                headline=Text(f"no node that the new pod may run on {can}"),
                 scheduler_message=Text(message),
             )
     where = _where(run, matching)

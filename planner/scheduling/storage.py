@@ -3,7 +3,7 @@ takes, which disks can't be shared.
 
 A claim is bound once and then remembered: the first pod that gets a node decides where a late-binding claim's volume is.
 Sources: kubernetes `pkg/scheduler/framework/plugins/volumebinding` (`binder.go` `FindPodVolumes`,
-`findMatchingVolumes`), `volumezone`, `volumerestrictions`, `nodevolumelimits/csi.go`.
+`findMatchingVolumes`, `hasEnoughCapacity`), `volumezone`, `volumerestrictions`, `nodevolumelimits/csi.go`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.inventory.account import several
 from planner.kubernetes.records import (
     ClaimTemplate,
     Node,
@@ -28,15 +29,17 @@ from planner.kubernetes.records import (
     Volume,
 )
 from planner.kubernetes.selectors import labels_match, terms_match
+from planner.kubernetes.storage_classes import default_class
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 from planner.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
 
-NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING = 1, 2, 3, 4
+NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING, NO_SPACE = 1, 2, 3, 4, 5
 STORAGE_REASONS = {
     NODE_CONFLICT: "node(s) didn't match PersistentVolume's node affinity",
     NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
     ZONE_CONFLICT: "node(s) had no available volume zone",
     VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    NO_SPACE: "node(s) did not have enough free storage",
 }
 _SUCCESSORS = {
     OLD_ZONE: ZONE,
@@ -44,6 +47,12 @@ _SUCCESSORS = {
 }
 _ZONE_LABELS = (ZONE, REGION, *_SUCCESSORS)
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_TELL_NO_CAPACITY = frozenset(
+    [
+        *("pd.csi.storage.gke.io", "filestore.csi.storage.gke.io", "ebs.csi.aws.com", "efs.csi.aws.com"),
+        *("disk.csi.azure.com", "file.csi.azure.com", "cinder.csi.openstack.org", "csi.vsphere.vmware.com"),
+    ]
+)  # disks and shares of clouds: made where they are wanted
 _CONFLICTING = (
     "awsElasticBlockStore",
     "gcePersistentDisk",
@@ -62,6 +71,7 @@ class LateClaim:
     key : the claim, None for one that is made anew for each pod
     volumes : free volumes that suit it, the smallest first
     provisioned : nodes on which a volume can be made for it: bool[node]
+    spacious : those where its driver says there is room for it: bool[node]; None: it doesn't say
     reach : node labels that tell which nodes reach a volume made for it
     """
 
@@ -70,6 +80,16 @@ class LateClaim:
     volumes: tuple[PersistentVolume, ...]
     provisioned: BoolArray
     reach: tuple[str, ...]
+    spacious: BoolArray | None = None
+
+    @property
+    def made(self) -> BoolArray:
+        """Nodes on which a volume is made for it: bool[node]."""
+        return self.provisioned if self.spacious is None else self.provisioned & self.spacious
+
+    def why_not(self, node: int) -> int:
+        """The code of a node on which none is made (`checkVolumeProvisions`)."""
+        return NO_SPACE if self.provisioned[node] else NO_VOLUME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,8 +151,7 @@ class _Compiler:
         return self.cluster.snapshot.presence.get(kind) is Presence.PRESENT
 
     def lacks(self, kind: str) -> None:
-        plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
-        self.unknown = self.unknown or f"the pods use volumes, and the snapshot doesn't hold {plural}"
+        self.unknown = self.unknown or f"the pods use volumes, and the snapshot doesn't hold {several(kind)}"
 
     def take(self, volume: Volume) -> None:
         key = (self.namespace, volume.claim_name)
@@ -227,9 +246,11 @@ class _Compiler:
             volumes=tuple(self._suiting(key, wanted, storage_class.name)),
             provisioned=self._provisioned(storage_class) if provisions else np.zeros_like(self.codes, dtype=np.bool_),
             reach=self._reach(storage_class),
+            spacious=self._spacious(storage_class, wanted) if provisions else None,
         )
-        if not late.volumes and key is None:
-            self.codes[~late.provisioned & (self.codes == 0)] = NO_VOLUME  # nobody else has a say
+        if not late.volumes and key is None:  # nobody else has a say
+            self.codes[~late.provisioned & (self.codes == 0)] = NO_VOLUME
+            self.codes[~late.made & (self.codes == 0)] = NO_SPACE
         else:
             self.late.append(late)
 
@@ -237,7 +258,7 @@ class _Compiler:
         """The class named, else the cluster's default (`DefaultStorageClass`)."""
         if wanted.storage_class_name is not None:
             return self.classes.get(wanted.storage_class_name)
-        return next((c for c in self.classes.values() if c.is_default), None)
+        return default_class(self.cluster.snapshot)
 
     def _suiting(self, key: ClaimKey | None, wanted: ClaimTemplate, class_name: str) -> Iterable[PersistentVolume]:
         """Source: component-helpers `storage/volume/pv_helpers.go` `FindMatchingVolume`."""
@@ -259,6 +280,29 @@ class _Compiler:
         if not terms:
             return np.ones(self.cluster.node_count, dtype=np.bool_)
         return self.cluster.by_node(lambda n: _in_terms(terms, n), (HOSTNAME,)).astype(np.bool_)
+
+    def _spacious(self, storage_class: StorageClass, wanted: ClaimTemplate) -> BoolArray | None:
+        """Source: `hasEnoughCapacity`, `capacitySufficient`, `nodeHasAccess`."""
+        snapshot, driver = self.cluster.snapshot, storage_class.provisioner
+        known = next((one for one in snapshot.csi_drivers if one.driver == driver), None)
+        if not wanted.requested_bytes or (known is not None and not known.tells_capacity):
+            return None
+        if known is None and (not snapshot.lacks("CSIDriver") or driver in _TELL_NO_CAPACITY):
+            return None
+        if known is None or snapshot.lacks("CSIStorageCapacity"):
+            self.lacks("CSIDriver" if known is None else "CSIStorageCapacity")
+            return None
+        enough = [
+            one.nodes
+            for one in snapshot.csi_storage_capacities
+            if one.storage_class_name == storage_class.name
+            and one.nodes is not None
+            and (one.largest_bytes or -1) >= wanted.requested_bytes
+        ]
+        keys = {key for one in enough for key in (*one.match_labels, *(e.key for e in one.match_expressions))}
+        return self.cluster.by_node(
+            lambda n: any(labels_match(one, n.labels) for one in enough), tuple(sorted(keys))
+        ).astype(np.bool_)
 
     def _reach(self, storage_class: StorageClass) -> tuple[str, ...]:
         """Node labels a volume of the class is tied to: those of the volumes it has made, else the zone."""
@@ -347,15 +391,18 @@ class Volumes:
             else:
                 codes[~reached & (codes == 0)] = NODE_CONFLICT
         if len(unbound) == 1:
-            codes[~self._had(unbound[0]) & (codes == 0)] = NO_VOLUME
+            claim = unbound[0]
+            lacks = ~self._had(claim) & (codes == 0)
+            codes[lacks] = np.where(claim.provisioned[lacks], NO_SPACE, NO_VOLUME)
         elif unbound:
             for node in np.flatnonzero(codes == 0).tolist():
-                if self._choose(unbound, node) is None:
-                    codes[node] = NO_VOLUME
+                chosen = self._choose(unbound, node)
+                if isinstance(chosen, int):
+                    codes[node] = chosen
         return codes
 
     def _had(self, claim: LateClaim) -> BoolArray:
-        had = claim.provisioned.copy()
+        had = claim.made.copy()
         for volume in claim.volumes:
             if volume.name not in self.taken:
                 had |= self._reached(volume)
@@ -364,14 +411,14 @@ class Volumes:
     def _reached(self, volume: PersistentVolume) -> BoolArray:
         return self.cluster.remember(_reached, volume.name)
 
-    def _choose(self, claims: list[LateClaim], node: int) -> list[PersistentVolume | None] | None:
-        """A volume for each claim on the node, None for one that is made there; None when a claim gets neither."""
+    def _choose(self, claims: list[LateClaim], node: int) -> list[PersistentVolume | None] | int:
+        """A volume for each claim on the node, None for one that is made there; the conflict where a claim gets neither."""
         chosen: list[PersistentVolume | None] = []
         taken = set(self.taken)
         for claim in claims:
             found = next((v for v in claim.volumes if v.name not in taken and self._reached(v)[node]), None)
-            if found is None and not claim.provisioned[node]:
-                return None
+            if found is None and not claim.made[node]:
+                return claim.why_not(node)
             if found is not None:
                 taken.add(found.name)
             chosen.append(found)
@@ -380,7 +427,8 @@ class Volumes:
     def bind(self, demand: StorageDemand, node: int) -> None:
         """Bind the pod's late claims as the scheduler does once the pod has its node."""
         claims = [c for c in demand.late if c.key is None or c.key not in self.bound]
-        for claim, volume in zip(claims, self._choose(claims, node) or (), strict=False):
+        chosen = self._choose(claims, node)
+        for claim, volume in zip(claims, () if isinstance(chosen, int) else chosen, strict=False):
             if volume is not None:
                 self.taken.add(volume.name)
             if claim.key is not None:

@@ -79,6 +79,8 @@ _WORDS: Final = frozenset(
         "conditions",
         "presence",
         "attributes",
+        "match_attribute",
+        "distinct_attribute",
         "unmodelled",
         "severity",
         "code",

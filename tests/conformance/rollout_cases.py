@@ -23,7 +23,7 @@ RUNS = 15  # placements tried where ties may matter; the commonest outcome is co
 
 # A recording has every object there was: a kind without any is an empty list, not an unread one.
 WHOLE_LISTS = (
-    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSIDriver", "CSIStorageCapacity",
     "DeviceClass", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate",
 )  # fmt: skip
 
@@ -37,6 +37,7 @@ _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
     ("PersistentVolume", frozenset({Reason.VOLUME})),
     ("persistentvolumeclaim", frozenset({Reason.VOLUME})),
     ("persistent volumes to bind", frozenset({Reason.VOLUME})),
+    ("enough free storage", frozenset({Reason.VOLUME})),
     ("exceed max volume count", frozenset({Reason.VOLUME})),
     ("cannot allocate all claims", frozenset({Reason.HOLD_AND_WAIT, Reason.DEVICE})),
     ("resourceclaim not available on the node", frozenset({Reason.HOLD_AND_WAIT, Reason.DEVICE})),

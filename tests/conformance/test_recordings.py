@@ -23,6 +23,7 @@ UNDECIDED = {
     "p-image-then-scale",
     "spread-008-spread-zone",
     "spread-042-spread-rev",
+    "t-volumes3-008-block-mode",
     "tight-058-spread-zone",
 }
 

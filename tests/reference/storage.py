@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tests.reference.cluster import Cluster
-from tests.reference.objects import Object, is_bound, key, labels, node_selector_matches, quantity
+from tests.reference.objects import Object, is_bound, key, labels, node_selector_matches, quantity, selector_matches
 
 ZONE = "topology.kubernetes.io/zone"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -84,6 +84,8 @@ def refusals_on(cluster: Cluster, pod: Object, node: Object) -> list[str]:
             taken.add(volume["metadata"]["name"])
         elif not can_provision(cluster, claim, node):
             reasons.append("node(s) didn't find available persistent volumes to bind")
+        elif not has_space(cluster, claim, node):
+            reasons.append("node(s) did not have enough free storage")
     return list(dict.fromkeys(reasons))
 
 
@@ -126,6 +128,9 @@ def matching_volume(cluster: Cluster, claim: Object, node: Object | None, taken:
             continue
         if quantity(spec["capacity"]["storage"]) < storage_asked(claim):
             continue
+        chosen_by = claim["spec"].get("selector")
+        if chosen_by is not None and not selector_matches(chosen_by, labels(volume)):
+            continue
         if node is not None and not reaches(volume, node):
             continue
         if chosen is None or quantity(spec["capacity"]["storage"]) < quantity(chosen["spec"]["capacity"]["storage"]):
@@ -142,6 +147,21 @@ def can_provision(cluster: Cluster, claim: Object, node: Object) -> bool:
     return not terms or any(
         all(labels(node).get(one["key"]) in one["values"] for one in term.get("matchLabelExpressions") or [])
         for term in terms
+    )
+
+
+def has_space(cluster: Cluster, claim: Object, node: Object) -> bool:
+    """hasEnoughCapacity: only of drivers that say how much there is; one object has to offer it all."""
+    found = class_of(cluster, claim) or {}
+    driver = cluster.get("CSIDriver", "", found.get("provisioner", ""))
+    if driver is None or not driver["spec"].get("storageCapacity") or not storage_asked(claim):
+        return True
+    return any(
+        one["storageClassName"] == found["metadata"]["name"]
+        and quantity(one.get("maximumVolumeSize", one.get("capacity", -1))) >= storage_asked(claim)
+        and "nodeTopology" in one
+        and selector_matches(one["nodeTopology"], labels(node))
+        for one in cluster.of("CSIStorageCapacity")
     )
 
 

@@ -25,9 +25,6 @@ SEEDS = range(60)
 NOT_YET = {
     "t-dra3-000-consume",
     "t-dra3-002-consume-default",
-    "t-volumes3-000-capacity-none",
-    "t-volumes3-004-static-selector",
-    "t-volumes3-016-capacity-none",
 }
 REV_2 = {"spec": {"template": {"spec": {"containers": [{"name": "main", "env": [{"name": "REV", "value": "2"}]}]}}}}
 

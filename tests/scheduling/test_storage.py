@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from tests.builders.objects import Item, node, pod, pod_spec
+from planner.kubernetes.records import ClaimTemplate
+from planner.kubernetes.storage_classes import class_name_of
+from planner.rollout.admission import volume_claim_usage
+from tests.builders.objects import Item, node, pod, pod_spec, snapshot
 from tests.scheduling.questions import Question
 
 ZONE = "topology.kubernetes.io/zone"
@@ -197,7 +201,8 @@ def test_volumes_of_in_tree_plugins_count_as_their_csi_drivers() -> None:
 
 
 def test_volumes_that_have_nothing_to_do_with_the_pod_make_nothing_unknown() -> None:
-    question = ask(claim(), storage_class())  # no PersistentVolume in the snapshot: none is needed
+    made = storage_class(provisioner="pd.csi.storage.gke.io")
+    question = ask(claim(), made)  # no PersistentVolume in the snapshot: none is needed
     assert question.shape.storage.unknown == ""
     assert ask(claim("pv")).shape.storage.unknown.endswith("PersistentVolumes")
     assert ask(claim()).shape.storage.unknown.endswith("StorageClasses")
@@ -241,3 +246,79 @@ def test_a_claim_to_be_made_of_no_class_that_provisions_needs_a_volume_that_is_t
     assert "unbound immediate" in ask(at_once, volume(), spec=of("typed-wrong")).attempt().message
     assert ask(at_once, static, spec=of("typed-wrong")).fitting() == ["n-1"]
     assert ask(at_once, volume(), spec=of("fast")).fitting() == ["n-0", "n-1"]
+
+
+def driver(tells: bool = True) -> Item:
+    return {
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "csi.example", "uid": "driver"},
+        "spec": {"storageCapacity": tells},
+    }  # fmt: skip
+
+
+def capacity(size: str, zone: str | None = "a", of: str = "fast", **more: Any) -> Item:
+    topology = {} if zone is None else {"nodeTopology": {"matchLabels": {ZONE: zone}}}
+    return {
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
+        "metadata": {"name": f"{of}-{zone}-{size}".lower(), "namespace": "kube-system", "uid": f"{of}-{zone}-{size}".lower()},
+        "storageClassName": of, "capacity": size, **topology, **more,
+    }  # fmt: skip
+
+
+def test_a_volume_is_made_where_its_driver_has_room() -> None:
+    """hasEnoughCapacity: one object has to offer all of it, on nodes that its topology selects."""
+    late = [claim(), storage_class(), driver()]
+    assert ask(*late, capacity("20Gi")).fitting() == ["n-0"]
+    assert ask(*late, capacity("10Gi", "b")).fitting() == ["n-1"]
+    assert ask(*late, capacity("9Gi"), capacity("9Gi", "a")).reasons() == "2 node(s) did not have enough free storage"
+    assert ask(*late, capacity("20Gi", of="slow")).fitting() == []
+    assert ask(*late, capacity("20Gi", None)).fitting() == []  # no topology: on no node
+    assert ask(*late, capacity("20Gi", maximumVolumeSize="5Gi")).fitting() == []
+    assert ask(*late, capacity("5Gi", maximumVolumeSize="20Gi")).fitting() == ["n-0"]
+    assert ask(claim(), storage_class(), driver(tells=False), capacity("1Gi")).fitting() == ["n-0", "n-1"]
+
+
+def test_two_claims_each_need_room() -> None:
+    claims = [claim(), {**claim(), "metadata": {"name": "more", "namespace": "ml", "uid": "more"}}]
+    spec = pod_spec(volumes=[{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("data", "more")])
+    late = [*claims, storage_class(), driver()]
+    assert ask(*late, capacity("20Gi"), spec=spec).fitting() == ["n-0"]
+    assert ask(*late, capacity("1Gi"), spec=spec).reasons() == "2 node(s) did not have enough free storage"
+
+
+def test_a_driver_whose_capacities_were_not_read_makes_it_unknown() -> None:
+    assert ask(claim(), storage_class()).shape.storage.unknown.endswith("CSIDrivers")
+    assert ask(claim(), storage_class(), driver()).shape.storage.unknown.endswith("CSIStorageCapacities")
+    assert ask(claim(), storage_class(), driver(tells=False)).shape.storage.unknown == ""
+    assert ask(claim(), storage_class(), {**driver(), "metadata": {"name": "other"}}).shape.storage.unknown == ""
+
+
+def default(name: str, made: str, annotation: str = "storageclass.kubernetes.io/is-default-class") -> Item:
+    metadata = {"name": name, "uid": name, "creationTimestamp": made, "annotations": {annotation: "true"}}
+    return {**storage_class(), "metadata": metadata}
+
+
+def test_the_default_class_is_the_newest() -> None:
+    """And of those made at once the first by name; the older annotation counts, too. Asked where a claim is placed and where
+    a quota counts it."""
+    early, late = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+    beta = "storageclass.beta.kubernetes.io/is-default-class"
+    bare = ClaimTemplate(name="data", requested_bytes=1)
+    for first, second, found in (
+        (default("a", early), default("b", late), "b"),
+        (default("b", late), default("a", early), "b"),
+        (default("b", early), default("a", early), "a"),
+        (default("a", early), default("b", late, beta), "b"),
+    ):
+        cluster = snapshot(*NODES, first, second)
+        assert class_name_of(cluster, bare) == found
+        assert f"{found}.storageclass.storage.k8s.io/requests.storage" in volume_claim_usage(cluster, bare)
+        immediate = [
+            {**one, "volumeBindingMode": "Immediate" if one["metadata"]["name"] == found else "WaitForFirstConsumer"}
+            for one in (first, second)
+        ]
+        unnamed = claim()
+        del unnamed["spec"]["storageClassName"]
+        blocked = ask(unnamed, *immediate, volume(storageClassName="other")).shape.storage.blocked
+        assert blocked == "pod has unbound immediate PersistentVolumeClaims"
+    assert class_name_of(snapshot(*NODES, storage_class()), bare) == ""
+    assert class_name_of(snapshot(*NODES, default("a", early)), replace(bare, storage_class_name="")) == ""

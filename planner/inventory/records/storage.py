@@ -6,7 +6,7 @@ import msgspec
 
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_selector, read_terms
-from planner.inventory.records.shared import Shared, annotations_of, metadata_of
+from planner.inventory.records.shared import Shared, amount, annotations_of, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.vocabulary import (
@@ -78,7 +78,7 @@ def read_claim_template(
     )
 
 
-def read_storage_class(_: Shared, storage_class: wire.StorageClass) -> model.StorageClass:
+def read_storage_class(shared: Shared, storage_class: wire.StorageClass) -> model.StorageClass:
     """A StorageClass."""
     terms = []
     for topology in storage_class.allowed_topologies or ():
@@ -90,7 +90,8 @@ def read_storage_class(_: Shared, storage_class: wire.StorageClass) -> model.Sto
     metadata = metadata_of(storage_class)
     return model.StorageClass(
         name=metadata.name or "",
-        is_default=annotations_of(metadata).get(DEFAULT_STORAGE_CLASS) == "true",
+        is_default=any(annotations_of(metadata).get(one) == "true" for one in DEFAULT_STORAGE_CLASS),
+        created_at=shared.seconds(metadata.creation_timestamp),
         provisioner=IN_TREE_PROVISIONERS.get(storage_class.provisioner or "", storage_class.provisioner or ""),
         volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
         allowed_topologies=tuple(terms),
@@ -102,3 +103,26 @@ def read_csi_node(_: Shared, csi_node: wire.CsiNode) -> model.CsiNode:
     drivers = (csi_node.spec.drivers or ()) if csi_node.spec else ()
     limits = {d.name: d.allocatable.count for d in drivers if d.allocatable and d.allocatable.count is not None}
     return model.CsiNode(name=metadata_of(csi_node).name or "", limits=FrozenMap(limits))
+
+
+def read_csi_driver(_: Shared, driver: wire.CsiDriver) -> model.CsiDriver:
+    """A CSIDriver: whether it says how much can be made where."""
+    name = metadata_of(driver).name or ""
+    return model.CsiDriver(
+        name=name,
+        driver=name,
+        tells_capacity=driver.spec is not None and driver.spec.storage_capacity is True,
+    )
+
+
+def read_csi_storage_capacity(shared: Shared, found: wire.CsiStorageCapacity) -> model.CsiStorageCapacity:
+    """A CSIStorageCapacity; the largest volume counts where it is said (`capacitySufficient`)."""
+    metadata = metadata_of(found)
+    largest = found.capacity if found.maximum_volume_size is None else found.maximum_volume_size
+    return model.CsiStorageCapacity(
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=metadata.name or "",
+        storage_class_name=found.storage_class_name or "",
+        nodes=None if found.node_topology is None else read_selector(shared, found.node_topology),
+        largest_bytes=None if largest is None else amount(largest, "storage"),
+    )
