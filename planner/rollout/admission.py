@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation
-from planner.kubernetes.priorities import class_called, class_name, classes_in, tells_default
+from planner.kubernetes.priorities import class_called, class_name, class_of, classes_in, tells_default
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import (
     EMPTY,
@@ -357,7 +357,7 @@ class Admission:
         wanted = spec.priority_class_name
         if wanted and self._classes_known and class_called(wanted, self._classes) is None:
             return Refusal(name="", problem=f"no PriorityClass with name {wanted} was found")
-        problem = self._runtime_problem(spec)
+        problem = self._preemption_problem(spec) or self._runtime_problem(spec)
         if problem:
             return Refusal(name="", problem=problem)
         invalid = "; ".join((*_invalid(spec), *_inconsistent(spec)))
@@ -366,6 +366,19 @@ class Admission:
         problems = (_out_of_bounds(limits, spec) for limits in self._ranges.get(namespace, ()))
         problem = next(filter(None, problems), "") or violation(self._policies.get(namespace, Policy()), spec)
         return Refusal(name="", problem=problem) if problem else None
+
+    def _preemption_problem(self, spec: PodSpec) -> str:
+        """Source: kubernetes `plugin/pkg/admission/priority/admission.go` `admitPod`."""
+        known = class_of(spec, self._classes)
+        if not spec.preemption_policy or (known is None and (spec.priority_class_name or not self._classes_known)):
+            return ""
+        computed = (known.preemption_policy if known else "") or "PreemptLowerPriority"
+        if spec.preemption_policy == computed:
+            return ""
+        return (
+            f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec; priority "
+            f"admission controller computed {computed} from the given PriorityClass name"
+        )
 
     def _runtime_problem(self, spec: PodSpec) -> str:
         """Source: kubernetes `plugin/pkg/admission/runtimeclass/admission.go`."""

@@ -13,6 +13,8 @@ import numpy as np
 
 from planner.kubernetes.records import Workload
 from planner.kubernetes.selectors import labels_match
+from planner.rollout.beside import beside
+from planner.rollout.in_flight import reach_of
 from planner.rollout.ownership import pods_of
 from planner.rollout.queue import resting
 from planner.rollout.simulation import Simulation
@@ -36,6 +38,8 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
         return None
     spec = workload.template.spec
     met, nodes = cluster.remember(_restless_masks).copy(), cluster.remember(_apart_nodes).copy()
+    for one in beside(cluster, [workload]):
+        nodes |= reach_of(cluster, one)
     nodes[compile_shape(cluster, workload.namespace, workload.template.labels, spec).candidates] = True
     for index in pods_of(cluster, workload):
         place = cluster.node_index.get(cluster.snapshot.pods[index].node_name, NOWHERE)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
-from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
+from planner.rollout.beside import beside, ruled_namespaces
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
@@ -48,16 +48,12 @@ class Course:
 
 def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     """The course of ``kubectl rollout restart`` of `workload`, where it is certain; None where it has to be simulated."""
-    if (
-        workload.is_paused
-        or workload.min_ready_seconds
-        or workload.namespace in cluster.remember(_namespaces_with_rules)
-    ):
+    if workload.is_paused or workload.min_ready_seconds or workload.namespace in ruled_namespaces(cluster):
         return None
     if workload.strategy.kind == ON_DELETE or not _is_plain(workload.template.spec):
         return None
     pods = _old_pods(cluster, workload)
-    if pods is None or cluster.remember(_is_stirred):
+    if pods is None or cluster.remember(_is_stirred) or beside(cluster, [workload]):
         return None
     traits = workload.traits
     if traits.is_per_node:
@@ -93,16 +89,6 @@ def _is_plain(spec: PodSpec) -> bool:
 
 
 # ── conditions ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
-    """Those whose quotas or limit ranges have a say in new pods."""
-    snapshot = cluster.snapshot
-    return (
-        frozenset(q.namespace for q in snapshot.resource_quotas)
-        | frozenset(r.namespace for r in snapshot.limit_ranges)
-        | frozenset(n.name for n in snapshot.namespaces if enforced(n.labels).level != PRIVILEGED)
-    )
-
-
 def _old_pods(cluster: Cluster, workload: Workload) -> list[Pod] | None:
     """The workload's pods, if all are bound, Ready and stay, and of one ReplicaSet; else None."""
     owners = [workload.uid]

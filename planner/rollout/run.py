@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import Final
 
 from planner.budget import TooLargeError, too_large
 from planner.kubernetes.budgets import without_scale
@@ -11,15 +13,21 @@ from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
+from planner.rollout.beside import beside, everybody
 from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
+from planner.rollout.in_flight import InFlight
+from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts
-from planner.rollout.simulation import STUCK_MS, RolloutController, ScaledController, Simulation
+from planner.rollout.simulation import STUCK_MS, Controller, RolloutController, ScaledController, Simulation
+from planner.rollout.timing import Clock
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
+
+WHEN_AT_REST: Final = inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,8 @@ class Revision:
     """One workload's change: as it is, as it shall be, and whether its pods are replaced.
 
     `never_ready` pods of the new revision start and don't become Ready. `placed`: its pods, where only their placement
-    is asked; then `after` stands for its name and its first template.
+    is asked; then `after` stands for its name and its first template. `after_seconds`: how long after the others it comes;
+    `WHEN_AT_REST`: when they, and all that are in flight, have come to rest.
     """
 
     before: Workload | None  # None: the workload is new
@@ -35,6 +44,7 @@ class Revision:
     has_new_template: bool
     never_ready: bool = False
     placed: Placed | None = None
+    after_seconds: float = 0.0
 
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:
@@ -60,6 +70,7 @@ class Run:
     replicas : per workload key, those it is to have at the end: an autoscaler may have set others than the change
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
+    others : those in flight that were played beside the changes
     """
 
     completed: bool
@@ -78,11 +89,16 @@ class Run:
     replicas: dict[str, int]
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
+    others: tuple[InFlight, ...]
     simulation: Simulation
 
     def verdict(self, key: str) -> Verdict:
         """Of a changed workload."""
         return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
+
+    def is_others(self, pod: LivePod) -> bool:
+        """Whether no changed workload owns it."""
+        return not any(pod.owner in owners for owners in self.owners.values())
 
     def whole(self) -> Run:
         """This run, where what it came to is to be built on.
@@ -132,77 +148,136 @@ def simulate(
     backs_off : int
         For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
     """
-    failing = {r.after.key for r in revisions if r.never_ready}
     simulation = Simulation(
         cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off
     )
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
-    controllers = {r.after.key: _started(simulation, r) for r in revisions}
-    workload_of = _Workloads(controllers)
-    if failing and never_ready is None:
-        simulation.never_ready = lambda pod: pod.is_new and workload_of(pod) in failing
-    moments: dict[str, list[Moment]] = {key: [] for key in controllers}
-    counts = {key: PodCounts(simulation, controller.all_pods(simulation)) for key, controller in controllers.items()}
-    read = len(simulation.news)
+    changed = [r.after for r in revisions]
+    others = everybody(cluster, changed) if is_thorough else beside(cluster, changed)
+    course = _Course(simulation, revisions, others)
+    if never_ready is None:
+        course.let_fail()
+    return course.play()
 
-    def look() -> None:
-        nonlocal read
-        for pod in dict.fromkeys(simulation.news[read:]):
-            if key := workload_of(pod):
-                counts[key].take(pod)
-        read = len(simulation.news)
+
+class _Course:
+    """A run under way."""
+
+    def __init__(self, simulation: Simulation, revisions: Sequence[Revision], others: tuple[InFlight, ...]) -> None:
+        self.simulation, self.revisions, self.others = simulation, revisions, others
+        self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
+        self.later = sorted((r for r in revisions if r.after_seconds), key=lambda r: r.after_seconds)
+        self.workload_of = _Workloads(self.controllers)
+        self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
+        self.finished = dict.fromkeys(self.moments, -1)
+        self.done = dict.fromkeys(self.moments, False)
+        self.is_cut = False
+        self._counts: dict[str, PodCounts] = {}
+        self._read = 0  # of the simulation's news
+        self._clock = Clock(simulation.cluster)
+
+    def let_fail(self) -> None:
+        """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
+        failing = {r.after.key for r in self.revisions if r.never_ready}
+        broken = failing_owners(self.simulation.cluster)
+
+        def fails(pod: LivePod) -> bool:
+            key = self.workload_of(pod)
+            return (pod.is_new and key in failing) if key else (pod.owner, pod.revision) in broken
+
+        if failing or broken:
+            self.simulation.never_ready = fails
+
+    def play(self) -> Run:
+        """From the change to the end."""
+        simulation = self.simulation
+        going_on: dict[str, Controller] = {one.key: registry.resume(simulation, one) for one in self.others}
+        simulation.controllers = {**going_on, **simulation.controllers}
+        self._begin([r for r in self.revisions if not r.after_seconds])
+        self._look()
+        simulation.tick_number = 0
+        try:
+            while not self._is_over():
+                self._clock.pass_by(simulation)
+                simulation.tick()
+        except TooLargeError:
+            self.is_cut = True
+            self._look()
+        if self.is_cut:
+            self._begin(self.later)  # so that there is something to say of them
+        return self._run()
+
+    def _begin(self, some: Sequence[Revision]) -> None:
+        """Changes are made, back to back."""
+        simulation = self.simulation
+        begun = {r.after.key: _started(simulation, r) for r in some}
+        for key, controller in begun.items():
+            self.controllers[key] = controller
+            self._counts[key] = PodCounts(simulation, controller.all_pods(simulation))
+        self.workload_of.forget()
+        simulation.controllers = {**begun, **simulation.controllers}
+        simulation.controllers.update((one.key, one) for one in autoscalers(simulation, begun))
+        for revision in some:
+            _wait_as_changed(simulation, revision, begun[revision.after.key])
+
+    def _look(self) -> None:
+        """A quiet moment."""
+        simulation = self.simulation
+        for pod in dict.fromkeys(simulation.news[self._read :]):
+            if key := self.workload_of(pod):
+                self._counts[key].take(pod)
+        self._read = len(simulation.news)
         held = simulation.held()
-        for key, counted in counts.items():
-            moments[key].append(counted.moment(simulation.tick_number, held, simulation.maturing))
+        for key, counted in self._counts.items():
+            self.moments[key].append(counted.moment(simulation.tick_number, held, simulation.maturing))
 
-    for revision in revisions:
-        _wait_as_changed(simulation, revision, controllers[revision.after.key])
-    look()
-    simulation.tick_number = 0
-    simulation.controllers = {**controllers, **simulation.controllers}
-    simulation.controllers.update((one.key, one) for one in autoscalers(simulation, controllers))
-    finished = dict.fromkeys(controllers, -1)
-    is_cut = False
-    while True:
-        try:
+    def _is_over(self) -> bool:
+        """Let everybody do what they can: whether all is done, or nothing moves any more."""
+        simulation = self.simulation
+        simulation.settle()
+        while self.later and self.later[0].after_seconds <= self._clock.seconds:
+            self._begin([self.later.pop(0)])
+            self._look()
             simulation.settle()
-        except TooLargeError:
-            is_cut = True
-        look()
-        done = {key: _is_done(simulation, controller) for key, controller in controllers.items()}
-        for key, is_done in done.items():
-            finished[key] = -1 if not is_done else finished[key] if finished[key] >= 0 else simulation.tick_number
-        if is_cut or all(done.values()):
-            break
-        try:
+        self._look()
+        for key in self.moments:
+            is_done = key in self.controllers and _is_done(simulation, self.controllers[key])
+            self.done[key] = is_done
+            if not is_done or self.finished[key] < 0:
+                self.finished[key] = simulation.tick_number if is_done else -1
+        if all(self.done.values()):
+            return True
+        if not simulation.is_moving:
+            simulation.settle(STUCK_MS)
             if not simulation.is_moving:
-                simulation.settle(STUCK_MS)
-                if not simulation.is_moving:
-                    break
-            simulation.tick()
-        except TooLargeError:
-            is_cut = True
-            look()
-            break
-    return Run(
-        completed=all(done.values()),
-        ticks=simulation.tick_number,
-        moments={key: tuple(seen) for key, seen in moments.items()},
-        status={key: controller.status(simulation) for key, controller in controllers.items()},
-        done=done,
-        pods={key: tuple(controller.all_pods(simulation)) for key, controller in controllers.items()},
-        refusals=dict(simulation.refusals),
-        preempted=tuple(simulation.preempted),
-        finished_at=finished,
-        choices=simulation.choices + simulation.scheduler.choices,
-        work=simulation.work,
-        is_cut=is_cut,
-        owners={key: controller.owners() for key, controller in controllers.items()},
-        replicas={r.after.key: _replicas(controllers[r.after.key], r.after) for r in revisions},
-        new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := workload_of(p))},
-        touched=tuple(simulation.touched),
-        simulation=simulation,
-    )
+                if not self.later:
+                    return True
+                self._clock.seconds = self.later[0].after_seconds  # nothing happens until then
+                return self._is_over()
+        return False
+
+    def _run(self) -> Run:
+        simulation, controllers = self.simulation, self.controllers
+        return Run(
+            completed=all(self.done.values()),
+            ticks=simulation.tick_number,
+            moments={key: tuple(seen) for key, seen in self.moments.items()},
+            status={key: controllers[key].status(simulation) for key in self.moments},
+            done=self.done,
+            pods={key: tuple(controllers[key].all_pods(simulation)) for key in self.moments},
+            refusals=dict(simulation.refusals),
+            preempted=tuple(simulation.preempted),
+            finished_at=self.finished,
+            choices=simulation.choices + simulation.scheduler.choices,
+            work=simulation.work,
+            is_cut=self.is_cut,
+            owners={key: controllers[key].owners() for key in self.moments},
+            replicas={r.after.key: _replicas(controllers[r.after.key], r.after) for r in self.revisions},
+            new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := self.workload_of(p))},
+            touched=tuple(simulation.touched),
+            others=self.others,
+            simulation=simulation,
+        )
 
 
 def simulate_alone(cluster: Cluster, revision: Revision) -> Run:
@@ -255,6 +330,10 @@ class _Workloads:
     def __init__(self, controllers: dict[str, RolloutController]) -> None:
         self._controllers = controllers
         self._known: dict[str, str] = {}  # whoever owns a pod was there before it
+
+    def forget(self) -> None:
+        """Others may have begun."""
+        self._known.clear()
 
     def __call__(self, pod: LivePod) -> str:
         """The key of the changed workload a new pod belongs to; "" for none."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from random import Random
 from typing import Protocol, runtime_checkable
 
@@ -113,6 +113,21 @@ class ScaledController(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
+class _Families:
+    """Controllers by the workload that they work for: what one of them does is for the others to see."""
+
+    of: dict[str, Controller] | None = None
+    count: int = 0
+    members: dict[str, list[tuple[int, Controller]]] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+    awake: set[str] = field(default_factory=set)
+
+
+def _place(one: tuple[int, Controller]) -> int:
+    return one[0]
+
+
 class Simulation:
     """One run of controllers and scheduler over a cluster.
 
@@ -154,6 +169,8 @@ class Simulation:
         self.tick_number = -1
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
+        self._families = _Families()
+        self.is_thorough = is_thorough
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key; those gone are left out by `pods_by`
         self._thinned: set[str] = set()  # keys of owners of whom somebody is gone and still in there
@@ -284,6 +301,7 @@ class Simulation:
         """Something happened to a pod."""
         self.news.append(pod)
         self.told[pod.owner] += 1
+        self.wake(pod.owner)
         tally = self._tallies.get(pod.owner)
         if tally is not None:
             tally.take(pod)
@@ -684,17 +702,46 @@ class Simulation:
         others wrote in earlier rounds: that is how pods of several rollouts come to be made in turns.
         """
         self.clock_ms += _ROUND_MS
-        self._spend(_ROUND_UNITS + _SYNC_UNITS * len(self.controllers))
+        self._spend(_ROUND_UNITS)
         busy = self.schedule()
         done = 0
-        while done < len(self.controllers):  # those made meanwhile come at the end
-            waiting = list(islice(self.controllers.values(), done, None))
-            done += len(waiting)
+        waiting = self._awake()
+        while waiting:
+            done = len(self.controllers)
+            self._spend(_SYNC_UNITS * len(waiting))
             for controller in waiting:
-                busy |= controller.sync(self)
+                did_something = controller.sync(self)
+                busy |= did_something
+                if did_something or controller.retry_at is not None or controller.key in self.refusals:
+                    self.wake(controller.key)
+            waiting = list(islice(self.controllers.values(), done, None))  # made meanwhile
         busy = self.schedule() or busy
         self.is_idle = not busy
         return busy
+
+    def wake(self, owner: str) -> None:
+        """Something happened that the controllers of `owner`'s pods hear of: its own and that of the workload above it."""
+        self._families.awake.add(self._family(owner))
+
+    def _family(self, owner: str) -> str:
+        return self.scales[owner][0] if owner in self.scales else owner
+
+    def _awake(self) -> list[Controller]:
+        """The controllers that may have something to do, in their order: one that had nothing to do has nothing until
+        something happens to its pods, or to what it makes them through."""
+        found, families = self._families, self.controllers
+        if found.count != len(families) or found.of is not families:
+            found.of, found.count, found.members = families, len(families), {}
+            for place, controller in enumerate(families.values()):
+                family = self._family(controller.key)
+                found.members.setdefault(family, []).append((place, controller))
+                if controller.key not in found.known:
+                    found.known.add(controller.key)
+                    found.awake.add(family)
+        awake, found.awake = found.awake, set()
+        if self.is_thorough:
+            return list(families.values())
+        return [one for _, one in sorted(chain.from_iterable(found.members.get(key, ()) for key in awake), key=_place)]
 
     def _pass_by(self, pod: LivePod) -> None:
         """A round after something that only the controller of `pod` hears of; nothing comes of it where that isn't played."""

@@ -18,6 +18,7 @@ from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Pod, PodSpec, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
+from planner.rollout.in_flight import in_flight, owners_of
 from planner.rollout.ownership import pods_of, revision_of, sets_by_owner
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand
@@ -77,11 +78,15 @@ def _wide_terms(cluster: Cluster) -> frozenset[Term]:
 
 def _look(cluster: Cluster) -> _Seen:
     snapshot, numbers = cluster.snapshot, dict[Hashable, int]()
+    moving = {uid for one in in_flight(cluster) for uid in owners_of(cluster, one)}
     on_node: list[list[tuple[int, int, bool, bool]]] = [[] for _ in cluster.nodes]
     for group in cluster.groups:
-        number = numbers.setdefault(_holding(group.spec), len(numbers))
+        kind = numbers.setdefault(_holding(group.spec), len(numbers))
         for node, index in zip(group.nodes.tolist(), group.pods, strict=True):
+            number = kind
             pod = snapshot.pods[index]
+            if pod.owner is not None and pod.owner.uid in moving:  # what becomes of it is its controller's
+                number = numbers.setdefault((number, pod.owner.uid), len(numbers))
             on_node[node].append((number, id(group.labels), group.is_terminating, pod.is_ready))
     amounts = np.concatenate([cluster.allocatable, cluster.requested, cluster.scored_requested]).T.copy()
     nodes = [
@@ -107,6 +112,8 @@ def _look(cluster: Cluster) -> _Seen:
     for budget in snapshot.pod_disruption_budgets:
         bounds = (budget.selector, budget.min_available, budget.max_unavailable)
         spaces.setdefault(budget.namespace, []).append(bounds)
+    for one_moving in in_flight(cluster):
+        spaces.setdefault(one_moving.namespace, []).append(one_moving.key)
     return _Seen(nodes, {name: numbers.setdefault(tuple(found), len(numbers)) for name, found in spaces.items()})
 
 

@@ -14,12 +14,14 @@ from enum import Enum, auto
 from functools import cache, partial
 from itertools import takewhile
 
+import numpy as np
+
 from planner.budget import TOO_LARGE
 from planner.rollout.answers import Ties
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import is_judged_by_node
-from planner.scheduling.pod import LivePod
+from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.state import State
 from planner.words import Text
@@ -29,12 +31,34 @@ _WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.budget`)
 
 
 def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
-    """Whether every placement gives `run`'s verdict and steps."""
+    """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first."""
+    if any(_meets_others(run, revision) for revision in revisions):
+        return False
     if run.choices == 0:
         return True  # nothing was ever left to chance
     if len(revisions) != 1 or run.preempted:
         return False
     return _is_exchangeable(run, revisions[0])
+
+
+def _meets_others(run: Run, revision: Revision) -> bool:
+    """Whether others in flight did anything where the workload's pods are or may go, or in its namespace: which of two
+    controllers is first is a matter of milliseconds."""
+    if not run.others:
+        return False
+    pods = [pod for pod in (*run.touched, *run.simulation.arrivals) if run.is_others(pod)]
+    if any(pod.namespace == revision.after.namespace for pod in pods):
+        return True
+    own = run.pods[revision.after.key]
+    shapes = {pod.shape for pod in own}
+    mine = np.zeros(run.simulation.cluster.node_count, dtype=np.bool_)
+    for shape in shapes:
+        mine |= shape.static == Static.PASSES
+    mine[[pod.node for pod in own if pod.node != NOWHERE]] = True
+    theirs = {pod.shape for pod in pods}
+    return any(bool(mine[shape.candidates].any()) for shape in theirs) or any(
+        pod.node != NOWHERE and mine[pod.node] for pod in pods
+    )
 
 
 def _is_exchangeable(run: Run, revision: Revision) -> bool:

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 from planner.kubernetes.records import Pod, Workload
 from planner.kubernetes.startup import learn_start
+from planner.rollout.ownership import pods_of, workloads_by_key, workloads_by_owner
 from planner.rollout.pod_counts import Moment
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.pod import LivePod
 from planner.words import count
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
@@ -73,3 +77,32 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
             elapsed += max(waits) if len(waits) > 1 else pod_times.startup_seconds
         times.append(elapsed)
     return times
+
+
+class Clock:
+    """Seconds since a run began, tick by tick: a tick lasts as long as the slowest of what goes on in it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.seconds = 0.0
+
+    def pass_by(self, simulation: Simulation) -> None:
+        """A tick begins."""
+        waits = [_start_seconds(self._cluster, pod) for pod in simulation.starting]
+        waits += [float(pod.shape.spec.termination_grace_period_seconds) for pod in simulation.terminating]
+        for pod in simulation.maturing:
+            owner = simulation.controllers.get(pod.owner)
+            waits.append(float(owner.min_ready_seconds) if owner is not None else 0.0)
+        self.seconds += max(waits, default=DEFAULT_STARTUP_SECONDS)
+
+
+def _start_seconds(cluster: Cluster, pod: LivePod) -> float:
+    """As the snapshot's pods of the same workload show it."""
+    owner = workloads_by_owner(cluster).get(pod.owner, pod.owner)
+    return cluster.remember(_learnt_start, owner)
+
+
+def _learnt_start(cluster: Cluster, key: str) -> float:
+    workload = workloads_by_key(cluster).get(key)
+    learnt = learn_start(cluster.snapshot.pods[i] for i in pods_of(cluster, workload)) if workload else None
+    return learnt.seconds if learnt is not None else DEFAULT_STARTUP_SECONDS

@@ -454,7 +454,14 @@ def _workload(application: Application, number: int) -> Item:
         status |= counts | {"updatedReplicas": replicas, "currentRevision": revision, "updateRevision": revision}
     else:
         spec["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-        status |= {"desiredNumberScheduled": replicas, "currentNumberScheduled": replicas, "numberReady": replicas}
+        counted = (
+            "desiredNumberScheduled",
+            "currentNumberScheduled",
+            "updatedNumberScheduled",
+            "numberReady",
+            "numberAvailable",
+        )
+        status |= dict.fromkeys(counted, replicas)
     return {
         "apiVersion": "apps/v1",
         "kind": application.kind,

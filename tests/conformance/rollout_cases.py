@@ -99,7 +99,7 @@ def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object
         return name, expected[0] if len(expected) == 1 else expected, got, got in expected
 
     yield field("verdict", "complete" if run.completed else "stuck", [r["verdict"] for r in recorded])
-    yield field("ticks", run.ticks, [r["ticks"] for r in recorded])
+    yield field("ticks", run.ticks, [ticks for r in recorded for ticks in _ends(r)])
     yield field("peak_held", _peak_held(run), [_without_zeros(r["peak_held"]) for r in recorded])
     for revision in revisions:
         key = revision.after.key
@@ -115,6 +115,19 @@ def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object
     yield field("pending", len(run.waiting), [len(r["pending"]) for r in recorded])
     waiting = sorted((p.namespace, p.message or "") for p in run.waiting)
     yield field("messages", waiting, [_messages(r["pending"]) for r in recorded])
+
+
+def _ends(recorded: Mapping[str, Any]) -> list[int]:
+    """The tick at which the recorder stopped; before it the one from which on nothing happened to the changed workloads:
+    where others were in flight, the recorder at times watched them to their end."""
+    rows = recorded["timeline"]
+    last = rows[-1]["workloads"]
+    since = next(row["tick"] for i, row in enumerate(rows) if all(r["workloads"] == last for r in rows[i:]))
+    return (
+        list(dict.fromkeys((recorded["ticks"], max(0, since))))
+        if recorded["verdict"] == "complete"
+        else [recorded["ticks"]]
+    )
 
 
 def _peak_held(run: Run) -> dict[str, int]:

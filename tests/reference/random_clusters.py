@@ -16,7 +16,7 @@ from typing import Any
 from tests.reference.admission import admit_pod
 from tests.reference.cluster import Cluster
 from tests.reference.controllers import controller_revision
-from tests.reference.objects import Object, is_ready, is_terminating
+from tests.reference.objects import Object, is_bound, is_ready, is_terminating
 from tests.reference.quotas import Refused, used_of
 from tests.reference.simulation import Simulation
 
@@ -383,6 +383,19 @@ def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
             item["metadata"]["deletionTimestamp"] = f"2026-01-01T00:{minute + 1:02d}:30Z"
     count_use(items)
     return items
+
+
+def dump_midway(simulation: Simulation) -> list[Object]:
+    """The same of a cluster some ticks into a change: pods that won't get Ready are shown broken."""
+    dumped = dump(simulation.cluster, minute=3)
+    for pod in dumped:
+        if pod["kind"] == "Pod" and is_bound(pod) and not is_ready(pod) and simulation.is_broken(pod):
+            state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}
+            pod["status"]["containerStatuses"] = [
+                {"name": one["name"], "ready": False, "restartCount": 7, "state": state}
+                for one in pod["spec"]["containers"]
+            ]
+    return dumped
 
 
 def revisions(item: Object) -> list[Object]:

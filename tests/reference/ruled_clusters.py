@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.reference.admission import validate
-from tests.reference.objects import Object, is_bound, is_ready, strategic_merge
+from tests.reference.objects import Object, is_bound, strategic_merge
 from tests.reference.quotas import Refused
-from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, Restless, count_use, draft, dump, grow
+from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, Restless, count_use, draft, dump_midway, grow
 from tests.reference.simulation import Simulation
 
 LATE = "late"
@@ -790,12 +790,4 @@ def play_before(items: list[Object], case: Draft, seed: int) -> list[Object]:
     while any(simulation.is_waited_for(pod) for pod in simulation.cluster.of("Pod")):
         simulation.advance()
         simulation.settle()
-    dumped = dump(simulation.cluster, minute=3)
-    for pod in dumped:
-        if pod["kind"] == "Pod" and is_bound(pod) and not is_ready(pod) and simulation.is_broken(pod):
-            state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}
-            pod["status"]["containerStatuses"] = [
-                {"name": one["name"], "ready": False, "restartCount": 7, "state": state}
-                for one in pod["spec"]["containers"]
-            ]
-    return dumped
+    return dump_midway(simulation)

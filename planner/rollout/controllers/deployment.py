@@ -85,6 +85,7 @@ class DeploymentController:
         self._at_rest = []
         for key in (self.key, *self.owners()):
             simulation.scales[key] = (self.key, replicas)
+        simulation.wake(self.key)
 
     def _controller(self, replica_set: ReplicaSet, *, is_current: bool) -> ReplicaSetController:
         """Only the current ReplicaSet follows the Deployment's ``minReadySeconds`` (`getNewReplicaSet`)."""

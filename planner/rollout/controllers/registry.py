@@ -11,6 +11,7 @@ from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
+from planner.rollout.in_flight import InFlight
 from planner.rollout.ownership import sets_by_key, workloads_by_key
 from planner.rollout.simulation import Controller, RolloutController, Simulation
 from planner.scheduling.pod import LivePod
@@ -52,6 +53,15 @@ def start(
     if workload.traits.has_replicas:
         simulation.scales[workload.key] = (workload.key, workload.replicas)
     return known(simulation, workload, before=before, has_new_template=has_new_template)
+
+
+def resume(simulation: Simulation, one: InFlight) -> Controller:
+    """The controller of one that is midway, which goes on where it is."""
+    if one.workload is None:
+        assert one.replica_set is not None
+        return ReplicaSetController.of(one.replica_set)
+    before = None if one.has_new_template else one.workload
+    return start(simulation, one.workload, before=before, has_new_template=one.has_new_template)
 
 
 def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:

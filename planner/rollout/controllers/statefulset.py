@@ -73,6 +73,7 @@ class StatefulSetController:
         self.replicas = replicas
         self._pods, self._seen = None, -1
         simulation.scales[self.key] = (self.key, replicas)
+        simulation.wake(self.key)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods_of(self.key, self.workload.uid)

@@ -1,0 +1,186 @@
+"""Whom of those in flight a change may meet: they are played beside it, the others are left where they are.
+
+Left are those whose pods, and whatever waits for their room, stay on nodes where nothing of the change is or can go; and all,
+where the nodes have room for the change whatever the others do: even if every pod that they may still make went where it costs
+most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.kubernetes.pod_security import PRIVILEGED, enforced
+from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
+from planner.kubernetes.shares import rolling_limits
+from planner.rollout.controllers.deployment import NEW_HASH
+from planner.rollout.in_flight import InFlight, in_flight, reach_of
+from planner.rollout.ownership import pods_of, sets_by_owner
+from planner.rollout.queue import resting
+from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.pod import DEFAULT_SCHEDULER
+from planner.scheduling.shape import Shape, compile_shape, seats
+from planner.scheduling.state import anti_terms
+from planner.vocabulary import POD_TEMPLATE_HASH
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Others:
+    """All in flight, and what waits: `reach` is bool[one, node], `waiting` (shape, how many, where they may go)."""
+
+    flying: tuple[InFlight, ...]
+    reach: BoolArray
+    shapes: tuple[tuple[Shape, ...], ...]
+    waiting: tuple[tuple[Shape, int, BoolArray], ...]
+
+
+def _look(cluster: Cluster) -> _Others:
+    flying = tuple(one for one in in_flight(cluster) if one.is_played)
+    nodes = np.zeros((len(flying), cluster.node_count), dtype=np.bool_)
+    for row, one in zip(nodes, flying, strict=True):
+        row |= reach_of(cluster, one)
+    rest = resting(cluster)
+    waiting = [
+        (one.shape, len(one.indices), rest.masks[mask]) for one, mask in zip(rest.lines, rest.mask_of, strict=True)
+    ]
+    for pod in (cluster.snapshot.pods[i] for i in rest.others):
+        shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+        where = np.zeros(cluster.node_count, dtype=np.bool_)
+        where[shape.candidates] = True
+        waiting.append((shape, 1, where))
+    return _Others(flying, nodes, tuple(_shapes(cluster, one) for one in flying), tuple(waiting))
+
+
+def _shapes(cluster: Cluster, one: InFlight) -> tuple[Shape, ...]:
+    """Those of the pods that it may make."""
+    parts: list[Workload | ReplicaSet] = [part for part in (one.workload, one.replica_set) if part is not None]
+    if one.workload is not None:
+        parts += [part for part in sets_by_owner(cluster).get(one.workload.uid, ()) if part.replicas]
+    return tuple(compile_shape(cluster, p.namespace, p.template.labels, p.template.spec) for p in parts)
+
+
+def beside(cluster: Cluster, changed: Sequence[Workload]) -> tuple[InFlight, ...]:
+    """Those in flight that have to be played beside `changed`, workloads as the change makes them."""
+    if not in_flight(cluster):
+        return ()
+    keys = {workload.key for workload in changed}
+    others = cluster.remember(_look)
+    left = np.array([one.key not in keys for one in others.flying], dtype=np.bool_)
+    if not left.any():
+        return ()
+    met = _met(cluster, others, changed) & left
+    if len(changed) == 1 and met.any() and _has_room(cluster, others, met, changed[0]):
+        return ()
+    return tuple(one for one, is_met in zip(others.flying, met.tolist(), strict=True) if is_met)
+
+
+def everybody(cluster: Cluster, changed: Sequence[Workload]) -> tuple[InFlight, ...]:
+    """All of them, met or not."""
+    keys = {workload.key for workload in changed}
+    return tuple(one for one in in_flight(cluster) if one.is_played and one.key not in keys)
+
+
+def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> BoolArray:
+    """Which of them come near, as far as nodes, namespaces and terms about other pods show: bool[one]."""
+    everyone = np.ones(len(others.flying), dtype=np.bool_)
+    nodes = np.zeros(cluster.node_count, dtype=np.bool_)
+    spaces = {workload.namespace for workload in changed}
+    for workload in changed:
+        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+        if not workload.traits.rolls_out or _speaks_of_others(shape):
+            return everyone
+        nodes[shape.candidates] = True
+        places = (cluster.node_index.get(cluster.snapshot.pods[i].node_name) for i in pods_of(cluster, workload))
+        nodes[[place for place in places if place is not None]] = True
+    met = np.array(
+        [
+            one.namespace in spaces or any(_speaks_of_others(shape) for shape in shapes)
+            for one, shapes in zip(others.flying, others.shapes, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+    known = -1
+    while known < (known := int(nodes.sum())):  # who meets one of those is met too
+        met |= (others.reach & nodes).any(axis=1)
+        nodes |= others.reach[met].any(axis=0)
+        for _, _, where in others.waiting:
+            if (where & nodes).any():
+                nodes |= where
+    return met
+
+
+def _speaks_of_others(shape: Shape) -> bool:
+    """Whether its terms about pods go beyond its own namespace."""
+    terms = (*shape.affinity, *shape.anti_affinity, *shape.liked)
+    return any(term.namespace_selector is not None or term.namespaces != {shape.namespace} for term in terms)
+
+
+def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workload) -> bool:
+    """Whether each pod of the change finds a node wherever the others put theirs.
+
+    A pod takes at most as many places from the change as the greatest share of it in what one of the change's pods asks for.
+    Nobody may push the change's pods out, keep them away by a term, or use up a quota before them.
+    """
+    labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
+    shape = compile_shape(cluster, workload.namespace, labels, workload.template.spec)
+    spec = workload.template.spec
+    if not workload.traits.has_replicas or not shape.is_plain or shape.absent or spec.scheduling_gates:
+        return False
+    if (
+        spec.scheduler_name != DEFAULT_SCHEDULER
+        or spec.runtime_class_name
+        or workload.namespace in ruled_namespaces(cluster)
+    ):
+        return False
+    if anti_terms(cluster).about(cluster, shape.namespace, shape.labels):
+        return False
+    mine = np.zeros(cluster.node_count, dtype=np.bool_)
+    mine[shape.candidates] = True
+    free = (cluster.allocatable - cluster.requested)[:, shape.candidates]
+    left = int(seats(shape, free).sum()) - workload.replicas - rolling_limits(workload)[0]
+    for is_met, one, shapes in zip(met.tolist(), others.flying, others.shapes, strict=True):
+        if is_met:
+            count = _most_pods(one)
+            if count is None or any(_may_harm(other, shape) for other in shapes):
+                return False
+            left -= count * max((_cost(other, shape) for other in shapes), default=0)
+    for other, count, where in others.waiting:
+        if (where & mine).any():
+            if _may_harm(other, shape):
+                return False
+            left -= count * _cost(other, shape)
+    return left >= 0
+
+
+def ruled_namespaces(cluster: Cluster) -> frozenset[str]:
+    """Those whose quotas, limit ranges or levels of Pod Security have a say in new pods; made once a cluster."""
+    return cluster.remember(_ruled)
+
+
+def _ruled(cluster: Cluster) -> frozenset[str]:
+    snapshot = cluster.snapshot
+    return frozenset(
+        [q.namespace for q in snapshot.resource_quotas]
+        + [r.namespace for r in snapshot.limit_ranges]
+        + [n.name for n in snapshot.namespaces if enforced(n.labels).level != PRIVILEGED]
+    )
+
+
+def _most_pods(one: InFlight) -> int | None:
+    """How many pods it may still make that stand at the same time; None: as many as there are nodes."""
+    if one.workload is None:
+        return one.replica_set.replicas if one.replica_set is not None else None
+    return one.workload.replicas + rolling_limits(one.workload)[0] if one.workload.traits.has_replicas else None
+
+
+def _may_harm(other: Shape, shape: Shape) -> bool:
+    """Whether it may push a pod of `shape` out, or keep it away by a term of its own."""
+    return bool(other.anti_affinity) or (other.may_preempt and other.priority > shape.priority)
+
+
+def _cost(other: Shape, shape: Shape) -> int:
+    """How many pods of `shape` one of `other` takes the place of, at most."""
+    asks = dict(other.asks)
+    return max([1, *(-(-asks.get(row, 0) // amount) for row, amount in shape.asks)])

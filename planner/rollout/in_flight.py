@@ -1,0 +1,269 @@
+"""Who is not at rest: workloads that a snapshot shows midway, whose controllers go on by themselves.
+
+A controller is at rest when its pods are as many as they shall be, and of the revision they shall be. Everyone else is played
+on beside whatever is asked about (`planner.rollout.run`): a rollout that has begun gives its surge back, and a StatefulSet's
+pod that terminates comes back.
+
+Sources: kubernetes `pkg/controller/deployment/sync.go` `isScalingEvent`, `getNewReplicaSet`;
+`pkg/controller/replicaset/replica_set.go` `manageReplicas` (active pods only);
+`pkg/controller/statefulset/stateful_set_control.go` `updateStatefulSet`; `pkg/controller/daemon/daemon_controller.go` `manage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET
+from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
+from planner.rollout.admission import Admission
+from planner.rollout.controllers.daemonset import DaemonSetController
+from planner.rollout.ownership import is_starting, pods_by_owner, revision_of, sets_by_owner
+from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.shape import compile_shape
+from planner.vocabulary import CONTROLLER_REVISION_HASH, DESIRED_REPLICAS
+
+_OVERDUE = "False/ProgressDeadlineExceeded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InFlight:
+    """One that isn't at rest.
+
+    Attributes
+    ----------
+    workload : None for a ReplicaSet by itself, which then is `replica_set`
+    is_rolling : its pods are of two revisions, or of an old one; else it only has too few of them, or too many
+    has_new_template : no ReplicaSet has the Deployment's template yet
+    since : when it began, as far as its objects show (seconds since the epoch)
+    is_overdue : it has made no progress for as long as its ``progressDeadlineSeconds``
+    is_untold : the snapshot doesn't hold its ReplicaSets, so that nobody knows where it is going: it isn't played
+    is_refused : the API server refuses its pods, and nothing that is modelled says why (a webhook, a policy): it isn't
+        played either
+    """
+
+    workload: Workload | None = None
+    replica_set: ReplicaSet | None = None
+    is_rolling: bool = False
+    has_new_template: bool = False
+    since: float | None = None
+    is_overdue: bool = False
+    is_untold: bool = False
+    is_refused: bool = False
+
+    @property
+    def is_played(self) -> bool:
+        return not (self.is_untold or self.is_refused)
+
+    @property
+    def key(self) -> str:
+        one = self.workload or self.replica_set
+        assert one is not None
+        return one.key
+
+    @property
+    def namespace(self) -> str:
+        one = self.workload or self.replica_set
+        assert one is not None
+        return one.namespace
+
+
+def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
+    """All that aren't at rest, in the order of the snapshot; made once a cluster."""
+    return cluster.remember(_find)
+
+
+def _find(cluster: Cluster) -> tuple[InFlight, ...]:
+    snapshot = cluster.snapshot
+    if snapshot.presence.get(POD.name) is not Presence.PRESENT:
+        return ()
+    sets_seen = snapshot.presence.get(REPLICA_SET.name)
+    found: list[InFlight | None] = []
+    for workload in snapshot.workloads:
+        traits = workload.traits
+        if not traits.rolls_out:
+            continue
+        if traits.part:
+            found.append(_deployment(cluster, workload, sets_seen))
+        elif traits.has_ordinals:
+            found.append(_stateful_set(cluster, workload))
+        else:
+            found.append(_daemon_set(cluster, workload))
+    if sets_seen is Presence.PRESENT:
+        known = {one.uid for one in snapshot.workloads if one.traits.part}
+        alone = (one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known)
+        found += [InFlight(replica_set=one) for one in alone if _active(cluster, one.uid) != one.replicas]
+    return tuple(one for one in found if one is not None)
+
+
+def _pods(cluster: Cluster, uid: str) -> list[Pod]:
+    return [cluster.snapshot.pods[i] for i in pods_by_owner(cluster).get(uid, ())]
+
+
+def _active(cluster: Cluster, uid: str) -> int:
+    pods = cluster.snapshot.pods
+    return sum(pods[i].deleted_at is None for i in pods_by_owner(cluster).get(uid, ()))
+
+
+def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None) -> InFlight | None:
+    sets = sets_by_owner(cluster).get(workload.uid, [])
+    active, wanted = [one for one in sets if one.replicas], str(workload.replicas)
+    if sets_seen is Presence.INFERRED:
+        if len(active) > 1:
+            return InFlight(workload=workload, is_rolling=True, is_untold=True)
+    if sets_seen is not Presence.PRESENT:
+        return None
+    is_made = (bool(sets) and _is_updated(workload)) or any(
+        one.template.makes_the_same_pods(workload.template) for one in sets
+    )
+    has_new_template = not is_made and not workload.is_paused
+    lacks_pods = any(_active(cluster, one.uid) != one.replicas for one in sets)
+    is_rolling = has_new_template or (len(active) > 1 and not workload.is_paused)
+    is_scaled = any(one.annotations.get(DESIRED_REPLICAS, wanted) != wanted for one in active) or (
+        len(active) < 2 and sum(one.replicas for one in sets) != workload.replicas
+    )
+    if not (is_rolling or lacks_pods or is_scaled):
+        return None
+    return InFlight(
+        workload=workload,
+        is_rolling=is_rolling,
+        has_new_template=has_new_template,
+        since=_began(cluster, sets) if is_rolling and not has_new_template else None,
+        is_overdue=workload.conditions.get("Progressing") == _OVERDUE,
+        is_refused=_is_refused(cluster, workload),
+    )
+
+
+def _is_refused(cluster: Cluster, workload: Workload) -> bool:
+    """Whether its ReplicaSets say that their pods are refused, by something else than what `Admission` knows."""
+    if not workload.conditions.get("ReplicaFailure", "").startswith("True"):
+        return False
+    admission = cluster.snapshot.derived.once(Admission, cluster.snapshot).fork()
+    spec = admission.prepare(workload.namespace, workload.template.spec)
+    has_quota = any(quota.namespace == workload.namespace for quota in cluster.snapshot.resource_quotas)
+    return not has_quota and admission.refusal(workload.namespace, workload.name, spec) is None
+
+
+def _is_updated(workload: Workload) -> bool:
+    """Whether its status shows that its latest template has a ReplicaSet; a Recreate makes it when the old pods are gone."""
+    observed = workload.observed_generation
+    return observed is None or (observed >= workload.generation and workload.updated_replicas > 0)
+
+
+def _began(cluster: Cluster, sets: Sequence[ReplicaSet]) -> float | None:
+    """When the youngest ReplicaSet was made; where it has no pods (an undo goes back to an older one), the youngest pod's."""
+    youngest = max(sets, key=lambda one: one.created_at or 0.0)
+    if youngest.replicas:
+        return youngest.created_at
+    return max((p.created_at for one in sets for p in _pods(cluster, one.uid) if p.created_at), default=None)
+
+
+def _stateful_set(cluster: Cluster, workload: Workload) -> InFlight | None:
+    pods = _pods(cluster, workload.uid)
+    standing = [pod for pod in pods if pod.deleted_at is None]
+    lowest = workload.start_ordinal + workload.strategy.partition
+    is_rolling = (
+        workload.strategy.kind != ON_DELETE
+        and bool(workload.update_revision)
+        and any(_revision(p) != workload.update_revision and _ordinal(p) >= lowest for p in pods)
+    )
+    if not is_rolling and len(standing) == len(pods) == workload.replicas:
+        return None
+    since = _first(p for p in pods if _revision(p) == workload.update_revision) if is_rolling else None
+    return InFlight(workload=workload, is_rolling=is_rolling, since=since)
+
+
+def _daemon_set(cluster: Cluster, workload: Workload) -> InFlight | None:
+    """By its pods, and by its status, which says on how many nodes it should run: to look at every node is the controller's."""
+    pods = _pods(cluster, workload.uid)
+    standing = [pod for pod in pods if pod.deleted_at is None]
+    is_rolling = workload.strategy.kind != ON_DELETE and _has_old(cluster, workload, standing)
+    is_told = workload.observed_generation is not None
+    if not is_rolling and len(standing) == len(pods) and not (is_told and len(pods) != workload.status_replicas):
+        return None
+    hashes = {_revision(pod): pod.created_at or 0.0 for pod in sorted(standing, key=lambda p: -(p.created_at or 0.0))}
+    since = max(hashes.values()) if is_rolling and len(hashes) > 1 else None
+    return InFlight(workload=workload, is_rolling=is_rolling, since=since)
+
+
+def _has_old(cluster: Cluster, workload: Workload, standing: Sequence[Pod]) -> bool:
+    """Whether a DaemonSet has pods of an older revision than its template's."""
+    hashes, newest = {_revision(pod) for pod in standing}, revision_of(cluster, workload)
+    if newest:
+        return bool(hashes - {newest})
+    observed = workload.observed_generation
+    is_unseen = observed is not None and observed < workload.generation
+    is_held_up = workload.updated_replicas < workload.status_replicas > workload.available_replicas > 0
+    return len(hashes) > 1 or is_unseen or is_held_up
+
+
+def _revision(pod: Pod) -> str:
+    return str(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
+
+
+def _ordinal(pod: Pod) -> int:
+    text = pod.name.rpartition("-")[2]
+    return int(text) if text.isdecimal() else -1
+
+
+def _first(pods: Iterable[Pod]) -> float | None:
+    return min((pod.created_at for pod in pods if pod.created_at is not None), default=None)
+
+
+# ── what isn't expected to start ─────────────────────────────────────────────────────────────────────────────────────
+def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
+    """(owner's key, revision) of pods of whom some fail and none is Ready: others like them would fail too."""
+    return cluster.remember(_failing)
+
+
+def _failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
+    found = set[tuple[str, str]]()
+    for pod in cluster.snapshot.pods:
+        if (
+            pod.owner is not None
+            and pod.node_name
+            and not pod.is_ready
+            and not pod.is_terminal
+            and not is_starting(pod)
+        ):
+            found.add((pod.owner.key(pod.namespace), _revision(pod)))
+    if not found:
+        return frozenset()
+    ready = {(p.owner.key(p.namespace), _revision(p)) for p in cluster.snapshot.pods if p.owner and p.is_ready}
+    return frozenset(found - ready)
+
+
+# ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────────
+def reach_of(cluster: Cluster, one: InFlight) -> BoolArray:
+    """Nodes on which pods of one in flight are, or may come to: bool[node]."""
+    nodes = np.zeros(cluster.node_count, dtype=np.bool_)
+    if not one.is_played:
+        return nodes
+    for uid in owners_of(cluster, one):
+        for pod in _pods(cluster, uid):
+            if pod.node_name in cluster.node_index:
+                nodes[cluster.node_index[pod.node_name]] = True
+    if one.workload is not None and one.workload.traits.is_per_node:
+        nodes[list(DaemonSetController(one.workload, has_new_template=False).find_targets(cluster))] = True
+        return nodes
+    parts: list[Workload | ReplicaSet] = []
+    if one.workload is not None:
+        parts = [one.workload, *(r for r in sets_by_owner(cluster).get(one.workload.uid, ()) if r.replicas)]
+    elif one.replica_set is not None:
+        parts = [one.replica_set]
+    for part in parts:
+        nodes[compile_shape(cluster, part.namespace, part.template.labels, part.template.spec).candidates] = True
+    return nodes
+
+
+def owners_of(cluster: Cluster, one: InFlight) -> Iterator[str]:
+    """uids of who owns its pods."""
+    if one.workload is None:
+        assert one.replica_set is not None
+        yield one.replica_set.uid
+        return
+    yield one.workload.uid
+    for replica_set in sets_by_owner(cluster).get(one.workload.uid, ()):
+        yield replica_set.uid

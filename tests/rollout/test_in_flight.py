@@ -1,0 +1,206 @@
+"""Whose controllers go on by themselves while a change is played, and who is at rest."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+from planner.kubernetes.records import Presence, Snapshot
+from planner.rollout.beside import beside
+from planner.rollout.in_flight import InFlight, failing, in_flight
+from planner.rollout.run import WHEN_AT_REST, simulate
+from planner.rollout.ties import is_proven
+from planner.scheduling.cluster import Cluster
+from tests.builders.objects import GPU, Item, deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, stateful_set
+
+ONE_GPU = pod_spec(gpus=1)
+SURGE = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+ONE_BY_ONE = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+
+
+def midway(name: str, old: list[str], new: list[str], *, broken: bool = False, **more: Any) -> list[Item]:
+    """A Deployment in a rollout: Ready pods of its older ReplicaSet on `old`, pods of the newer that start on `new`."""
+    items = deployment(name, [*old], ONE_GPU, **{"replicas": max(len(old), len(new)), **SURGE, **more})
+    own, older = items[0], items[1]
+    own["metadata"]["generation"] = 2
+    own["status"] = {"observedGeneration": 2, "updatedReplicas": len(new)}
+    newer = copy.deepcopy(older)
+    newer["metadata"] |= {"name": f"{name}-2", "uid": f"rs2-{name}", "creationTimestamp": "2026-11-22T22:00:00Z"}
+    labels = {"app": name, "pod-template-hash": "2", "rev": "two"}
+    newer["spec"]["selector"] = {"matchLabels": {"app": name, "pod-template-hash": "2"}}
+    newer["spec"]["template"] = {"metadata": {"labels": labels}, "spec": ONE_GPU}
+    own["spec"]["template"] = {"metadata": {"labels": {"app": name, "rev": "two"}}, "spec": ONE_GPU}
+    own["spec"]["selector"] = {"matchLabels": {"app": name}}
+    items.insert(2, newer)
+    older["spec"]["replicas"], newer["spec"]["replicas"] = len(old), len(new)
+    by = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-2", "uid": f"rs2-{name}", "controller": True}
+    for i, on in enumerate(new):
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"{name}-2-{i}", "namespace": "ml", "uid": f"p2-{name}-{i}", "labels": labels, "ownerReferences": [by]},
+            "spec": {**ONE_GPU, **({"nodeName": on} if on else {})},
+            "status": {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}]},
+        }  # fmt: skip
+        if broken:
+            waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
+            pod["status"]["containerStatuses"] = [{"name": "main", "ready": False, "restartCount": 9, "state": waiting}]
+        items.append(pod)
+    return items
+
+
+def ends(items: list[Item], name: str) -> list[Item]:
+    """The pod of that name terminates."""
+    for item in items:
+        if item["kind"] == "Pod" and item["metadata"]["name"] == name:
+            item["metadata"]["deletionTimestamp"] = "2026-11-22T22:00:30Z"
+    return items
+
+
+def found(*items: Item | list[Item]) -> dict[str, InFlight]:
+    return {one.key: one for one in in_flight(Cluster(snapshot(*items)))}
+
+
+# ── who ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_whose_pods_are_as_they_shall_be_is_at_rest() -> None:
+    fleet = node("a", gpus=8)
+    assert found(fleet, deployment("web", ["a", "a"], ONE_GPU)) == {}
+    assert found(fleet, stateful_set("db", ["a", "a"], ONE_GPU)) == {}
+    assert found(fleet, daemon_set("agent", ["a"], ONE_GPU)) == {}
+    waits = deployment(
+        "web", ["a", ""], ONE_GPU
+    )  # its pod is there, and waits: there is nothing for a controller to do
+    assert found(fleet, waits) == {}
+
+
+def test_two_active_replica_sets_are_a_rollout_under_way_since_the_newer_was_made() -> None:
+    one = found(node("a", gpus=8), midway("web", ["a"], ["a"]))["Deployment/ml/web"]
+    assert one.is_rolling
+    assert one.since == 1795384800.0
+
+
+def test_a_paused_deployment_of_two_replica_sets_is_not_rolling() -> None:
+    items = midway("web", ["a"], ["a"], paused=True, replicas=2)
+    assert found(node("a", gpus=8), items) == {}
+
+
+def test_a_deployment_whose_template_has_no_replica_set_yet_is_in_flight() -> None:
+    items = deployment("web", ["a"], ONE_GPU)
+    items[0]["metadata"]["generation"], items[0]["status"] = 2, {"observedGeneration": 1}
+    items[0]["spec"]["template"] = {"metadata": {"labels": {"app": "web", "rev": "two"}}, "spec": ONE_GPU}
+    one = found(node("a", gpus=8), items)["Deployment/ml/web"]
+    assert one.is_rolling
+    assert one.has_new_template
+
+
+def test_pods_that_lack_and_pods_that_come_back_are_in_flight() -> None:
+    fleet = node("a", gpus=8)
+    assert set(found(fleet, deployment("web", ["a"], ONE_GPU, replicas=2))) == {"Deployment/ml/web"}
+    assert set(found(fleet, ends(stateful_set("db", ["a", "a"], ONE_GPU), "db-1"))) == {"StatefulSet/ml/db"}
+    assert set(found(fleet, ends(daemon_set("agent", ["a"], ONE_GPU), "agent-0"))) == {"DaemonSet/ml/agent"}
+
+
+def test_a_stateful_set_with_pods_of_an_older_revision_rolls_but_not_below_its_partition() -> None:
+    items = stateful_set("db", ["a", "a"], ONE_GPU)
+    items[0]["status"] = {"currentRevision": "db-1", "updateRevision": "db-2"}
+    assert found(node("a", gpus=8), items)["StatefulSet/ml/db"].is_rolling
+    items[0]["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+    assert found(node("a", gpus=8), items) == {}
+
+
+def test_without_replica_sets_in_the_snapshot_nobody_knows_where_a_deployment_goes() -> None:
+    items = [item for item in midway("web", ["a"], ["a"]) if item["kind"] != "ReplicaSet"]
+    for item in items:
+        by = item["metadata"].get("ownerReferences")
+        if by:
+            number = by[0]["name"][-1]
+            item["metadata"]["labels"]["pod-template-hash"] = number
+    one = found(node("a", gpus=8), items)["Deployment/ml/web"]
+    assert one.is_untold
+    assert not one.is_played
+
+
+def test_a_snapshot_without_pods_says_of_nobody_that_its_pods_lack() -> None:
+    snap = snapshot(node("a", gpus=8), deployment("web", ["a"], ONE_GPU, replicas=2))
+    bare = replace(snap, presence=type(snap.presence)({**snap.presence, "Pod": Presence.REFUSED}))
+    assert in_flight(Cluster(bare)) == ()
+
+
+def test_pods_that_something_unknown_refuses_are_not_made() -> None:
+    items = deployment("web", [], ONE_GPU, replicas=2)
+    items[0]["status"] = {"conditions": [{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}]}
+    one = found(node("a", gpus=8), items, deployment("worker", ["a"], ONE_GPU))["Deployment/ml/web"]
+    assert one.is_refused
+    run = roll(node("a", gpus=2), items, deployment("worker", ["a"], ONE_GPU, **SURGE))
+    assert run.completed  # "web" would have taken the place
+
+
+# ── played ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_rollout_in_flight_gives_its_surge_back() -> None:
+    """Seven seconds after `set image first`, `set image worker`: the third GPU is first's surge, and comes back."""
+    run = roll(
+        node("a", gpus=3), midway("first", ["a"], ["a"], replicas=1), deployment("worker", ["a"], ONE_GPU, **SURGE)
+    )
+    assert run.completed
+    assert [one.key for one in run.others] == ["Deployment/ml/first"]
+
+
+def test_a_stateful_sets_pod_that_ends_comes_back_and_takes_its_place() -> None:
+    others = ends(stateful_set("db", ["a"], ONE_GPU), "db-0")
+    run = roll(node("a", gpus=2), others, deployment("worker", ["a"], ONE_GPU, **SURGE))
+    assert any(p.owner == "StatefulSet/ml/db" for p in run.simulation.arrivals)
+
+
+def test_a_broken_rollout_in_flight_keeps_its_surge() -> None:
+    items = midway("first", ["a"], ["a"], broken=True, replicas=1)
+    cluster = Cluster(snapshot(node("a", gpus=3), items))
+    assert failing(cluster) == {("ReplicaSet/ml/first-2", "")}
+    run = roll(node("a", gpus=3), items, deployment("worker", ["a"], ONE_GPU, **SURGE))
+    assert not run.completed
+
+
+def test_new_pods_of_a_revision_that_fails_fail_too() -> None:
+    items = midway("first", ["a", "a"], ["a"], broken=True, replicas=2, **ONE_BY_ONE)
+    items[1]["spec"]["replicas"] = 1  # the older one is scaled down, its pod about to be deleted
+    run = roll(node("a", gpus=8), items, deployment("worker", ["a"], ONE_GPU, **SURGE))
+    made = [p for p in run.simulation.arrivals if p.owner.startswith("ReplicaSet/ml/first-2")]
+    assert all(p.never_ready for p in made)
+
+
+def test_nothing_is_proven_where_another_in_flight_is_met() -> None:
+    found = snapshot(node("a", gpus=3), midway("first", ["a"], ["a"], replicas=1), deployment("worker", ["a"], ONE_GPU, **SURGE))  # fmt: skip
+    asked = [revision(found)]
+    assert not is_proven(simulate(Cluster(found), asked), asked)
+
+
+def test_others_on_other_nodes_or_with_room_for_all_are_left_out() -> None:
+    def met(found: Snapshot) -> list[str]:
+        workload = found.workload(WORKER)
+        assert workload is not None
+        return [one.key for one in beside(Cluster(found), [workload])]
+
+    here = deployment("worker", ["a"], ONE_GPU, namespace="ml", **SURGE)
+    flying = midway("first", ["a"], ["a"], replicas=1)
+    assert met(snapshot(node("a", gpus=3), flying, here)) == ["Deployment/ml/first"]
+    assert met(snapshot(node("a", gpus=30), flying, here)) == []
+
+
+# ── one after another ────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_change_may_come_some_time_after_another() -> None:
+    """Two surges and one spare GPU: together one of them waits for the other; a minute later the first has finished."""
+    first, second = (deployment(name, ["a"], ONE_GPU, **SURGE) for name in ("first", "worker"))
+    found = snapshot(node("a", gpus=3), first, second)
+    one, two = revision(found, "Deployment/ml/first"), revision(found)
+    together = simulate(Cluster(found), [one, two])
+    apart = simulate(Cluster(found), [one, replace(two, after_seconds=30)])
+    at_rest = simulate(Cluster(found), [one, replace(two, after_seconds=WHEN_AT_REST)])
+    assert together.completed
+    assert apart.completed
+    assert at_rest.completed
+    key = two.after.key
+    assert together.moments[key][0].tick == -1
+    assert apart.moments[key][0].tick == 1
+    assert at_rest.moments[key][0].tick > 1
+    assert max(m.held[GPU] for m in at_rest.moments[key]) == 3
