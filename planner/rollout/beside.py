@@ -82,6 +82,21 @@ def everybody(cluster: Cluster, changed: Sequence[Workload]) -> tuple[InFlight, 
     return tuple(one for one in in_flight(cluster) if one.is_played and one.key not in keys)
 
 
+def untold(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:
+    """Those of whom nobody knows where they are going, with pods on nodes where the workload's may go."""
+    found = [one for one in in_flight(cluster) if one.is_untold and one.key != workload.key]
+    if not found:
+        return ()
+    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    names = {cluster.node_names[node] for node in shape.candidates.tolist()}
+    pods = cluster.snapshot.pods
+    return tuple(
+        one
+        for one in found
+        if one.workload is not None and any(pods[i].node_name in names for i in pods_of(cluster, one.workload))
+    )
+
+
 def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> BoolArray:
     """Which of them come near, as far as nodes, namespaces and terms about other pods show: bool[one]."""
     everyone = np.ones(len(others.flying), dtype=np.bool_)

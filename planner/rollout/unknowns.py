@@ -25,6 +25,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.admission import claim_usage, has_scopes, unknown_priority, unknown_security, usage
+from planner.rollout.beside import untold
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
@@ -78,6 +79,14 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     yield from _missing_kinds(cluster, revision, spec)
     yield from _unmodelled(cluster, revision, spec)
     yield from _other_scheduler(snapshot, spec)
+    found += [
+        Unknown(
+            what=f"{one.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
+            may_help=True,
+            mend="Add replicasets to the kinds given to kubectl get",
+        )
+        for one in untold(cluster, revision.after)
+    ]
     if priority := unknown_priority(cluster, workload):
         yield Unknown(what=priority, may_help=True)
     if security := unknown_security(cluster, workload):
