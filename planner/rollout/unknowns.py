@@ -79,14 +79,12 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     yield from _missing_kinds(cluster, revision, spec)
     yield from _unmodelled(cluster, revision, spec)
     yield from _other_scheduler(snapshot, spec)
-    found += [
-        Unknown(
+    for one in untold(cluster, revision.after):
+        yield Unknown(
             what=f"{one.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
             may_help=True,
             mend="Add replicasets to the kinds given to kubectl get",
         )
-        for one in untold(cluster, revision.after)
-    ]
     if priority := unknown_priority(cluster, workload):
         yield Unknown(what=priority, may_help=True)
     if security := unknown_security(cluster, workload):
