@@ -16,8 +16,8 @@ from tests.builders.objects import GPU, Item, deployment, node, pod_spec, snapsh
 from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, stateful_set
 
 ONE_GPU = pod_spec(gpus=1)
-SURGE = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
-ONE_BY_ONE = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+SURGE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+ONE_BY_ONE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
 
 
 def midway(name: str, old: list[str], new: list[str], *, broken: bool = False, **more: Any) -> list[Item]:
