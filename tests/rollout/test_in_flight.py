@@ -17,7 +17,9 @@ from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, stateful_
 
 ONE_GPU = pod_spec(gpus=1)
 SURGE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
-ONE_BY_ONE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+ONE_BY_ONE: dict[str, Any] = {
+    "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+}
 
 
 def midway(name: str, old: list[str], new: list[str], *, broken: bool = False, **more: Any) -> list[Item]:
@@ -37,7 +39,7 @@ def midway(name: str, old: list[str], new: list[str], *, broken: bool = False, *
     older["spec"]["replicas"], newer["spec"]["replicas"] = len(old), len(new)
     by = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-2", "uid": f"rs2-{name}", "controller": True}
     for i, on in enumerate(new):
-        pod = {
+        pod: Item = {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": f"{name}-2-{i}", "namespace": "ml", "uid": f"p2-{name}-{i}", "labels": labels, "ownerReferences": [by]},
