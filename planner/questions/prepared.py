@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planner import collector
@@ -14,6 +14,7 @@ from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
 from planner.kubernetes.records import Finding, Snapshot
+from planner.rollout.in_flight import in_flight
 from planner.rollout.ownership import pods_by_owner, pods_of
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
@@ -42,7 +43,8 @@ class Scenario:
 
     `manifest` holds documents as ``kubectl apply -f`` would take them, `namespace` is of those that name none; what they change against the snapshot is added
     to `changes`; so are `applied`, workloads of a manifest that was read before (against this snapshot). `runs` seeds are
-    tried where the verdict may depend on placement; the first is `seed`.
+    tried where the verdict may depend on placement; the first is `seed`. The changes come after `after_seconds`, those of `at_once` (keys)
+    at once.
     """
 
     changes: tuple[WorkloadChange, ...] = ()
@@ -53,6 +55,8 @@ class Scenario:
     seed: int = 0
     runs: int = 50
     with_remedies: bool = True
+    after_seconds: float = 0.0
+    at_once: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.changes and not self.manifest and not self.applied:
@@ -143,6 +147,8 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     if not revisions:
         raise _nothing_changes(findings, unknown)
     cluster = compiled(snapshot)
+    if scenario.after_seconds:
+        revisions = [_later(cluster, r, scenario) for r in revisions]
     pod_times = tuple(_pod_times(cluster, r, wanted[r.after.key]) for r in revisions)
     return Prepared(
         snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings), unknown=unknown
@@ -153,6 +159,20 @@ def _revision(one: AppliedWorkload | PlacedWorkload) -> Revision:
     if isinstance(one, PlacedWorkload):
         return Revision(before=None, after=one.workload, has_new_template=not one.placed.idle, placed=one.placed)
     return Revision(before=one.before, after=one.after, has_new_template=one.has_new_template)
+
+
+def _later(cluster: Cluster, revision: Revision, scenario: Scenario) -> Revision:
+    """The change, some time after the others."""
+    key = revision.after.key
+    if key in scenario.at_once:
+        return revision
+    if any(one.key == key for one in in_flight(cluster)):
+        raise ChangeError(
+            f"{key} isn't at rest itself: what a later change of it begins with isn't known",
+            where=key,
+            mend="Ask for the change now, or when it has rolled out",
+        )
+    return replace(revision, after_seconds=scenario.after_seconds)
 
 
 def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]) -> InputError:

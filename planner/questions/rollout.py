@@ -33,6 +33,7 @@ from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, col
 from planner.questions.scaled import At, at_bound
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
+    OtherInFlight,
     PodState,
     Reason,
     Remedy,
@@ -42,6 +43,7 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.in_flight import told as told_of
 from planner.rollout.meanwhile import Moved, hedged, moved, on_other_clocks, scaled_at_once
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
@@ -57,8 +59,9 @@ from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_extended_resource
-from planner.words import Text, count, duration, short_name
+from planner.words import Text, count, duration, plural, short_name
 
+_MOST_TOLD = 3  # of those in flight, by name
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
 _MOST_SECONDS: Final = 86_400
 _LABEL = re.compile(r"([\w./-]{1,317})\s*=\s*([\w.-]{0,63})", re.ASCII)  # about what the API server takes
@@ -96,6 +99,10 @@ class RolloutSettings:
     workloads: tuple[str, ...] = setting(
         (), name="workload", short="-w", help="kind/namespace/name; several are changed together."
     )
+    after_seconds: float = setting(
+        0, label="So many seconds later", least=0, most=_MOST_SECONDS,
+        help="The change comes so many seconds after those rolled out together with it; others that are in flight go on meanwhile.",
+    )  # fmt: skip
     also: tuple[str, ...] = setting(
         (), label="Rolled out together with",
         help="Another workload rolled out in the same moment, as it is: they share the free capacity.",
@@ -180,6 +187,8 @@ def scenario_of(snapshot: Snapshot, settings: RolloutSettings) -> Scenario:
         unread=settings.unread,
         seed=settings.seed,
         runs=settings.runs,
+        after_seconds=settings.after_seconds,
+        at_once=settings.also,
     )
 
 
@@ -292,10 +301,15 @@ def _rollout(
         findings=prepared.findings
         + twice
         + scaled_at_once(run, prepared.revisions)
+        + _others_in_flight(cluster, run)
         + _not_played(prepared.snapshot, prepared.revisions)
         + tuple(_unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions),
         preempted=displaced(run, prepared.revisions),
+        in_flight=tuple(
+            OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
+            for one in run.others
+        ),
         apply=_applied(scenario, prepared.revisions),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
@@ -415,6 +429,21 @@ def _after_waiting(
     """The grown rollout's timeline, with what is seen until the nodes have arrived before it."""
     before = [replace(row, event=f"{row.event}; nodes are on their way") for row in today if row.tick == 0]
     return (grown[0], *before, *(replace(row, seconds=row.seconds + wait) for row in grown[1:]))
+
+
+def _others_in_flight(cluster: Cluster, run: Run) -> tuple[Finding, ...]:
+    """Those that were played beside the change, in one line."""
+    if not run.others:
+        return ()
+    words = [str(told_of(cluster, one)) for one in run.others[:_MOST_TOLD]]
+    more = f"; so {plural(len(run.others) - _MOST_TOLD, 'is', 'are')} {len(run.others) - _MOST_TOLD:,} more" if len(run.others) > _MOST_TOLD else ""  # fmt: skip
+    return (
+        Finding(
+            severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,
+            what=f"{'; '.join(words)}{more}: played on beside the change",
+            mend="The verdict is of a cluster in motion: ask again when they are done",
+        ),
+    )  # fmt: skip
 
 
 def _unknown_finding(key: str, unknown: Unknown) -> Finding:

@@ -96,6 +96,7 @@ class WaitForEdge:
 
 
 class RemedyKind(StrEnum):
+    WAIT = "wait"  # until others that are in flight have rolled out
     SWITCH_STRATEGY = "switch_strategy"  # maxSurge/maxUnavailable
     RECREATE = "recreate"
     SCALE_DOWN_FIRST = "scale_down_first"
@@ -152,6 +153,17 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherInFlight:
+    """Another workload that isn't at rest, and was played beside the change. `since`: when its rollout began, as far as its
+    objects show (seconds since the epoch)."""
+
+    workload: str
+    since: float | None
+    is_overdue: bool  # it has made no progress for as long as its progressDeadlineSeconds
+    sentence: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadRollout:
     """One workload's part of a rollout."""
 
@@ -203,6 +215,7 @@ class RolloutResult:
     remedies: tuple[Remedy, ...] = ()
     findings: tuple[Finding, ...] = ()
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
+    in_flight: tuple[OtherInFlight, ...] = ()  # others that the change meets
     apply: tuple[Applied, ...] = ()  # of each changed workload how the change is applied; none for a mere restart
     growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
     is_growth_automatic: bool = False  # for NEEDS_GROWTH: an autoscaler adds the nodes, within a maximum that is known

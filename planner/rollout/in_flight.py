@@ -24,6 +24,7 @@ from planner.rollout.ownership import is_starting, pods_by_owner, revision_of, s
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.shape import compile_shape
 from planner.vocabulary import CONTROLLER_REVISION_HASH, DESIRED_REPLICAS
+from planner.words import Text, duration
 
 _OVERDUE = "False/ProgressDeadlineExceeded"
 
@@ -68,6 +69,16 @@ class InFlight:
         one = self.workload or self.replica_set
         assert one is not None
         return one.namespace
+
+
+def told(cluster: Cluster, one: InFlight) -> Text:
+    """``Deployment/ml/api is rolling out (since 40 s before the snapshot)``."""
+    does = "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
+    taken_at, since = cluster.snapshot.taken_at, ""
+    if one.since is not None and taken_at >= one.since:
+        since = f" (begun {duration(taken_at - one.since)} before the snapshot)"
+    late = ", and has made no progress within its deadline" if one.is_overdue else ""
+    return Text(f"{one.key} {does}{since}{late}")
 
 
 def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:

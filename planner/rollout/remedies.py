@@ -23,9 +23,10 @@ from planner.quantity import format_amount
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.choice import strategy_name
+from planner.rollout.in_flight import in_flight
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.room import Room
-from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
 from planner.scheduling.cluster import Cluster
@@ -33,8 +34,9 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape
 from planner.vocabulary import is_extended_resource
-from planner.words import Text, listing, plural
+from planner.words import Text, duration, listing, plural, short_name
 
+_MOST_AWAITED = 5  # of those in flight, for which a command is printed
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
 _UNBOUNDED = 2**62  # of a quota that is out of the way
@@ -188,7 +190,18 @@ def find_remedies(
 ) -> tuple[Remedy, ...]:
     """Ways out for the stuck workload `key`, those that keep most pods Ready first; only those of `kinds` are looked for."""
     found = _found(cluster, revisions, key, run, why, pod_times, seed=seed, kinds=kinds)
-    return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, _PREFERRED.index(r.kind), r.seconds)))
+    return tuple(
+        sorted(
+            found,
+            key=lambda r: (
+                r.kind is not RemedyKind.WAIT,
+                r.extra_gpus > 0,
+                -r.lowest_ready,
+                _PREFERRED.index(r.kind),
+                r.seconds,
+            ),
+        )
+    )
 
 
 def first_remedy(
@@ -216,12 +229,43 @@ def _found(
 
 # Among equals in availability: what is simplest to do and to undo.
 _PREFERRED = (
-    RemedyKind.SWITCH_STRATEGY, RemedyKind.FIX_SELECTOR, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY,
+    RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.FIX_SELECTOR, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY,
     RemedyKind.RAISE_QUOTA, RemedyKind.SMALLER_REQUEST, RemedyKind.RECREATE, RemedyKind.ADD_NODE,
 )  # fmt: skip
 
 
 # ── searches ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _wait(case: _Case) -> Iterator[Remedy]:
+    """Others that are in flight give room back when they have rolled out: the change after them, as it is."""
+    flying = [one.key for one in case.run.others if one.is_rolling]
+    if not flying or any(one.key == case.workload.key for one in in_flight(case.cluster)):
+        return
+    run = case.played([replace(revision, after_seconds=WHEN_AT_REST) for revision in case.revisions])
+    if run is None:
+        return
+    waited = run.waited[case.workload.key]
+    keys = workloads_by_key(case.cluster)
+    patience = _PATIENCE * max(waited, _SCALE_SECONDS)
+    waits = [
+        commands.wait(key, patience, pods=keys[key].replicas, strategy=keys[key].strategy.kind)
+        for key in flying[:_MOST_AWAITED]
+        if key in keys
+    ]
+    if len(flying) > _MOST_AWAITED:
+        waits.append(commands.comment(f"and {len(flying) - _MOST_AWAITED:,} more that are rolling out").strip())
+    names = listing([short_name(key) for key in flying])
+    yield case.remedy(
+        RemedyKind.WAIT,
+        f"Wait for {names}",
+        f"{plural(len(flying), 'it is', 'they are')} rolling out now, for about {duration(waited)} more; then "
+        f"{_at_worst(case, run)}, and nothing has to be changed",
+        run,
+        first=(
+            Step(what=f"Wait until {names} {plural(len(flying), 'has', 'have')} rolled out", commands=tuple(waits)),
+        ),
+    )
+
+
 def _other_strategy(case: _Case) -> Iterator[Remedy]:
     """Surge 0 with as few unavailable as completes, and today's surge with one more unavailable."""
     workload = case.workload
@@ -563,6 +607,7 @@ def _other_selector(case: _Case) -> Iterator[Remedy]:
 
 
 _SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]]], ...] = (
+    (RemedyKind.WAIT, _wait),
     (RemedyKind.SWITCH_STRATEGY, _other_strategy),
     (RemedyKind.RECREATE, _recreate),
     (RemedyKind.SCALE_DOWN_FIRST, _smaller_first),

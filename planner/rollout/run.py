@@ -71,6 +71,7 @@ class Run:
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
     others : those in flight that were played beside the changes
+    waited : per workload key, the seconds after which its change came
     """
 
     completed: bool
@@ -90,6 +91,7 @@ class Run:
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
     others: tuple[InFlight, ...]
+    waited: dict[str, float]
     simulation: Simulation
 
     def verdict(self, key: str) -> Verdict:
@@ -175,6 +177,7 @@ class _Course:
         self._counts: dict[str, PodCounts] = {}
         self._read = 0  # of the simulation's news
         self._clock = Clock(simulation.cluster)
+        self._waited: dict[str, float] = {}
 
     def let_fail(self) -> None:
         """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
@@ -212,6 +215,7 @@ class _Course:
         simulation = self.simulation
         begun = {r.after.key: _started(simulation, r) for r in some}
         for key, controller in begun.items():
+            self._waited[key] = self._clock.seconds
             self.controllers[key] = controller
             self._counts[key] = PodCounts(simulation, controller.all_pods(simulation))
         self.workload_of.forget()
@@ -231,12 +235,14 @@ class _Course:
         for key, counted in self._counts.items():
             self.moments[key].append(counted.moment(simulation.tick_number, held, simulation.maturing))
 
-    def _is_over(self) -> bool:
-        """Let everybody do what they can: whether all is done, or nothing moves any more."""
+    def _is_over(self, *, is_at_rest: bool = False) -> bool:
+        """Let everybody do what they can: whether all is done, or nothing moves any more. At rest the next change comes,
+        whenever that is."""
         simulation = self.simulation
         simulation.settle()
-        while self.later and self.later[0].after_seconds <= self._clock.seconds:
+        while self.later and (is_at_rest or self.later[0].after_seconds <= self._clock.seconds):
             self._begin([self.later.pop(0)])
+            is_at_rest = False
             self._look()
             simulation.settle()
         self._look()
@@ -252,8 +258,9 @@ class _Course:
             if not simulation.is_moving:
                 if not self.later:
                     return True
-                self._clock.seconds = self.later[0].after_seconds  # nothing happens until then
-                return self._is_over()
+                if self.later[0].after_seconds != WHEN_AT_REST:
+                    self._clock.seconds = self.later[0].after_seconds  # nothing happens until then
+                return self._is_over(is_at_rest=True)
         return False
 
     def _run(self) -> Run:
@@ -276,6 +283,7 @@ class _Course:
             new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := self.workload_of(p))},
             touched=tuple(simulation.touched),
             others=self.others,
+            waited=self._waited,
             simulation=simulation,
         )
 

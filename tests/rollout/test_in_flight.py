@@ -6,13 +6,20 @@ import copy
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from planner.errors import ChangeError
+from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
+from planner.questions.prepared import Scenario
+from planner.questions.rollout import rollout
+from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.beside import beside
 from planner.rollout.in_flight import InFlight, failing, in_flight
 from planner.rollout.run import WHEN_AT_REST, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
-from tests.builders.objects import GPU, Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import GPU, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, stateful_set
 
 ONE_GPU = pod_spec(gpus=1)
@@ -39,7 +46,7 @@ def midway(name: str, old: list[str], new: list[str], *, broken: bool = False, *
     older["spec"]["replicas"], newer["spec"]["replicas"] = len(old), len(new)
     by = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-2", "uid": f"rs2-{name}", "controller": True}
     for i, on in enumerate(new):
-        pod: Item = {
+        made: Item = {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": f"{name}-2-{i}", "namespace": "ml", "uid": f"p2-{name}-{i}", "labels": labels, "ownerReferences": [by]},
@@ -48,8 +55,10 @@ def midway(name: str, old: list[str], new: list[str], *, broken: bool = False, *
         }  # fmt: skip
         if broken:
             waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
-            pod["status"]["containerStatuses"] = [{"name": "main", "ready": False, "restartCount": 9, "state": waiting}]
-        items.append(pod)
+            made["status"]["containerStatuses"] = [
+                {"name": "main", "ready": False, "restartCount": 9, "state": waiting}
+            ]
+        items.append(made)
     return items
 
 
@@ -206,3 +215,33 @@ def test_a_change_may_come_some_time_after_another() -> None:
     assert apart.moments[key][0].tick == 1
     assert at_rest.moments[key][0].tick > 1
     assert max(m.held[GPU] for m in at_rest.moments[key]) == 3
+
+
+def test_waiting_for_a_rollout_in_flight_is_the_first_way_out_where_it_helps() -> None:
+    """First's smaller successor and the worker want the same GPU: the worker gets it, and first never gives its three back."""
+    first = midway("first", ["a"], [""], replicas=1)
+    for item in first:
+        if item["metadata"]["name"] in ("first-1", "first-1-0"):
+            spec = item["spec"]["template"]["spec"] if item["kind"] == "ReplicaSet" else item["spec"]
+            spec["containers"] = pod_spec(gpus=3)["containers"]
+    ending = pod("bare", ONE_GPU, on="a")
+    ending["metadata"]["deletionTimestamp"] = "2026-11-22T22:00:30Z"
+    urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 100, "preemptionPolicy": "Never"}  # fmt: skip
+    surge: dict[str, Any] = {
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}}
+    }
+    worker = deployment("worker", ["b", "b"], pod_spec(gpus=1, priorityClassName="urgent"), **surge)
+    asked = snapshot(node("a", gpus=4), node("b", gpus=2, cordoned=True), urgent, first, ending, worker)
+    answer = rollout(asked, Scenario(changes=(WorkloadChange(workload=WORKER),)))
+    assert answer.verdict is Verdict.STUCK
+    assert [one.workload for one in answer.in_flight] == ["Deployment/ml/first"]
+    assert [one.object for one in answer.findings if one.code == "others-in-flight"] == ["Deployment/ml/first"]
+    assert answer.remedies[0].kind is RemedyKind.WAIT
+    assert answer.remedies[0].steps[0].commands[0].startswith("kubectl rollout status deployment/first -n ml")
+
+
+def test_who_is_midway_itself_cannot_be_asked_about_later() -> None:
+    found = snapshot(node("a", gpus=8), midway("first", ["a"], ["a"], replicas=1))
+    change = WorkloadChange(workload="Deployment/ml/first")
+    with pytest.raises(ChangeError, match="isn't at rest itself"):
+        rollout(found, Scenario(changes=(change,), after_seconds=30))
