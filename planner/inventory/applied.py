@@ -125,7 +125,7 @@ def difference(old: Object, new: Object) -> Object:
         if isinstance(before, dict) and isinstance(after, dict):
             if inner := difference(before, after):
                 patch[key] = inner
-        elif key in MERGE_KEYS and _are_objects(before) and _are_objects(after):
+        elif key in MERGE_KEYS and _are_named(before, MERGE_KEYS[key]) and _are_named(after, MERGE_KEYS[key]):
             if found := _of_lists(before, after, MERGE_KEYS[key]):
                 patch[key] = found
         else:
@@ -133,8 +133,11 @@ def difference(old: Object, new: Object) -> Object:
     return patch
 
 
-def _are_objects(value: Any) -> TypeGuard[list[Object]]:
-    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+def _are_named(value: Any, name: str) -> TypeGuard[list[Object]]:
+    """Whether it is a list of objects whose field `name` can tell one from another."""
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and isinstance(one.get(name), str | int | None) for one in value
+    )
 
 
 def _of_lists(before: list[Object], after: list[Object], name: str) -> list[Object]:
@@ -191,7 +194,7 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[Difference]:
         for key in (*new, *(one for one in old if one not in new)):
             if old.get(key) != new.get(key) and not _is_own(key) and not is_sealed(key):
                 yield from _differences(old.get(key), new.get(key), f"{place}.{key}" if place else key)
-    elif _are_objects(old) and _are_objects(new) and (name := MERGE_KEYS.get(place.rpartition(".")[2])):
+    elif (name := MERGE_KEYS.get(place.rpartition(".")[2])) and _are_named(old, name) and _are_named(new, name):
         known, then = ({one.get(name): one for one in some} for some in (old, new))
         for one in (*then, *(one for one in known if one not in then)):
             if known.get(one) != then.get(one):

@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO, Final
 
 from planner import words
@@ -24,9 +25,11 @@ from planner.errors import InputError
 from planner.kubernetes.records import Finding, Severity
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise
-LARGEST_RATIO: Final = 400  # of deflate, once past the first 64 MiB: dumps reach 60, a bomb 1,000
+LARGEST_RATIO: Final = (
+    40  # beyond the first 64 MiB: uids, hashes and times keep dumps below; bombs reach 1,000 and more
+)
 MOST_FILES: Final = 200_000  # of one reading: a must-gather of a large cluster has some 30,000
-_RATIO_COUNTS_FROM_BYTES: Final = 64 * 2**20
+_FREE_BYTES: Final = 64 * 2**20
 _CHUNK_BYTES: Final = 2**20
 _FROM_END: Final = 2  # `whence` of a stream's seek
 _LARGEST_XZ_MEMORY_BYTES: Final = 128 * 2**20  # xz -9 asks for 65 MiB
@@ -211,7 +214,7 @@ def found_in(
     if head.startswith(_ZIP_MAGIC):
         yield from _zip_files(stream, name, walk, wanted)
         return
-    unpacked = Forward(_counted(_unpacked(_chunks(stream), head, name), name, walk), name)
+    unpacked = Forward(_unpacked(_chunks(stream), head, name, walk), name)
     if is_tar(unpacked.peek(_TAR_BLOCK_BYTES)):
         yield from _tar_files(unpacked, name, walk, wanted)
         return
@@ -234,7 +237,7 @@ def inflated(data: Content, where: str, walk: Walk | None = None) -> Content:
     if not _is_compressed(head):
         return data
     pieces = (bytes(data[start : start + _CHUNK_BYTES]) for start in range(0, len(data), _CHUNK_BYTES))
-    return Forward(_counted(_unpacked(pieces, head, where), where, walk or Walk()), where).rest()
+    return Forward(_unpacked(pieces, head, where, walk or Walk()), where).rest()
 
 
 def is_packed(data: Content) -> bool:
@@ -301,34 +304,63 @@ def _counted(pieces: Iterator[bytes], where: str, walk: Walk) -> Iterator[bytes]
         yield piece
 
 
-def _unpacked(pieces: Iterator[bytes], head: bytes, where: str) -> Iterator[bytes]:
+def grown(pieces: Iterator[bytes], packed: Callable[[], int], where: str, walk: Walk) -> Iterator[bytes]:
+    """What some codec unpacks, as long as it is within the walk's bound and no bomb; `packed`: the bytes it has been given.
+
+    Raises
+    ------
+    TooLarge
+        When it is too much, or grows as no dump does.
+    """
+    unpacked = 0
+    for piece in pieces:
+        unpacked += len(piece)
+        _check_growth(packed(), unpacked, where)
+        walk.take(len(piece), where)
+        yield piece
+
+
+class _Given:
+    """Pieces that are given on, and how many bytes they had."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self.count = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self.count += len(piece)
+            yield piece
+
+
+def _unpacked(pieces: Iterator[bytes], head: bytes, where: str, walk: Walk) -> Iterator[bytes]:
+    """The content, unpacked where it is packed, counted."""
     for magic, name in _FOREIGN_MAGIC.items():
         if head.startswith(magic):
             raise InputError(f"it is packed by {name}, which isn't read here", where=where, mend="Unpack it first")
+    given = _Given(pieces)
     if head.startswith(b"\x1f\x8b"):
-        return _gunzipped(pieces, where)
-    if head.startswith(b"\xfd7zXZ\0"):
-        return _expanded(pieces, lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
-    if head.startswith(b"BZh"):
-        return _expanded(pieces, bz2.BZ2Decompressor, "bzip2", where)
-    return pieces
+        found = _gunzipped(iter(given), where)
+    elif head.startswith(b"\xfd7zXZ\0"):
+        found = _expanded(iter(given), lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
+    elif head.startswith(b"BZh"):
+        found = _expanded(iter(given), bz2.BZ2Decompressor, "bzip2", where)
+    else:
+        return _counted(pieces, where, walk)
+    return grown(found, lambda: given.count, where, walk)
 
 
 def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
     """The content of gzip files joined to one; what follows the last one is no gzip and left out, as gzip does."""
-    packed = unpacked = 0
     stream: Any = zlib.decompressobj(wbits=31)
     try:
         for piece in pieces:
-            packed += len(piece)
             while piece or stream is not None:
                 if stream is None:
                     if not _GZIP.startswith(piece[:3]) and not piece.startswith(_GZIP):
                         return
                     stream = zlib.decompressobj(wbits=31)
                 found = stream.decompress(piece, _CHUNK_BYTES)
-                unpacked += len(found)
-                _check_growth(packed, unpacked, where)
                 if found:
                     yield found
                 if stream.eof:
@@ -365,9 +397,9 @@ def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where
 
 
 def _check_growth(packed: int, unpacked: int, where: str) -> None:
-    if unpacked > max(_RATIO_COUNTS_FROM_BYTES, LARGEST_RATIO * packed):
+    if unpacked > _FREE_BYTES + LARGEST_RATIO * packed:
         what = f"{packed:,} packed bytes unpack to more than {unpacked:,} bytes, which no dump does"
-        raise TooLarge(what, where=where, mend="Give what kubectl get … -A -o json (or yaml) writes")
+        raise TooLarge(what, where=where, mend="If it is one all the same, unpack it first: what isn't packed is read")
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -417,7 +449,9 @@ def _zip_files(stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], 
             walk.pass_over(ENCRYPTED)
         elif _is_wanted(info.filename, label, walk, wanted):
             _check_growth(max(1, info.compress_size), info.file_size, label)
-            yield from _member(Forward(_counted(_zip_pieces(archive, info, label), label, walk), label), label, walk)
+            packed = info.compress_size
+            pieces = grown(_zip_pieces(archive, info, label), partial(int, packed), label, walk)
+            yield from _member(Forward(pieces, label), label, walk)
 
 
 def _zip_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo, label: str) -> Iterator[bytes]:
@@ -435,7 +469,7 @@ def _member(content: Forward, label: str, walk: Walk) -> Iterator[Found]:
     try:
         head = content.peek(_TAR_BLOCK_BYTES)
         if _is_compressed(head):
-            content = Forward(_counted(_unpacked(iter(content.some, b""), head, label), label, walk), label)
+            content = Forward(_unpacked(iter(content.some, b""), head, label, walk), label)
             head = content.peek(_TAR_BLOCK_BYTES)
     except TooLarge:
         raise

@@ -18,7 +18,8 @@ import msgspec
 
 from planner.errors import InputError
 from planner.inventory import log_sections, wire
-from planner.inventory.archives import Content, Walk, inflated
+from planner.inventory.archives import Content, TooLarge, Walk, inflated
+from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, next_value, too_many
 from planner.inventory.parse import EVERY_KIND, Part
 from planner.inventory.yaml_text import Batch, yaml_documents, yaml_pieces
 from planner.kubernetes.records import Finding, PodLog, Severity
@@ -26,7 +27,6 @@ from planner.kubernetes.records import Finding, PodLog, Severity
 _CHUNK_BYTES = 2**18
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF8_MARK = b"\xef\xbb\xbf"
-_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _SAID = (
     rb"(?:Warning: |Error from server|error: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d)[^\n]*(?:\n|\Z)"  # kubectl, by 2>&1
 )
@@ -243,7 +243,7 @@ def _said(match: re.Match[bytes]) -> str:
 def _json_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
     while start < len(view):
         try:
-            end = _end_of_json(view, start)
+            end = end_of_value(view, start)
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             yield from _salvaged(view, start, where, problems, error)
             return
@@ -259,24 +259,13 @@ def _json_parts(view: memoryview, start: int, where: str, problems: list[Finding
 def _json_spans(view: memoryview) -> Iterator[tuple[int, int]]:
     start = _first(view, 0, "", [])
     while start < len(view):
-        end = _end_of_json(view, start)
+        end = end_of_value(view, start)
         yield start, end
         start = _first(view, end, "", [])
 
 
-def _end_of_json(view: memoryview, start: int) -> int:
-    """Where the JSON value that begins at `start` ends. Only the syntax is looked at."""
-    try:
-        msgspec.json.decode(view[start:], type=msgspec.Raw)
-    except msgspec.DecodeError as error:
-        trailing = _TRAILING.search(str(error))
-        if trailing is None:
-            raise
-        return start + int(trailing[1]) - 1
-    return len(view)
-
-
 def _json_part(view: memoryview, where: str) -> Part:
+    check_count(view, where)
     document = msgspec.json.decode(view, type=wire.List | list[msgspec.Raw])
     if isinstance(document, list):
         return Part(where=where, items=document)
@@ -322,12 +311,14 @@ def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding],
         return
     list_kind = _KIND.search(view, start, position)
     items: list[Any] = []
-    while (position := _next_item(view, position)) < len(view) and bytes(view[position : position + 1]) != b"]":
+    while (position := next_value(view, position)) < len(view) and bytes(view[position : position + 1]) != b"]":
         try:
-            end = _end_of_json(view, position)
+            end = end_of_value(view, position)
         except (ValueError, RecursionError):
             break
         items.append(view[position:end])
+        if len(items) > MOST_OBJECTS:
+            raise too_many(where)
         position = end
     kind = bytes(list_kind[1]).decode() if list_kind else ""
     is_closed = bytes(view[position : position + 1]) == b"]"
@@ -350,14 +341,6 @@ def _kinds_in(view: memoryview) -> tuple[str, ...]:
     if said and not said & {"List", *wire.KINDS, *(f"{kind}List" for kind in wire.KINDS)}:
         return ()
     return tuple(sorted(kind.removesuffix("List") or EVERY_KIND for kind in said)) or (EVERY_KIND,)
-
-
-_BETWEEN_ITEMS = re.compile(rb"[ \t\r\n,]*")
-
-
-def _next_item(view: memoryview, position: int) -> int:
-    match = _BETWEEN_ITEMS.match(view, position)
-    return match.end() if match else position
 
 
 def _reason(error: Exception) -> str:
@@ -396,6 +379,8 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding]) -> Iterat
                 elif value is not None:
                     yield _value_part(value, first, where, problems)
                     first = 1
+        except TooLarge:
+            raise
         except InputError as error:
             items = begun.get("items")
             if isinstance(items, list) and items:

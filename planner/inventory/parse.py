@@ -21,6 +21,7 @@ from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
+from planner.inventory.json_text import LARGEST_OBJECT_BYTES, MOST_OBJECTS, check_count, too_many
 from planner.inventory.one_cluster import TELLING, OneCluster
 from planner.inventory.records import (
     admission,
@@ -45,6 +46,7 @@ from planner.vocabulary import DEFAULT_NAMESPACE
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 _TEXTS = (msgspec.Raw, bytes, memoryview)
+_LARGEST_BY_NAME_BYTES = 32 * 2**20  # these are taken apart as a whole
 Read = Callable[[Shared, Any], Any]
 
 DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, OverflowError)
@@ -220,6 +222,7 @@ class Reader:
         self._digests: set[bytes] = set()
         self._unplayed: dict[tuple[str, str], model.Unplayed] = {}
         self._unplayed_read = 0
+        self._told: dict[tuple[str, Severity], int] = {}
         self._cut: set[str] = set()
         self._damaged: dict[str, int] = {}  # kind, or `EVERY_KIND` → objects left out
         self._pages: dict[str, list[tuple[int, int, bool]]] = {}  # kind → (items, of how many from its first, is last)
@@ -290,12 +293,20 @@ class Reader:
 
     def _count(self, part: Part) -> None:
         self.objects += 1
+        if self.objects > MOST_OBJECTS:
+            raise too_many(part.where)
         self._files[part.where] = self._files.get(part.where, 0) + 1
 
     def _leave_out(self, item: Item, part: Part, number: int, error: Exception, kind: str) -> None:
         self.unreadable += 1
         self._damaged[kind] = self._damaged.get(kind, 0) + 1
-        self.problems.append(_unreadable(item, part, number, error))
+        self._tell("object-unreadable", Severity.ERROR, lambda: _unreadable(item, part, number, error))
+
+    def _tell(self, code: str, severity: Severity, make: Callable[[], Finding]) -> None:
+        """A problem of which there may be as many as objects: the first of a code are made, the others counted."""
+        self._told[code, severity] = told = self._told.get((code, severity), 0) + 1
+        if told <= _SHOWN_OF_EACH:
+            self.problems.append(make())
 
     def _read_foreign(self, item: Item, part: Part, number: int, error: NotAnObject) -> None:
         """Lists by name (``{"pods": {"items": […]}}``) are read; what else isn't an object is told."""
@@ -305,8 +316,10 @@ class Reader:
         if lists:
             return
         self.foreign += 1
+        if self.foreign > MOST_OBJECTS:
+            raise too_many(part.where)
         if part.is_named:
-            self.problems.append(_unreadable(item, part, number, error))
+            self._tell("object-unreadable", Severity.ERROR, lambda: _unreadable(item, part, number, error))
         else:
             self._foreign[part.where] = self._foreign.get(part.where, 0) + 1
 
@@ -324,6 +337,7 @@ class Reader:
             self._is_old[told] = is_old(kind, api_version)
         if self._is_old[told]:
             self._old[told] = self._old.get(told, 0) + 1
+        _check_size(item)
         record, digest, metadata = read_object(self._shared, item, kind)
         self._digests.add(digest)
         if kind in TELLING:
@@ -391,7 +405,7 @@ class Reader:
             logs=logs,
             presence=FrozenMap(self.presence),
             reading=reading,
-            problems=tuple(_few_of_each((*problems, *self.problems, *self._notes()))),
+            problems=tuple(_few_of_each((*problems, *self.problems, *self._notes()), self._told)),
             **{field: tuple(records) for field, records in fields.items()},
         )
 
@@ -454,21 +468,24 @@ class Reader:
         return kept
 
     def _odd(self, code: str, name: str, what: str, mend: str) -> None:
-        self.problems.append(Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend))
+        grave = Severity.WARNING
+        self._tell(code, grave, lambda: Finding(severity=grave, code=code, object=name, what=what, mend=mend))
 
 
 _SHOWN_OF_EACH = 5
 
 
-def _few_of_each(problems: Iterable[Finding]) -> Iterator[Finding]:
-    """The first problems of each code, and how many more there are; no number is lost, and nobody reads a thousand."""
+def _few_of_each(problems: Iterable[Finding], told: Mapping[tuple[str, Severity], int]) -> Iterator[Finding]:
+    """The first problems of each code, and how many more there are; no number is lost, and nobody reads a thousand. `told`:
+    how many there are of a code, where not all are in `problems`."""
     counts: dict[tuple[str, Severity], int] = {}
     for problem in problems:
         key = problem.code, problem.severity
         counts[key] = counts.get(key, 0) + 1
         if counts[key] <= _SHOWN_OF_EACH:
             yield problem
-    for (code, severity), count in counts.items():
+    for (code, severity), in_full in counts.items():
+        count = in_full + max(0, told.get((code, severity), 0) - _SHOWN_OF_EACH)
         if count > _SHOWN_OF_EACH:
             what = f"{count - _SHOWN_OF_EACH:,} more like these ({code.replace('-', ' ')})"
             yield Finding(severity=severity, code=code, object="", what=what)
@@ -518,6 +535,8 @@ _NO_KIND = "it has no kind, so it isn't a Kubernetes object"
 
 def _kind_of_shape(item: object) -> str:
     """The kind of an item that doesn't say it, by its fields; errors as `kind_of`."""
+    if _is_too_large(item):  # perhaps lists by name
+        raise NotAnObject(_TOO_LARGE)
     loose = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
     if not isinstance(loose, dict):
         raise NotAnObject("it isn't an object")
@@ -529,6 +548,19 @@ def _kind_of_shape(item: object) -> str:
     return kind
 
 
+_TOO_LARGE = f"it has more than {LARGEST_OBJECT_BYTES:,} bytes, which no object has"
+
+
+def _is_too_large(item: object) -> bool:
+    """Whether it is larger than any object: made, it would take a multiple of its text."""
+    return isinstance(item, _TEXTS) and len(memoryview(item)) > LARGEST_OBJECT_BYTES
+
+
+def _check_size(item: object) -> None:
+    if _is_too_large(item):
+        raise InputError(_TOO_LARGE)
+
+
 def _list_in(item: Item, kind: str, part: Part) -> Part | None:
     """The List that an item is itself (``jq -s`` of several), None for an object of a kind that is called so."""
     if kind == part.kind:
@@ -536,6 +568,7 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
     if isinstance(item, dict):
         items, version = item.get("items"), str(item.get("apiVersion") or "")
     else:
+        check_count(item, part.where)
         try:
             fields = msgspec.json.decode(item, type=wire.List)
         except msgspec.MsgspecError:
@@ -552,6 +585,8 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
 
 def _lists_by_name(item: Item, part: Part) -> list[Part]:
     """The Lists that are the fields of an object (``{"pods": {"items": […]}, "nodes": {"items": […]}}``)."""
+    if isinstance(item, _TEXTS) and len(memoryview(item)) > _LARGEST_BY_NAME_BYTES:
+        return []
     try:
         fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
     except DAMAGE:
@@ -615,6 +650,7 @@ def damage_in_words(error: Exception) -> str:
 def _name_of(item: Item, part: Part) -> str:
     """The name of an item that may be damaged, "" when it can't be told."""
     try:
+        _check_size(item)
         loose = item if isinstance(item, dict) else msgspec.json.decode(item)
         kind, _ = kind_of(loose, part)
         metadata = loose["metadata"]

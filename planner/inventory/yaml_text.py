@@ -16,9 +16,11 @@ import msgspec
 import yaml
 
 from planner.errors import InputError
+from planner.inventory.json_text import MOST_OBJECTS, too_many
 
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25
 MOST_UNFOLDED = 100_000  # values that come from aliases; a long text counts as one for each 64 letters
+MOST_VALUES = 1_000_000  # of one object, or of an array of objects
 
 _BATCH_ITEMS = 256
 MOST_REPEATED = 100  # keys given twice that are named
@@ -111,6 +113,8 @@ class _Document:
         self.repeated = repeated
         self.anchors: dict[str, tuple[Any, int]] = {}  # name → (value, how many values it is made of)
         self.unfolded = 0
+        self.values = 0  # of the object that is taken apart; all of the document where it isn't given in pieces
+        self.most_values: int | None = None
 
     def read(self, events: Iterator[Any]) -> Any:
         """The document's value; consumes its events up to its end."""
@@ -120,6 +124,7 @@ class _Document:
     def pieces(self, events: Iterator[Any], begun: dict[str, Any]) -> Iterator[Any]:
         """The document's value as `yaml_pieces` gives it."""
         event = next(events)
+        self.most_values = MOST_VALUES
         if not isinstance(event, yaml.MappingStartEvent):
             yield self._value(event, events, 0)[0]
             return
@@ -133,7 +138,10 @@ class _Document:
             items: list[Any] = []
             self._store(begun, merged, event, items)
             while not isinstance(one := next(events), yaml.SequenceEndEvent):
+                self.values = 0
                 value, _ = self._value(one, events, 2)
+                if len(items) >= MOST_OBJECTS:
+                    raise too_many(self.where)
                 if len(items) >= _BATCH_ITEMS and isinstance(value, dict) and "kind" in value:
                     yield Batch(items)
                     items.clear()
@@ -142,6 +150,9 @@ class _Document:
 
     def _value(self, event: Any, events: Iterator[Any], depth: int) -> tuple[Any, int]:
         """(value, how many values it is made of)."""
+        self.values += 1
+        if self.most_values is not None and self.values > self.most_values:
+            raise self._error(f"an object has more than {self.most_values:,} values, which none has", event)
         if depth > DEEPEST:
             raise self._error(f"it is nested more than {DEEPEST} levels deep", event)
         if isinstance(event, yaml.AliasEvent):

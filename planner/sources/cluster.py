@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import BinaryIO, Final
 
 from planner.errors import InputError
+from planner.inventory.archives import Content, Walk, inflated
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, demo, kubectl
 from planner.store import kept, names
@@ -77,18 +78,13 @@ def _is_kept(spec: str) -> bool:
     return begin == _BEGIN
 
 
-def _unpacked(spec: str, limit_bytes: int | None) -> bytes:
+def _unpacked(spec: str, limit_bytes: int | None) -> Content:
     limit = bounded.limit_bytes() if limit_bytes is None else limit_bytes
     with bounded.opened(spec) as file:
-        is_packed = file.read(2) == _GZIP
-        file.seek(0)
-        try:
-            data = (gzip.GzipFile(fileobj=file) if is_packed else file).read(limit + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"the snapshot is damaged: {error}", where=spec, mend="Write it anew") from None
+        data = file.read(limit + 1)
     if len(data) > limit:
         raise InputError("is larger than may be read", where=spec, mend="Raise --unpacked-limit")
-    return data
+    return inflated(data, spec, Walk(limit))
 
 
 def _stored(spec: str, limit_bytes: int | None) -> Snapshot:

@@ -284,7 +284,9 @@ def _name(place: str | Path) -> str:
 
 def _checked(snapshot: Snapshot) -> Snapshot:
     """`snapshot`, unless nothing at all was read."""
-    if any(presence is not Presence.ABSENT for presence in snapshot.presence.values()):
+    if snapshot.reading.used or any(
+        presence not in (Presence.ABSENT, Presence.PARTIAL) for presence in snapshot.presence.values()
+    ):
         return snapshot
     worst = sorted(snapshot.problems, key=lambda problem: problem.severity is not Severity.ERROR)
     if snapshot.other_kinds:

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from planner.errors import InputError, NotKnownError, SourceError
-from planner.inventory.archives import LARGEST_UNPACKED_BYTES
+from planner.inventory.archives import Walk, grown
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
@@ -265,7 +265,7 @@ class Store:
         """
         with self._told("read"):
             packed = self._get(one.path)
-        data = _unpacked(packed, one.path, LARGEST_UNPACKED_BYTES if limit_bytes is None else limit_bytes)
+        data = _unpacked(packed, one.path, bounded.limit_bytes() if limit_bytes is None else limit_bytes)
         return kept.decode(data, one.path)
 
     def query(
@@ -731,17 +731,15 @@ def _unique() -> str:
 
 
 def _unpacked(packed: bytes, where: str, limit_bytes: int) -> bytes:
-    data = bytearray()
-    try:
+    def pieces() -> Iterator[bytes]:
         with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
             while piece := stream.read(2**20):
-                data += piece
-                if len(data) > limit_bytes:
-                    mend = "Allow more with --unpacked-limit"
-                    raise InputError(f"the snapshot has more than {limit_bytes:,} bytes", where=where, mend=mend)
+                yield piece
+
+    try:
+        return b"".join(grown(pieces(), lambda: len(packed), where, Walk(limit_bytes)))
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"the snapshot is damaged: {error}", where=where, mend="Take another snapshot") from None
-    return bytes(data)
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -34,7 +34,7 @@ def encode(snapshot: Snapshot) -> bytes:
     return msgspec.json.encode({"format": FORMAT, **content}, enc_hook=_written)
 
 
-def decode(data: bytes, where: str) -> Snapshot:
+def decode(data: bytes | bytearray, where: str) -> Snapshot:
     """The snapshot that `encode` wrote; fields that a later release added are passed over.
 
     Raises

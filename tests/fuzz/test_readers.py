@@ -85,3 +85,8 @@ def test_a_manifest_whose_metadata_are_none_is_refused(kind: str, metadata: str)
     text = f'{{"apiVersion": "{version}", "kind": "{kind}", "metadata": {metadata}, "spec": {{}}}}'
     with pytest.raises(ChangeError, match="metadata"):
         read_manifest(text, demo.read())
+
+
+@pytest.mark.parametrize("seed", [19_092])
+def test_what_was_mishandled_once(seed: int) -> None:
+    assert check(seed) is None

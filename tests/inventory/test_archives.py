@@ -105,6 +105,13 @@ ZEROS = bytes(80 * 2**20)
     "data",
     [
         pytest.param(gzip.compress(ZEROS), id="gzip"),
+        pytest.param(lzma.compress(ZEROS), id="xz"),
+        pytest.param(bz2.compress(ZEROS), id="bzip2"),
+        pytest.param(tar({"a.json": ZEROS}, "w:xz"), id="tar.xz"),
+        pytest.param(tar({"a.json": ZEROS}, "w:bz2"), id="tar.bz2"),
+        pytest.param(tar({"a.json.xz": lzma.compress(ZEROS)}), id="xz in tar"),
+        pytest.param(zipped({"a.json.bz2": bz2.compress(ZEROS)}, zipfile.ZIP_STORED), id="bzip2 in zip"),
+        pytest.param(zipped({"a.json": ZEROS}, zipfile.ZIP_BZIP2), id="zip with bzip2"),
         pytest.param(tar({"a.json": ZEROS}, "w:gz"), id="tar.gz"),
         pytest.param(tar({"a.xml": ZEROS}, "w:gz"), id="a file that isn't wanted"),
         pytest.param(zipped({"a.json": ZEROS}), id="zip"),

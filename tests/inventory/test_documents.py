@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import InputError
+from planner.inventory.archives import TooLarge
 from planner.inventory.documents import objects_of, parts_of, values_of
+from planner.inventory.json_text import LARGEST_OBJECT_BYTES
 from planner.inventory.parse import build_snapshot
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.sources import kubectl
 from tests.inventory.objects import a_list, node, pod, workload
 
@@ -259,3 +261,71 @@ def test_half_of_a_surrogate_pair_ends_no_list(text: bytes) -> None:
     found = kubectl.read_bytes(b'{"kind":"List","apiVersion":"v1","items":[%s]}' % pods, name="c.json")
     assert [pod.name for pod in found.pods] == ["p0", "p1", "p2"]
     assert found.problems == ()
+
+
+# ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading takes a hundred objects, counted from a kilobyte on."""
+    for module in ("json_text", "documents", "parse", "yaml_text"):
+        monkeypatch.setattr(f"planner.inventory.{module}.MOST_OBJECTS", 100)
+    monkeypatch.setattr("planner.inventory.json_text._COUNTED_FROM_BYTES", 1_000)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" + b"1," * 1_000 + b"1]",
+        b'{"kind": "List", "items": [' + b"{}," * 1_000 + b"{}]}",
+        b'{"a": {"items": []}, "kind": "List", "items": [' + b"{}," * 1_000 + b"{}]}",
+        b"{}\n" * 1_000,
+        b"[" + b'{"kind": "List", "items": [' + b"{}," * 1_000 + b"{}]}]",
+        b'{"kind": "List", "items": [' + b"{}," * 1_000,  # cut off
+        b"items:\n" + b"- {}\n" * 1_000,
+        b"[" + b'{"kind":"Pod","metadata":{"name":"a"},"spec":{}},' * 200 + b"{}]",
+    ],
+)
+def test_more_objects_than_a_reading_takes_are_refused(data: bytes) -> None:
+    with pytest.raises(TooLarge, match="more than 100 objects"):
+        kubectl.read_bytes(data, name="many")
+
+
+@pytest.mark.usefixtures("few")
+def test_as_many_as_a_reading_takes_are_read() -> None:
+    found = kubectl.read_bytes(json.dumps(a_list(*(node(f"n{n}") for n in range(100)))).encode(), name="many")
+    assert len(found.nodes) == 100
+
+
+def test_what_is_larger_than_any_object_is_left_out() -> None:
+    large = {**node("large"), "status": {"allocatable": {"cpu": "1"}, "capacity": {"a": "x" * LARGEST_OBJECT_BYTES}}}
+    found = kubectl.read_bytes(json.dumps(a_list(node("n"), large)).encode(), name="c.json")
+    assert [one.name for one in found.nodes] == ["n"]
+    assert "which no object has" in found.problems[0].what
+    assert found.presence["Node"] is Presence.PARTIAL
+
+
+def test_lists_by_name_may_be_larger_than_an_object() -> None:
+    some = [pod(f"p{n}", "n", annotations={"a": "x" * 1_000}) for n in range(9_000)]
+    data = json.dumps({"pods": {"items": some}}).encode()
+    assert len(data) > LARGEST_OBJECT_BYTES
+    assert len(kubectl.read_bytes(data, name="c.json").pods) == 9_000
+
+
+def test_one_object_of_yaml_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.inventory.yaml_text.MOST_VALUES", 1_000)
+    many = "kind: List\napiVersion: v1\nitems:\n" + "".join(
+        f"- {{kind: Node, metadata: {{name: n{n}}}}}\n" for n in range(900)
+    )
+    assert len(kubectl.read_bytes(many.encode(), name="c.yaml").nodes) == 900, "each by itself"
+    with pytest.raises(InputError, match="more than 1,000 values"):
+        kubectl.read_bytes(b"kind: Node\nmetadata:\n  name: [" + b"{}," * 2_000 + b"{}]\n", name="c.yaml")
+
+
+def test_a_thousand_problems_are_counted_and_not_kept() -> None:
+    found = kubectl.read_bytes(
+        b"[" + b'{"kind":"Pod","metadata":{}},' * 1_000 + b'{"kind":"Node","metadata":{"name":"n"}}]', name="c.json"
+    )
+    assert found.reading.unreadable == 1_000
+    assert len(found.problems) == 6
+    assert found.problems[-1].what.startswith("995 more like these")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.errors import HeadroomError, InputError, NotKnownError, SourceError
-from planner.kubernetes.records import Event, FrozenMap, Snapshot
+from planner.kubernetes.records import Event, FrozenMap, Presence, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
 from planner.sources.cluster import read_cluster
@@ -345,7 +346,7 @@ def test_a_snapshot_dated_in_the_future_is_not_the_latest(tmp_path: Path) -> Non
 def test_a_snapshot_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     write(store, "prod", later(0))
-    with pytest.raises(InputError, match="more than 1,000 bytes"):
+    with pytest.raises(InputError, match="more than 1000 bytes"):
         store.snapshot(store.snapshots()[0], limit_bytes=1_000)
 
 
@@ -467,7 +468,7 @@ def test_rows_say_what_the_snapshot_says() -> None:
     devices = [row for row in found["pools"] if row["resource"] == "nvidia.com/gpu"]
     assert sum(int(str(row["allocatable"])) for row in devices) == 27
     assert sum(int(str(row["free"])) for row in devices) == 1
-    refused = replace(demo.read(), presence=FrozenMap({**demo.read().presence, "Event": "refused"}))  # type: ignore[dict-item]
+    refused = replace(demo.read(), presence=FrozenMap({**demo.read().presence, "Event": Presence.REFUSED}))
     assert "Event" in str(rows(refused)["snapshots"][0]["lacking"])
 
 
@@ -497,3 +498,19 @@ def test_a_damaged_file_is_no_fault_of_the_sql(tmp_path: Path, cut: int) -> None
         store.query("SELECT * FROM nodes")
     assert path.name in str(told.value)
     assert "SQL" not in str(told.value)
+
+
+def test_a_kept_snapshot_that_grows_as_only_a_bomb_does_is_refused(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "st"))
+    write(store, "prod", later(0))
+    bomb = bytes(80 * 2**20)
+    [path] = (tmp_path / "st" / "snapshots").rglob("*.zst")
+    path.write_bytes(pa.Codec("zstd").compress(bomb, asbytes=True))
+    with pytest.raises(InputError, match="which no dump does"):
+        store.snapshot(store.snapshots()[0])
+    file = tmp_path / "kept.json.gz"
+    file.write_bytes(gzip.compress(kept.encode(later(0)) + bomb))
+    with pytest.raises(InputError, match="which no dump does"):
+        read_cluster(str(file))
+    file.write_bytes(gzip.compress(kept.encode(later(0))))
+    assert len(read_cluster(str(file)).nodes) == 24

@@ -1,0 +1,70 @@
+"""Where JSON values end in a text, and how many a list has: told without making them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from planner.inventory.archives import TooLarge
+
+MOST_OBJECTS: Final = (
+    750_000  # of one reading: 5,000 nodes have some 300,000, Events among them; an empty one takes 1 KB
+)
+LARGEST_OBJECT_BYTES: Final = 8 * 2**20  # the API server takes 3 MiB, which kubectl's indentation makes more of
+_COUNTED_FROM_BYTES: Final = 32 * 2**20  # of a smaller text even a list of nothing fits
+_TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
+_BETWEEN: Final = re.compile(rb"[ \t\r\n,]*")
+
+Buffer = bytes | bytearray | memoryview
+
+
+class _Listed(msgspec.Struct, gc=False):
+    items: msgspec.Raw = msgspec.Raw(b"")
+
+
+def end_of_value(view: memoryview, start: int) -> int:
+    """Where the JSON value that begins at `start` ends. Only the syntax is looked at."""
+    try:
+        msgspec.json.decode(view[start:], type=msgspec.Raw)
+    except msgspec.DecodeError as error:
+        trailing = _TRAILING.search(str(error))
+        if trailing is None:
+            raise
+        return start + int(trailing[1]) - 1
+    return len(view)
+
+
+def next_value(view: memoryview, position: int) -> int:
+    """Where the next value of a list begins, or the list ends."""
+    match = _BETWEEN.match(view, position)
+    return match.end() if match else position
+
+
+def too_many(where: str) -> TooLarge:
+    """More objects than one reading takes."""
+    mend = "Give the kinds that docs/reading.md names, of one cluster"
+    return TooLarge(f"it holds more than {MOST_OBJECTS:,} objects", where=where, mend=mend)
+
+
+def check_count(text: Any, where: str) -> None:
+    """Refuse a List, or a list, of more than `MOST_OBJECTS`, before any of it is made.
+
+    Raises
+    ------
+    TooLarge
+        When it has more.
+    """
+    if len(text) < _COUNTED_FROM_BYTES:
+        return
+    whole = memoryview(text)
+    items = whole if bytes(whole[:1]) == b"[" else memoryview(msgspec.json.decode(whole, type=_Listed).items)
+    if bytes(items[:1]) != b"[":
+        return
+    position, count = next_value(items, 1), 0
+    while position < len(items) and bytes(items[position : position + 1]) != b"]":
+        count += 1
+        if count > MOST_OBJECTS:
+            raise too_many(where)
+        position = next_value(items, end_of_value(items, position))
