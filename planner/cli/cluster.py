@@ -40,10 +40,8 @@ def read_cluster(
             place = f"{problem.object}: " if problem.object else ""
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
-    for one in account.unseen(snapshot):
-        if one.state.hides:
-            lacking = f": {one.lacking}" if one.lacking else ""
-            click.echo(f"headroom: warning: {one.sentence}{lacking}. {one.mend}", err=True)
+    for sentence in account.not_seen(snapshot):
+        click.echo(f"headroom: warning: {sentence}", err=True)
     if not account.is_whole(snapshot) and spec not in source.EMBEDDED:
         click.echo(f"headroom: {account.read_sentence(snapshot)}", err=True)
         if lacking := account.missing_sentence(snapshot):

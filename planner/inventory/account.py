@@ -93,6 +93,18 @@ def unseen(snapshot: Snapshot) -> tuple[Unseen, ...]:
     return tuple(found)
 
 
+def not_seen(snapshot: Snapshot) -> list[str]:
+    """A sentence for each list that was refused, and one for all that are there in part; with how to mend it."""
+    hidden = [one for one in unseen(snapshot) if one.state.hides]
+    said = [
+        f"{one.sentence}{f': {one.lacking}' if one.lacking else ''}. {one.mend}"
+        for one in hidden
+        if one.state is Presence.REFUSED
+    ]
+    partial = [one for one in hidden if one.state is Presence.PARTIAL]
+    return [*said, f"{told(partial)}. {_WHOLE}"] if partial else said
+
+
 def told(lacking: Sequence[Unseen]) -> str:
     """Why these weren't seen, in one sentence; what is cut off for the same reason once."""
     parts: dict[str, list[str]] = {}

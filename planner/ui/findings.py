@@ -30,11 +30,9 @@ def age(snapshot: Snapshot) -> Sequence[Finding]:
 
 
 def not_seen(snapshot: Snapshot) -> None:
-    """A line on every page for each list that the API server refused: it isn't an empty one."""
-    for one in account.unseen(snapshot):
-        if one.state.hides:
-            lacking = f": {one.lacking}" if one.lacking else ""
-            st.warning(words.literal(words.sentence(f"{one.sentence}{lacking}. {one.mend}")), title="△ Not seen")
+    """A line on every page for each list that the API server refused, and for those of which a part is there."""
+    for sentence in account.not_seen(snapshot):
+        st.warning(words.literal(words.sentence(sentence)), title="△ Not seen")
 
 
 def lost(snapshot: Snapshot, at_most: int = 3) -> str:
