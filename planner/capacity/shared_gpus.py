@@ -94,10 +94,10 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
         nodes, line = lines.setdefault((model, slice_.driver), (set(), [0, 0, 0, 0]))
         nodes.add(slice_.node_name or slice_.pool)
         line[0] += 1
-        line[1] += bool(table.taken[place])
+        line[1] += table.is_used(place)
         n = cluster.node_index.get(slice_.node_name)
         is_used = n is None or not out_of_use(cluster.nodes[n])
-        line[2 if is_used else 3] += not table.taken[place]
+        line[2 if is_used else 3] += not table.is_used(place)
     return [
         GpuSupply(
             model=model, resource=driver, sharing=Sharing.DEVICES, nodes=len(nodes), physical=None, offered=line[0],

@@ -86,6 +86,7 @@ _READERS: dict[str, Read] = {
     "ResourceSlice": devices.read_resource_slice,
     "ResourceClaim": devices.read_resource_claim,
     "ResourceClaimTemplate": devices.read_resource_claim_template,
+    "DeviceTaintRule": devices.read_device_taint_rule,
     "Event": observations.read_event,
     "PodMetrics": observations.read_pod_metrics,
 }

@@ -58,6 +58,7 @@ _KINDS: Final = (
 )  # fmt: skip
 _OF_ALL: Final = (
     "priority_classes", "runtime_classes", "storage_classes", "device_classes", "resource_slices", "csi_nodes", "csi_drivers",
+    "device_taint_rules",
 )  # fmt: skip
 _ASKING: Final = (
     "persistent_volume_claims", "resource_quotas", "limit_ranges", "resource_claims", "resource_claim_templates",

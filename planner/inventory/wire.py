@@ -950,8 +950,21 @@ class DeviceAttribute(Wire):
     version: str | None = None
 
 
+class CapacityRange(Wire):
+    min: str | int | float | None = None
+    max: str | int | float | None = None
+    step: str | int | float | None = None
+
+
+class CapacityPolicy(Wire):
+    default: str | int | float | None = None
+    valid_values: list[str | int | float] | None = None
+    valid_range: CapacityRange | None = None
+
+
 class DeviceCapacity(Wire):
     value: str | int | float = "0"
+    request_policy: CapacityPolicy | None = None
 
 
 class CounterSet(Wire):
@@ -1002,6 +1015,10 @@ class ResourceSlice(Object):
     spec: ResourceSliceSpec | None = None
 
 
+class RequestedCapacity(Wire):
+    requests: Quantities | None = None
+
+
 class ExactRequest(Wire):
     device_class_name: str | None = None
     selectors: list[DeviceSelector] | None = None
@@ -1009,7 +1026,7 @@ class ExactRequest(Wire):
     count: Count | None = None
     admin_access: bool | None = None
     tolerations: list[Toleration] | None = None
-    capacity: Present | None = None
+    capacity: RequestedCapacity | None = None
 
 
 class SubRequest(ExactRequest):
@@ -1044,6 +1061,7 @@ class AllocatedDevice(Wire):
     pool: str = ""
     device: str = ""
     admin_access: bool | None = None
+    consumed_capacity: Quantities | None = None
 
 
 class AllocatedDevices(Wire):
@@ -1063,6 +1081,21 @@ class ClaimStatus(Wire):
 class ResourceClaim(Object):
     spec: ClaimSpec | None = None
     status: ClaimStatus | None = None
+
+
+class DeviceTaintSelector(Wire):
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Wire):
+    device_selector: DeviceTaintSelector | None = None
+    taint: Taint | None = None
+
+
+class DeviceTaintRule(Object):
+    spec: DeviceTaintRuleSpec | None = None
 
 
 class ResourceClaimTemplateSpec(Wire):
@@ -1166,6 +1199,15 @@ READ: dict[str, Kind] = {
     "ResourceClaim": Kind(ResourceClaim, "resource_claims", DEVICES, "resourceclaims", _DEVICE_VERSIONS),
     "ResourceClaimTemplate": Kind(
         ResourceClaimTemplate, "resource_claim_templates", DEVICES, "resourceclaimtemplates", _DEVICE_VERSIONS
+    ),
+    "DeviceTaintRule": Kind(
+        DeviceTaintRule,
+        "device_taint_rules",
+        DEVICES,
+        "devicetaintrules",
+        ("v1", "v1beta2", "v1alpha3"),
+        is_namespaced=False,
+        is_rare=True,
     ),
     "MutatingWebhookConfiguration": Kind(
         WebhookConfiguration, "webhook_configurations", _ADMISSION, "mutatingwebhookconfigurations", is_namespaced=False

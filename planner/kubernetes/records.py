@@ -830,8 +830,20 @@ class DeviceClass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityPolicy:
+    """Which parts of a capacity may be asked for: `values`, or from `minimum` on in steps; `default`: where none is."""
+
+    default: int | None = None
+    values: tuple[int, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount.
+    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount. `is_shared`: several
+    claims may have a part of its capacity, as `policies` say.
 
     `node_name`, `all_nodes` and `node_selector` count where its slice leaves them to each device.
     """
@@ -844,7 +856,9 @@ class Device:
     node_name: str = ""
     all_nodes: bool = False
     node_selector: NodeSelectorTerm | None = None
-    is_complex: bool = False  # may be allocated several times, or waits for conditions: answered "unknown"
+    is_shared: bool = False
+    policies: FrozenMap[CapacityPolicy] = EMPTY
+    is_complex: bool = False  # waits for conditions, or is shared and uses counters: answered "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -874,7 +888,7 @@ class DeviceRequest:
     is_admin: bool = False
     tolerations: tuple[Toleration, ...] = ()
     first_available: tuple[DeviceRequest, ...] = ()
-    is_complex: bool = False  # asks for part of a device's capacity: answered "unknown"
+    capacity: Amounts = EMPTY  # of each device: a part of a shared one, the least of another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -902,8 +916,20 @@ class ResourceClaim:
     allocated: tuple[
         tuple[str, str, str], ...
     ] = ()  # (driver, pool, device), without admin access, which takes nothing
+    consumed: tuple[Amounts, ...] = ()  # what of each of them, where it is shared
     node_selector: tuple[NodeSelectorTerm, ...] | None = None  # of the allocation
     reserved_for: tuple[str, ...] = ()  # pod uids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceTaintRule:
+    """A taint on devices: those of `driver`, `pool` and `device`, each "" for any."""
+
+    name: str
+    taint: Taint
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1064,6 +1090,7 @@ class Snapshot:
     resource_slices: tuple[ResourceSlice, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()
     resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
+    device_taint_rules: tuple[DeviceTaintRule, ...] = ()
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
     logs: tuple[PodLog, ...] = ()

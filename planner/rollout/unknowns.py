@@ -34,6 +34,7 @@ from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"
+_WITHOUT = "Read the answer as one in which that keeps no pod from its node"
 _ASK = "Ask for the right to list them (get, list on that resource)"
 _JUDGES = {"ResourceQuota": "refuse the pods", "LimitRange": "refuse the pods or change what they ask for"}
 
@@ -92,7 +93,7 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     yield from _of_extenders(snapshot, spec)
     devices = device_demand(cluster, revision.after.namespace, spec)
     if devices.unknown:
-        yield Unknown(what=devices.unknown)
+        yield Unknown(what=devices.unknown, mend=_ADD_KIND if devices.is_unread else _WITHOUT)
     is_listed = snapshot.presence.get("ResourceClaim") is Presence.PRESENT
     if devices.delegated and not is_listed and _counts_claims(snapshot, revision.after.namespace, spec, devices):
         what = (

@@ -2,10 +2,10 @@
 allocation).
 
 Claims, requests and devices are gone through in the allocator's order, so that the first solution is its solution and
-an error that stops it stops it here. What isn't known (CEL beyond the library, parts of a device's capacity) is answered
-"unknown" and said aloud. Sources: kubernetes `pkg/scheduler/framework/plugins/dynamicresources`,
+an error that stops it stops it here. Of a device that several claims may share each takes a part of its capacity
+(`consumed`). What isn't known (CEL beyond the library, conditions of a driver) is answered "unknown" and said aloud. Sources: kubernetes `pkg/scheduler/framework/plugins/dynamicresources`,
 `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, `pkg/controller/resourceclaim/controller.go`;
-KEP-4381, KEP-4815, KEP-4816, KEP-5004, KEP-5055.
+KEP-4381, KEP-4815, KEP-4816, KEP-5004, KEP-5055, KEP-5075.
 """
 
 from __future__ import annotations
@@ -20,14 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.kubernetes.records import (
+    EMPTY,
+    Amounts,
+    CapacityPolicy,
     ClaimSpec,
     Device,
     DeviceConstraint,
     DeviceRequest,
+    FrozenMap,
     PodSpec,
     Presence,
+    ResourceClaim,
     ResourceSlice,
     Snapshot,
+    Taint,
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import term_matches, tolerates_taints
@@ -39,6 +45,7 @@ ALL_NODES = -1
 MOST_DEVICES = 32  # of one claim: AllocationResultsMaxSize
 _MOST_STEPS = 20_000  # of one search; kube-scheduler gives up after 10 s
 ClaimKey = tuple[str, str]  # namespace, name
+Taken = tuple[int, Amounts]  # a device, and what of a shared one
 
 
 class DeviceError(Exception):
@@ -63,6 +70,7 @@ class Demand:
     delegated : extended resources a DeviceClass stands for: (resource, nodes that have it through devices only, requests)
     alike : bool[device] and count, where the whole demand is so many devices of one kind and nothing else
     unknown : why the demand can't be judged
+    is_unread : for want of objects that the snapshot doesn't hold
     missing : a claim or template that isn't there: the pod is never tried
     blocked : why no node is looked at
     """
@@ -71,6 +79,7 @@ class Demand:
     delegated: tuple[tuple[str, BoolArray, tuple[DeviceRequest, ...]], ...] = ()
     alike: tuple[BoolArray, int] | None = None
     unknown: str = ""
+    is_unread: bool = False
     missing: str = ""
     blocked: str = ""
 
@@ -126,16 +135,37 @@ class DeviceTable:
         self.usable = np.array(usable, dtype=np.bool_)
         self.number = {(s.driver, s.pool, d.name): i for i, (s, d) in enumerate(self.devices)}
         self.taken = np.zeros(len(self.devices), dtype=np.bool_)
-        self.by_pod: dict[str, tuple[int, ...]] = {}
+        self.shares: Counter[tuple[int, str]] = Counter()  # (device, capacity) → what of a shared one is taken
+        self.by_pod: dict[str, tuple[Taken, ...]] = {}
         for claim in snapshot.resource_claims:
-            held = tuple(self.number[a] for a in claim.allocated if a in self.number)
-            self.taken[list(held)] = True
+            held = self.held_by(claim)
+            for place, amounts in held:
+                self.taken[place] = not self.devices[place][1].is_shared
+                self.shares.update({(place, name): amount for name, amount in amounts.items()})
             if claim.owner is not None and held:
                 self.by_pod[claim.owner.uid] = self.by_pod.get(claim.owner.uid, ()) + held
         self.classes = {c.name: c for c in snapshot.device_classes}
         by_resource = {c.extended_resource_name: c.name for c in sorted(snapshot.device_classes, key=lambda c: c.name, reverse=True)}  # fmt: skip
         self.class_of = {**{f"{DEVICE_CLASS_PREFIX}{name}": name for name in self.classes}, **by_resource}
         self._on_node: dict[int, list[int]] = {}
+
+    def held_by(self, claim: ResourceClaim) -> tuple[Taken, ...]:
+        """The devices that are allocated to a claim of the snapshot."""
+        amounts = claim.consumed or (EMPTY,) * len(claim.allocated)
+        return tuple((self.number[a], b) for a, b in zip(claim.allocated, amounts, strict=True) if a in self.number)
+
+    def is_used(self, device: int) -> bool:
+        """Whether a claim of the snapshot holds it, or a part of it."""
+        return bool(self.taken[device]) or any(self.shares[device, name] for name in self.devices[device][1].capacity)
+
+    def _taints(self, s: ResourceSlice, device: Device) -> tuple[Taint, ...]:
+        """The device's own, and those of DeviceTaintRules (resourceslice tracker)."""
+        rules = (
+            one.taint
+            for one in self.cluster.snapshot.device_taint_rules
+            if one.driver in ("", s.driver) and one.pool in ("", s.pool) and one.device in ("", device.name)
+        )
+        return (*device.taints, *rules)
 
     def _place(self, number: int, s: ResourceSlice, device: Device) -> int:
         one = device if s.is_per_device else s
@@ -190,7 +220,7 @@ class DeviceTable:
         return True
 
     def tolerated(self, device: int, request: DeviceRequest) -> bool:
-        return tolerates_taints(request.tolerations, self.devices[device][1].taints)
+        return tolerates_taints(request.tolerations, self._taints(*self.devices[device]))
 
     def attribute(self, device: int, name: str) -> str | int | bool | None:
         """A qualified attribute; those of the driver's own domain may be listed by their plain name."""
@@ -231,7 +261,7 @@ def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
         if wanted is None:
             if snapshot.presence.get(kind) is Presence.PRESENT:
                 return Demand(missing=f"{kind} {name}")
-            return Demand(unknown=f"the snapshot doesn't hold {kind} {name}")
+            return Demand(unknown=f"the snapshot doesn't hold {kind} {name}", is_unread=True)
         claims.append(
             ClaimDemand(key=key, label=f"claim {namespace}/{reference.name if key is None else name}", spec=wanted)
         )
@@ -239,34 +269,78 @@ def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
     everything = [*claims, *(ClaimDemand(key=None, label="", spec=ClaimSpec(requests=r)) for _, _, r in delegated)]
     if not everything:
         return _NOTHING
-    unknown, blocked = _obstacles(table, snapshot, everything)
-    if unknown or blocked:
-        return Demand(claims=tuple(claims), delegated=delegated, unknown=unknown, blocked=blocked)
+    unread, unknown, blocked = _obstacles(table, snapshot, everything)
+    if unread or unknown or blocked:
+        return Demand(
+            claims=tuple(claims),
+            delegated=delegated,
+            unknown=unread or unknown,
+            is_unread=bool(unread),
+            blocked=blocked,
+        )
     return Demand(claims=tuple(claims), delegated=delegated, alike=None if delegated else _alike(table, claims))
 
 
-def _obstacles(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -> tuple[str, str]:
-    """(why it is unknown, why the pod is refused before any node is looked at)."""
+def _obstacles(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -> tuple[str, str, str]:
+    """(what wasn't read, why else it is unknown, why the pod is refused before any node is looked at)."""
     for claim in claims:
         for request in claim.spec.requests:
-            if request.is_complex:
-                return f"the claim's request \"{request.name}\" asks for part of a device's capacity", ""
             for one in request.first_available or (request,):
                 name = f"{request.name}/{one.name}" if request.first_available else one.name
                 if one.device_class_name not in table.classes:
                     if snapshot.presence.get("DeviceClass") is Presence.PRESENT:
-                        return "", f"request {name}: device class {one.device_class_name} does not exist"
-                    return f"DeviceClass {one.device_class_name} is not in the snapshot", ""
+                        return "", "", f"request {name}: device class {one.device_class_name} does not exist"
+                    return f"DeviceClass {one.device_class_name} is not in the snapshot", "", ""
                 for i, (_, device) in enumerate(table.devices):
                     try:
                         is_wanted = table.suits(i, claim, one)
                     except DeviceError:
                         continue
                     except NotEvaluated:
-                        return "a device selector uses CEL that Headroom can't evaluate", ""
+                        return "", "a device selector uses CEL that Headroom can't evaluate", ""
                     if is_wanted and device.is_complex:
-                        return "the devices are shared, or wait for conditions of their driver", ""
-    return "", ""
+                        what = "the devices wait for conditions of their driver, or are shared and use counters"
+                        return "", what, ""
+    return "", "", ""
+
+
+def consumed(device: Device, asked: Amounts) -> Amounts | None:
+    """What of each of a device's capacities a request takes; None where it can't have so much, or such a part.
+
+    Source: `consumable_capacity.go` `CmpRequestOverCapacity`, `calculateConsumedCapacity`, `violatesPolicy`.
+    """
+    if any(name not in device.capacity for name in asked):
+        return None
+    found = {}
+    for name, value in device.capacity.items():
+        policy = device.policies.get(name)
+        amount = _part(policy, asked.get(name), value)
+        if amount > value or (policy is not None and _violates(policy, amount)):
+            return None
+        found[name] = amount
+    return FrozenMap(found)
+
+
+def _part(policy: CapacityPolicy | None, asked: int | None, value: int) -> int:
+    """What is asked for, rounded up to what may be."""
+    if asked is None:
+        return value if policy is None or policy.default is None else policy.default
+    if policy is None:
+        return asked
+    if policy.minimum is not None:
+        beyond = max(0, asked - policy.minimum)
+        return policy.minimum + (-(-beyond // policy.step) * policy.step if policy.step else beyond)
+    return next((one for one in policy.values if asked <= one), asked)
+
+
+def _violates(policy: CapacityPolicy, amount: int) -> bool:
+    if amount == policy.default:
+        return False
+    if policy.maximum is not None and amount > policy.maximum:
+        return True
+    if policy.step:
+        return (amount - (policy.minimum or 0)) % policy.step != 0
+    return bool(policy.values) and amount not in policy.values
 
 
 def _alike(table: DeviceTable, claims: list[ClaimDemand]) -> tuple[BoolArray, int] | None:
@@ -275,13 +349,15 @@ def _alike(table: DeviceTable, claims: list[ClaimDemand]) -> tuple[BoolArray, in
     claim, request = claims[0], claims[0].spec.requests[0]
     if claim.spec.constraints or request.first_available or request.is_admin or request.allocation_mode == "All":
         return None
+    if request.capacity:
+        return None
     if request.count > MOST_DEVICES or (table.node < 0).any():
         return None
     mask = np.zeros(len(table.devices), dtype=np.bool_)
     try:
         for i, (_, device) in enumerate(table.devices):
             mask[i] = table.usable[i] and table.suits(i, claim, request) and table.tolerated(i, request)
-            if mask[i] and device.counters:
+            if mask[i] and (device.counters or device.is_shared):
                 return None
     except DeviceError:
         return None  # whether it is met with depends on the node
@@ -369,12 +445,13 @@ class _Search:
         self.constraints = [_Constraints(self.table, claim.spec.constraints) for claim in claims]
         self.allocating: dict[int, set[int]] = {}  # device → claims it is chosen for
         self.consumed: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
-        self.chosen: list[list[tuple[int, bool]]] = [[] for _ in claims]  # (device, whether it is taken)
+        self.shares: Counter[tuple[int, str]] = Counter()  # (device, capacity) → what is chosen of a shared one
+        self.chosen: list[list[tuple[Taken, bool]]] = [[] for _ in claims]  # (device, whether it is taken)
         self.whole: dict[int, list[int]] = {}  # by id of a request for all devices
         self.steps = 0
         self.kinds: dict[int, object] = {}
 
-    def run(self) -> list[list[tuple[int, bool]]] | None:
+    def run(self) -> list[list[tuple[Taken, bool]]] | None:
         """Devices of each claim, None when there aren't enough; a `DeviceError` where the scheduler gives up."""
         for claim in self.claims:
             least = sum(
@@ -393,7 +470,11 @@ class _Search:
             if nodes[self.node]:
                 what = f"asks for all devices, but resource pool {pool} is currently being updated"
                 raise DeviceError(f"{claim.label}, request {request.name}: {what}")
-        found = [i for i in self.candidates if self.table.suits(i, claim, request)]
+        found = [
+            i
+            for i in self.candidates
+            if self.table.suits(i, claim, request) and consumed(self._facts(i), request.capacity) is not None
+        ]
         self.whole[id(request)] = found
         return len(found)
 
@@ -421,8 +502,9 @@ class _Search:
         if len(self.chosen[c]) + count - have > MOST_DEVICES:
             return False
         tried: set[object] = set()
+        can_repeat = not is_all and any(self._facts(one).is_shared for one in wanted[start:])
         for place in range(start, len(wanted)):
-            if len(wanted) - place < count - have or self.steps > _MOST_STEPS:
+            if (len(wanted) - place < count - have and not can_repeat) or self.steps > _MOST_STEPS:
                 return False
             self.steps += 1
             device = wanted[place]
@@ -434,7 +516,8 @@ class _Search:
             if kind in tried:
                 continue  # one just like it didn't lead anywhere
             if self._choose(device, c, request, names):
-                if self._device(c, r, request, names, have + 1, place + 1):
+                again = not is_all and self._facts(device).is_shared  # another part of it
+                if self._device(c, r, request, names, have + 1, place if again else place + 1):
                     return True
                 self._give_back(device, c, names)
             if is_all:
@@ -445,12 +528,19 @@ class _Search:
 
     def _is_used(self, device: int, c: int, request: DeviceRequest) -> bool:
         chosen_for = self.allocating.get(device, set())
-        return c in chosen_for if request.is_admin else bool(chosen_for) or not self.devices.free[device]
+        if request.is_admin:
+            return c in chosen_for
+        return not self._facts(device).is_shared and (bool(chosen_for) or not self.devices.free[device])
+
+    def _facts(self, device: int) -> Device:
+        return self.table.devices[device][1]
 
     def _kind(self, device: int) -> object:
         """Equal for devices that can stand for each other everywhere in this search; None where that isn't known."""
         if device not in self.kinds:
-            one = self.table.devices[device][1]
+            one = self._facts(device)
+            if one.is_shared:
+                return None
             names = [x.match_attribute or x.distinct_attribute for claim in self.claims for x in claim.spec.constraints]
             try:
                 suits = tuple(
@@ -464,30 +554,54 @@ class _Search:
             else:
                 values = tuple(self.table.attribute(device, name) for name in names)
                 used = bool(self.devices.free[device])
-                self.kinds[device] = (self.table.pool(device), suits, values, one.taints, one.counters, used)
+                self.kinds[device] = (
+                    self.table.pool(device),
+                    suits,
+                    values,
+                    one.taints,
+                    one.counters,
+                    used,
+                    one.capacity,
+                )
         return self.kinds[device]
 
     def _choose(self, device: int, c: int, request: DeviceRequest, names: tuple[str, ...]) -> bool:
-        pool, consumes = self.table.pool(device), self.table.devices[device][1].counters
-        consumed = self.consumed.setdefault(pool, Counter())
+        one = self._facts(device)
+        amounts = consumed(one, request.capacity)
+        if amounts is None or (one.is_shared and not request.is_admin and not self._leaves(device, amounts)):
+            return False
+        pool, consumes = self.table.pool(device), one.counters
+        used = self.consumed.setdefault(pool, Counter())
         if consumes:
             left = self.devices.counters_left(pool)
-            if any(left[a, b] - consumed[a, b] < amount for a, b, amount in consumes):
+            if any(left[a, b] - used[a, b] < amount for a, b, amount in consumes):
                 return False
         if not self.table.tolerated(device, request) or not self.constraints[c].add(device, names):
             return False
         for a, b, amount in consumes:
-            consumed[a, b] += amount
+            used[a, b] += amount
         self.allocating.setdefault(device, set()).add(c)
-        self.chosen[c].append((device, not request.is_admin))
+        share = amounts if one.is_shared and not request.is_admin else EMPTY
+        self.shares.update({(device, name): amount for name, amount in share.items()})
+        self.chosen[c].append(((device, share), not request.is_admin))
         return True
+
+    def _leaves(self, device: int, amounts: Amounts) -> bool:
+        """Whether so much of a shared device's capacity is left."""
+        taken = self.devices.shares
+        return all(
+            taken[device, name] + self.shares[device, name] + amount <= self._facts(device).capacity[name]
+            for name, amount in amounts.items()
+        )
 
     def _give_back(self, device: int, c: int, names: tuple[str, ...]) -> None:
         for a, b, amount in self.table.devices[device][1].counters:
             self.consumed[self.table.pool(device)][a, b] -= amount
         self.constraints[c].remove(names)
-        self.allocating[device].discard(c)
-        self.chosen[c].pop()
+        (_, share), _ = self.chosen[c].pop()
+        self.shares.subtract({(device, name): amount for name, amount in share.items()})
+        if all(one != device for (one, _), _ in self.chosen[c]):
+            self.allocating[device].discard(c)
 
 
 # ── in motion ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -504,8 +618,9 @@ class Devices:
         self.cluster = cluster
         self.table = device_table(cluster)
         self.free: BoolArray = ~self.table.taken
+        self.shares = self.table.shares.copy()
         self.error = ""
-        self._held: dict[ClaimKey, tuple[tuple[int, ...], BoolArray | None]] = {}  # named claims: devices, nodes
+        self._held: dict[ClaimKey, tuple[tuple[Taken, ...], BoolArray | None]] = {}  # named claims: devices, nodes
         self._users: dict[ClaimKey, set[str]] = {}  # uids of the pods a named claim is reserved for
         common = [c for c in cluster.snapshot.resource_claims if c.is_allocated and c.owner is None]
         alive = {p.uid for p in cluster.snapshot.pods if not p.is_terminal} if common else set()
@@ -516,7 +631,7 @@ class Devices:
                 terms = claim.node_selector
                 found = [any(term_matches(t, n.labels, n.name) for t in terms) for n in cluster.nodes]
                 nodes = np.array(found, dtype=np.bool_)
-            self._held[key] = tuple(self.table.number[a] for a in claim.allocated if a in self.table.number), nodes
+            self._held[key] = self.table.held_by(claim), nodes
             self._users[key] = alive.intersection(claim.reserved_for)
             if claim.reserved_for and not self._users[key]:
                 self._deallocate(key)  # the controller does so once its last user is gone
@@ -557,9 +672,9 @@ class Devices:
         masks = (self._held[c.key][1] for c in demand.claims if c.key is not None and c.key in self._held)
         return all(mask is None or mask[node] for mask in masks)
 
-    def take(self, demand: Demand, node: int, uid: str) -> tuple[int, ...]:
+    def take(self, demand: Demand, node: int, uid: str) -> tuple[Taken, ...]:
         """Allocate the claims of a pod that gets `node`, and reserve them for it; its own devices are returned."""
-        own: list[int] = []
+        own: list[Taken] = []
         if demand.unknown or demand.missing or demand.blocked:
             return ()
         claims = self._to_allocate(demand, node)
@@ -570,7 +685,7 @@ class Devices:
             if claim.key is None:
                 own += devices
             else:
-                self._held[claim.key] = devices, self._reach([device for device, _ in chosen], node)
+                self._held[claim.key] = devices, self._reach([device for (device, _), _ in chosen], node)
         for claim in demand.claims:
             if claim.key is not None:
                 self._users.setdefault(claim.key, set()).add(uid)
@@ -585,7 +700,7 @@ class Devices:
         masks = [self.table.reach[i] for i in devices if i in self.table.reach]
         return np.logical_and.reduce(masks) if masks else None
 
-    def leave(self, demand: Demand, uid: str, own: Iterable[int]) -> None:
+    def leave(self, demand: Demand, uid: str, own: Iterable[Taken]) -> None:
         """A pod is gone: its own devices are free, and those of a claim that nobody else has reserved."""
         self.hold(own, release=True)
         for claim in demand.claims:
@@ -608,13 +723,16 @@ class Devices:
         devices, _ = self._held.pop(key, ((), None))
         self.hold(devices, release=True)
 
-    def hold(self, devices: Iterable[int], *, release: bool = False) -> None:
-        for device in devices:
-            self.free[device] = release
+    def hold(self, devices: Iterable[Taken], *, release: bool = False) -> None:
+        for device, share in devices:
+            if not self.table.devices[device][1].is_shared:
+                self.free[device] = release
+            for name, amount in share.items():
+                self.shares[device, name] += -amount if release else amount
 
     @contextmanager
     def tried(self) -> Iterator[None]:
         """Whatever is done inside is undone at the end."""
-        saved = self.free.copy(), dict(self._held), deepcopy(self._users)
+        saved = self.free.copy(), dict(self._held), deepcopy(self._users), self.shares.copy()
         yield
-        self.free, self._held, self._users = saved
+        self.free, self._held, self._users, self.shares = saved

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from planner.kubernetes.records import Amounts
 from planner.scheduling.shape import Shape
 
 NOWHERE = -1
@@ -71,7 +72,7 @@ class LivePod:
     is_running: bool = False
     ordinal: int = -1  # StatefulSet
     revision: str = ""
-    devices: tuple[int, ...] = ()
+    devices: tuple[tuple[int, Amounts], ...] = ()  # with what of a shared one
     is_gated: bool = False  # never tried: scheduling gates, another scheduler's, or a claim that isn't there
     is_maturing: bool = False  # Ready, and not yet for its workload's minReadySeconds
     claims_made: frozenset[int] = frozenset()  # which of the claims that controllers make for it are there

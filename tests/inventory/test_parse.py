@@ -432,7 +432,10 @@ def test_devices_of_both_shapes() -> None:
     assert not new.devices[0].is_complex
 
 
-@pytest.mark.parametrize("complexity", [{"allowMultipleAllocations": True}, {"bindingConditions": ["a"]}])
+@pytest.mark.parametrize(
+    "complexity",
+    [{"allowMultipleAllocations": True, "consumesCounters": [{"counterSet": "a"}]}, {"bindingConditions": ["a"]}],
+)
 def test_devices_that_are_more_than_counted(complexity: Object) -> None:
     spec = {"driver": "d", "pool": {"name": "p"}, "allNodes": True, "devices": [{"name": "x"} | complexity]}
     [one] = read(named("ResourceSlice", api_version="resource.k8s.io/v1", spec=spec)).resource_slices

@@ -107,14 +107,49 @@ def allocation_of(claim: Object) -> Object | None:
     return found
 
 
+def results_of(cluster: Cluster) -> Iterator[tuple[Device, Object]]:
+    """What is allocated; admin access takes nothing."""
+    for claim in cluster.of("ResourceClaim"):
+        for result in ((allocation_of(claim) or {}).get("devices") or {}).get("results") or []:
+            if not result.get("adminAccess"):
+                yield (result["driver"], result["pool"], result["device"]), result
+
+
 def taken(cluster: Cluster) -> set[Device]:
-    """The devices in use; admin access takes none."""
-    return {
-        (result["driver"], result["pool"], result["device"])
-        for claim in cluster.of("ResourceClaim")
-        for result in ((allocation_of(claim) or {}).get("devices") or {}).get("results") or []
-        if not result.get("adminAccess")
-    }
+    """The devices in use that no other claim may share."""
+    return {device for device, result in results_of(cluster) if "consumedCapacity" not in result}
+
+
+def consumed(device: Object, asked: Object) -> dict[str, Fraction] | None:
+    """consumable_capacity.go: what a request takes of each capacity, rounded up to what the policy lets be asked for."""
+    wanted = {name: quantity(text) for name, text in ((asked.get("capacity") or {}).get("requests") or {}).items()}
+    there = device.get("capacity") or {}
+    if set(wanted) - set(there):
+        return None
+    found = {}
+    for name, capacity in there.items():
+        policy = capacity.get("requestPolicy") or {}
+        default = quantity(policy["default"]) if "default" in policy else None
+        steps, values = policy.get("validRange") or {}, [quantity(one) for one in policy.get("validValues") or []]
+        if name not in wanted:
+            amount = quantity(capacity["value"]) if default is None else default
+        elif "min" in steps:
+            amount, least = max(wanted[name], quantity(steps["min"])), quantity(steps["min"])
+            while "step" in steps and (amount - least) % quantity(steps["step"]):
+                amount += quantity(steps["step"]) - (amount - least) % quantity(steps["step"])
+        else:
+            amount = next((one for one in values if wanted[name] <= one), wanted[name])
+        if amount > quantity(capacity["value"]):
+            return None
+        if amount != default:
+            if "max" in steps and amount > quantity(steps["max"]):
+                return None
+            if "step" in steps and (amount - quantity(steps.get("min", 0))) % quantity(steps["step"]):
+                return None
+            if not steps and values and amount not in values:
+                return None
+        found[name] = amount
+    return found
 
 
 # --- selectors ---------------------------------------------------------------------------------------------------
@@ -263,6 +298,7 @@ class Result:
     request: str
     device: Device
     is_admin: bool
+    share: tuple[tuple[str, Fraction], ...] | None = None  # of a device that several claims may share
 
 
 Results = list[tuple[int, Result]]  # with the number of the claim
@@ -275,6 +311,10 @@ class Allocator:
         self.cluster, self.node, self.specs = cluster, node, specs
         self.pools = pools_for(cluster, node)
         self.busy = taken(cluster)
+        self.shares: dict[tuple[Device, str], Fraction] = {}
+        for device, result in results_of(cluster):
+            for name, amount in (result.get("consumedCapacity") or {}).items():
+                self.shares[device, name] = self.shares.get((device, name), Fraction(0)) + quantity(amount)
         self.facts = {name: device for pool in self.pools for name, device in pool.devices}
 
     def run(self) -> Results | None:
@@ -293,7 +333,32 @@ class Allocator:
     def everything(self, asked: Object) -> list[Device]:
         if not all(pool.is_usable for pool in self.pools):
             raise SchedulingError("asks for all devices, but a resource pool is currently being updated or invalid")
-        return [name for pool in self.pools for name, _ in pool.devices if self.is_selected(asked, name)]
+        return [
+            name
+            for pool in self.pools
+            for name, facts in pool.devices
+            if self.is_selected(asked, name) and consumed(facts, asked) is not None
+        ]
+
+    def is_shared(self, device: Device) -> bool:
+        return bool(self.facts[device].get("allowMultipleAllocations"))
+
+    def share_of(self, asked: Object, device: Device) -> tuple[tuple[str, Fraction], ...] | None:
+        if asked.get("adminAccess") or not self.is_shared(device):
+            return None
+        return tuple((consumed(self.facts[device], asked) or {}).items())
+
+    def has_left(self, asked: Object, device: Device, chosen: Results) -> bool:
+        """CmpRequestOverCapacity."""
+        amounts = consumed(self.facts[device], asked)
+        if amounts is None or asked.get("adminAccess") or not self.is_shared(device):
+            return amounts is not None
+        used = [pair for _, one in chosen if one.device == device for pair in one.share or ()]
+        return all(
+            self.shares.get((device, name), Fraction(0)) + sum(n for of, n in used if of == name) + amount
+            <= quantity(self.facts[device]["capacity"][name]["value"])
+            for name, amount in amounts.items()
+        )
 
     def is_selected(self, asked: Object, device: Device) -> bool:
         device_class = self.cluster.get("DeviceClass", "", asked["deviceClassName"])
@@ -335,7 +400,7 @@ class Allocator:
             for device in everything:
                 if not self.may_have(number, name, asked, device, added):
                     return None
-                added = [*added, (number, Result(name, device, is_admin))]
+                added = [*added, (number, Result(name, device, is_admin, self.share_of(asked, device)))]
             return self.search(rest, added)
         return self.pick(rest, number, name, asked, chosen, asked.get("count", 1), 0)
 
@@ -353,12 +418,15 @@ class Allocator:
             return self.search(rest, chosen)
         usable = [device for pool in self.pools if pool.is_usable for device, _ in pool.devices]
         for place, device in enumerate(usable[start:], start):
-            if not asked.get("adminAccess") and (device in self.busy or self.is_chosen(device, chosen)):
+            in_use = device in self.busy or (self.is_chosen(device, chosen) and not self.is_shared(device))
+            if not asked.get("adminAccess") and in_use:
                 continue
             if not self.is_selected(asked, device) or not self.may_have(number, name, asked, device, chosen):
                 continue
-            result = Result(name, device, bool(asked.get("adminAccess")))
-            found = self.pick(rest, number, name, asked, [*chosen, (number, result)], left - 1, place + 1)
+            share = self.share_of(asked, device)
+            result = Result(name, device, bool(asked.get("adminAccess")), share)
+            after = place + 1 if share is None else place  # the same request may have another part of it
+            found = self.pick(rest, number, name, asked, [*chosen, (number, result)], left - 1, after)
             if found is not None:
                 return found
         return None
@@ -371,7 +439,9 @@ class Allocator:
         if asked.get("adminAccess"):
             if self.is_chosen(device, chosen, number):
                 return False
-        elif device in self.busy or self.is_chosen(device, chosen):
+        elif device in self.busy or (self.is_chosen(device, chosen) and not self.is_shared(device)):
+            return False
+        if not self.has_left(asked, device, chosen):
             return False
         if not self.counters_suffice(device, chosen) or not self.tolerates_all(asked, device):
             return False
@@ -390,8 +460,21 @@ class Allocator:
         return all(used[one] <= there for one, there in pool.counters.items())
 
     def tolerates_all(self, asked: Object, device: Device) -> bool:
-        taints = [t for t in self.facts[device].get("taints") or [] if t["effect"] in ("NoSchedule", "NoExecute")]
+        found = [*(self.facts[device].get("taints") or []), *self.ruled_taints(device)]
+        taints = [t for t in found if t["effect"] in ("NoSchedule", "NoExecute")]
         return all(any(tolerates(one, taint) for one in asked.get("tolerations") or []) for taint in taints)
+
+    def ruled_taints(self, device: Device) -> list[Object]:
+        """resourceslice/tracker: DeviceTaintRules whose selector names the device."""
+        rules = [
+            one["spec"] for one in self.cluster.of("DeviceTaintRule") if one["spec"].get("deviceSelector") is not None
+        ]
+        fields = ("driver", "pool", "device")
+        return [
+            one["taint"]
+            for one in rules
+            if all(one["deviceSelector"].get(f) in (None, value) for f, value in zip(fields, device, strict=True))
+        ]
 
     def keeps(self, constraint: Object, name: str, device: Device, others: list[Result]) -> bool:
         concerned = constraint.get("requests") or []
@@ -544,6 +627,7 @@ def reserve(cluster: Cluster, pod: Object, node: Object, extended: Object | None
                         "pool": one.device[1],
                         "device": one.device[2],
                         **({"adminAccess": True} if one.is_admin else {}),
+                        **({} if one.share is None else {"consumedCapacity": {n: str(v) for n, v in one.share}}),
                     }
                     for one in mine
                 ]

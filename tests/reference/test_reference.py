@@ -21,11 +21,6 @@ from tests.reference.simulation import Simulation, simulate
 from tests.reference.storage import bind_claims, make_claim
 
 SEEDS = range(60)
-# What the second oracle doesn't know yet either; a recording it agrees with has to leave the list.
-NOT_YET = {
-    "t-dra3-000-consume",
-    "t-dra3-002-consume-default",
-}
 REV_2 = {"spec": {"template": {"spec": {"containers": [{"name": "main", "env": [{"name": "REV", "value": "2"}]}]}}}}
 
 
@@ -190,7 +185,7 @@ def test_every_recorded_verdict_is_the_references_too() -> None:
         if verdict not in [one.get("verdict") for one in (recording["outcome"], *(recording.get("also") or []))]:
             wrong.append(path.name.removesuffix(".json.gz"))
     assert len(paths) > 800
-    assert set(wrong) == NOT_YET
+    assert wrong == []
 
 
 # --- properties -------------------------------------------------------------------------------------------------------

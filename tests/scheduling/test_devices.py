@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.builders.objects import Item, node, pod, pod_spec
+from planner.kubernetes.records import EMPTY, CapacityPolicy, Device, FrozenMap
+from planner.rollout.run import Revision
+from planner.rollout.unknowns import unknowns
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import consumed
+from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 from tests.scheduling.questions import Question
 
 DRIVER = "gpu.example.com"
@@ -59,7 +64,7 @@ def unknown(*items: Item) -> str:
 
 def chosen(question: Question, node: int) -> tuple[int, ...]:
     """Numbers of the devices a pod gets on a node."""
-    return question.state.devices.take(question.shape.devices, node, "new")
+    return tuple(device for device, _ in question.state.devices.take(question.shape.devices, node, "new"))
 
 
 CLASS = device_class(f"device.driver == '{DRIVER}'")
@@ -118,27 +123,39 @@ def test_a_search_without_end_is_given_up() -> None:
 def test_all_of_a_nodes_devices() -> None:
     question = ask(*BOTH, template(wants(1, allocationMode="All")))
     assert question.fitting() == ["n-0", "n-1"]
-    question.state.devices.hold([1])
+    question.state.devices.hold([(1, EMPTY)])
     assert question.fitting() == ["n-0"]
 
 
 def test_devices_in_use_are_taken() -> None:
     question = ask(*BOTH, template(wants(1)))
-    question.state.devices.hold([0])
+    question.state.devices.hold([(0, EMPTY)])
     assert question.fitting() == ["n-1"]
-    question.state.devices.hold([0], release=True)
+    question.state.devices.hold([(0, EMPTY)], release=True)
     assert question.fitting() == ["n-0", "n-1"]
 
 
 def test_what_cannot_be_counted_is_said_to_be_unknown() -> None:
     assert "Headroom can't evaluate" in unknown(*BOTH, template(wants(1, "device.")))
     assert unknown(devices("n-0", "t4"), template(wants(1))) == "DeviceClass gpu is not in the snapshot"
-    shared = devices("n-0", "t4", allowMultipleAllocations=True)
-    assert (
-        unknown(CLASS, shared, template(wants(1))) == "the devices are shared, or wait for conditions of their driver"
-    )
-    part = wants(1, capacity={"requests": {"memory": "1Gi"}})
-    assert "asks for part of a device's capacity" in unknown(*BOTH, template(part))
+    waits = devices("n-0", "t4", bindingConditions=["attached"])
+    assert unknown(CLASS, waits, template(wants(1))).startswith("the devices wait for conditions of their driver")
+    assert unknown(CLASS, shared("n-0"), template(part("1Gi"))) == ""
+
+
+def test_missing_kinds_are_asked_for_only_where_some_are_missing() -> None:
+    for lacking, items in (
+        (True, [devices("n-0", "t4"), template(wants(1))]),
+        (True, [CLASS, devices("n-0", "t4")]),
+        (False, [CLASS, devices("n-0", "t4", bindingConditions=["attached"]), template(wants(1))]),
+        (False, [*BOTH, template(wants(1, "device."))]),
+    ):
+        cluster = Cluster(snapshot(*NODES, *items, *deployment("worker", ["n-0"], SPEC)))
+        workload = cluster.snapshot.workload("Deployment/ml/worker")
+        assert workload is not None
+        asked = Revision(before=workload, after=workload, has_new_template=True)
+        (found,) = [one for one in unknowns(cluster, asked) if "evice" in one.what or "esourceClaim" in one.what]
+        assert ("missing kinds" in found.mend) is lacking, found
 
 
 def test_a_class_that_does_not_exist_refuses_the_pod() -> None:
@@ -163,7 +180,7 @@ def test_an_error_behind_the_devices_that_serve_is_not_met() -> None:
     guarded = f"device.attributes['{DRIVER}'].model == 'a100' || device.attributes['{DRIVER}'].colour == 'red'"
     first = ask(CLASS, devices("n-0", "a100", "t4"), template(wants(1, guarded)))
     assert first.fitting() == ["n-0"]
-    first.state.devices.hold([0])
+    first.state.devices.hold([(0, EMPTY)])
     assert first.attempt().is_error
 
 
@@ -225,16 +242,16 @@ def test_counters_that_parts_of_a_device_share() -> None:
     assert ask(CLASS, *items, template(wants(2))).fitting() == ["n-0"]
     assert ask(CLASS, *items, template(wants(3))).fitting() == []
     question = ask(CLASS, *items, template(wants(1)))
-    question.state.devices.hold([2])
+    question.state.devices.hold([(2, EMPTY)])
     assert question.fitting() == []
-    question.state.devices.hold([2], release=True)
-    question.state.devices.hold([0])
+    question.state.devices.hold([(2, EMPTY)], release=True)
+    question.state.devices.hold([(0, EMPTY)])
     assert chosen(question, 0) == (1,)
 
 
 def test_admin_access_takes_nothing() -> None:
     question = ask(CLASS, devices("n-0", "a"), template(wants(1, adminAccess=True)))
-    question.state.devices.hold([0])
+    question.state.devices.hold([(0, EMPTY)])
     assert question.fitting() == ["n-0"]
     assert chosen(question, 0) == ()
 
@@ -327,3 +344,123 @@ def test_a_template_that_is_not_there() -> None:
     question = ask(*BOTH, template(wants(1)) | {"metadata": {"name": "other", "namespace": "ml", "uid": "u"}})
     assert question.shape.devices.missing == "ResourceClaimTemplate gpus"
     assert "doesn't hold ResourceClaimTemplate gpus" in unknown(*BOTH)
+
+
+# ── a part of a device's capacity ────────────────────────────────────────────────────────────────────────────────────
+GIB = 2**30
+
+
+def shared(where: str, count: int = 1, policy: Item | None = None, **more: Any) -> Item:
+    """Devices of 40Gi that several claims may share."""
+    capacity = {"memory": {"value": "40Gi"} | ({"requestPolicy": policy} if policy else {})}
+    return devices(where, *["a100"] * count, allowMultipleAllocations=True, capacity=capacity, **more)
+
+
+def part(size: str, count: int = 1, **more: Any) -> Item:
+    return wants(count, capacity={"requests": {"memory": size}}, **more)
+
+
+def fill(question: Question, node: int = 0) -> int:
+    """How many such pods a node takes."""
+    taken = 0
+    while question.cluster.node_names[node] in question.fitting():
+        assert chosen(question, node)
+        taken += 1
+    return taken
+
+
+def test_claims_share_a_device_until_its_capacity_is_used_up() -> None:
+    assert fill(ask(CLASS, shared("n-0"), template(part("10Gi")))) == 4
+    assert fill(ask(CLASS, shared("n-0"), template(part("15Gi")))) == 2
+    assert fill(ask(CLASS, shared("n-0", 2), template(part("15Gi")))) == 4
+    assert fill(ask(CLASS, shared("n-0"), template(wants()))) == 1  # no part is asked for: all of it
+    assert ask(CLASS, shared("n-0"), template(part("41Gi"))).reasons() == "2 cannot allocate all claims"
+
+
+def test_one_request_may_have_several_parts_of_a_device() -> None:
+    assert fill(ask(CLASS, shared("n-0"), template(part("10Gi", 2)))) == 2
+    distinct = [{"distinctAttribute": f"{DRIVER}/model"}]
+    assert ask(CLASS, shared("n-0", 2), template(part("10Gi", 2), constraints=distinct)).fitting() == []
+
+
+def test_what_is_asked_of_an_exclusive_device_is_the_least_it_must_have() -> None:
+    question = ask(CLASS, devices("n-0", "a100"), template(part("10Gi")))
+    assert fill(question) == 1
+    assert ask(CLASS, devices("n-0", "a100"), template(part("41Gi"))).fitting() == []
+    other = wants(capacity={"requests": {"bandwidth": "1"}})
+    assert ask(CLASS, devices("n-0", "a100"), template(other)).fitting() == []
+
+
+def test_what_a_pod_gives_back_is_there_again() -> None:
+    question = ask(CLASS, shared("n-0"), template(part("20Gi")))
+    own = question.state.devices.take(question.shape.devices, 0, "new")
+    with question.state.devices.tried():
+        assert chosen(question, 0)
+        assert question.fitting() == []
+    assert question.fitting() == ["n-0"]
+    assert chosen(question, 0)
+    question.state.devices.leave(question.shape.devices, "new", own)
+    assert question.fitting() == ["n-0"]
+
+
+def test_what_claims_of_the_snapshot_hold_is_taken() -> None:
+    result = {"driver": DRIVER, "pool": "n-0", "device": "gpu-0", "request": "one", "shareID": "x"}
+    held = named("ResourceClaim", "held", {"devices": {"requests": [part("30Gi")]}}, "ml")
+    held["status"] = {
+        "allocation": {"devices": {"results": [{**result, "consumedCapacity": {"memory": "30Gi"}}]}},
+        "reservedFor": [{"resource": "pods", "name": "p", "uid": "p-p"}],
+    }
+    there = [CLASS, shared("n-0"), held, pod("p", pod_spec(resourceClaims=[{"name": "x", "resourceClaimName": "held"}]), on="n-0")]  # fmt: skip
+    assert fill(ask(*there, template(part("10Gi")))) == 1
+    assert ask(*there, template(part("11Gi"))).fitting() == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "found"),
+    [
+        (None, None, 40), (None, 7, 7), (None, 41, None),
+        (CapacityPolicy(default=20, values=(20, 40)), None, 20),
+        (CapacityPolicy(default=20, values=(20, 40)), 5, 20),
+        (CapacityPolicy(default=20, values=(20, 40)), 21, 40),
+        (CapacityPolicy(default=20, values=(20, 30)), 31, None),
+        (CapacityPolicy(default=10, minimum=10, step=5), 3, 10),
+        (CapacityPolicy(default=10, minimum=10, step=5), 11, 15),
+        (CapacityPolicy(default=10, minimum=10, step=5), 15, 15),
+        (CapacityPolicy(default=10, minimum=10), 13, 13),
+        (CapacityPolicy(default=10, minimum=10, maximum=20), 21, None),
+        (CapacityPolicy(minimum=10), None, 40),
+    ],
+)  # fmt: skip
+def test_a_policy_rounds_what_is_asked_for_up(
+    policy: CapacityPolicy | None, asked: int | None, found: int | None
+) -> None:
+    device = Device(
+        name="x", capacity=FrozenMap({"memory": 40}), policies=FrozenMap({"memory": policy}) if policy else EMPTY
+    )
+    amounts = consumed(device, EMPTY if asked is None else FrozenMap({"memory": asked}))
+    assert (None if amounts is None else amounts["memory"]) == found
+
+
+def test_a_policys_default_counts_where_nothing_is_asked_for() -> None:
+    policy = {"default": "10Gi", "validRange": {"min": "10Gi", "step": "10Gi"}}
+    assert fill(ask(CLASS, shared("n-0", policy=policy), template(wants()))) == 4
+    assert fill(ask(CLASS, shared("n-0", policy=policy), template(part("11Gi")))) == 2
+
+
+def rule(**selector: str) -> Item:
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    return named("DeviceTaintRule", "rule", {"deviceSelector": selector, "taint": taint})
+
+
+def test_a_taint_rule_keeps_pods_from_its_devices() -> None:
+    claim = template(wants())
+    assert ask(*BOTH, claim, rule(driver=DRIVER, pool="n-0")).fitting() == ["n-1"]
+    assert ask(*BOTH, claim, rule(pool="n-1", device="gpu-0")).fitting() == ["n-0", "n-1"]
+    assert ask(*BOTH, template(wants(2)), rule(pool="n-1", device="gpu-0")).fitting() == []
+    assert ask(*BOTH, claim, rule()).fitting() == []
+    assert ask(*BOTH, claim, rule(driver="other")).fitting() == ["n-0", "n-1"]
+    tolerant = template(wants(tolerations=[{"key": "broken", "operator": "Exists"}]))
+    assert ask(*BOTH, tolerant, rule()).fitting() == ["n-0", "n-1"]
+    nobodys = rule()
+    del nobodys["spec"]["deviceSelector"]
+    assert ask(*BOTH, claim, nobodys).fitting() == ["n-0", "n-1"]

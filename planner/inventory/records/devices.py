@@ -12,7 +12,7 @@ from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint, read_terms, read_tolerations
 from planner.inventory.records.shared import Shared, amount, given, metadata_of, read_owner
 from planner.kubernetes import records as model
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.vocabulary import DEFAULT_NAMESPACE
 
 
@@ -52,6 +52,7 @@ def read_resource_claim(shared: Shared, claim: wire.ResourceClaim) -> model.Reso
     status = claim.status or wire.ClaimStatus()
     allocation = status.allocation
     results = (allocation.devices.results or ()) if allocation and allocation.devices else ()
+    taken = [one for one in results if not one.admin_access]
     selector = allocation.node_selector if allocation else None
     return model.ResourceClaim(
         namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
@@ -59,7 +60,10 @@ def read_resource_claim(shared: Shared, claim: wire.ResourceClaim) -> model.Reso
         spec=_claim_spec(claim.spec),
         owner=read_owner(shared, metadata),
         is_allocated=allocation is not None,
-        allocated=tuple((one.driver, one.pool, one.device) for one in results if not one.admin_access),
+        allocated=tuple((one.driver, one.pool, one.device) for one in taken),
+        consumed=tuple(_amounts(one.consumed_capacity) for one in taken)
+        if any(one.consumed_capacity for one in taken)
+        else (),
         node_selector=read_terms(selector) if selector else None,
         reserved_for=tuple(user.uid or "" for user in status.reserved_for or ()),
     )
@@ -91,7 +95,13 @@ def _device(device: wire.Device) -> model.Device:
         name: amount(given if isinstance(given, str) else given.value, name)
         for name, given in (body.capacity or {}).items()
     }
-    is_complex = bool(body.allow_multiple_allocations or body.binding_conditions)
+    policies = {
+        name: _policy(given.request_policy, name)
+        for name, given in (body.capacity or {}).items()
+        if not isinstance(given, str) and given.request_policy is not None
+    }
+    is_shared = bool(body.allow_multiple_allocations)
+    is_complex = bool(body.binding_conditions or (is_shared and body.consumes_counters))
     terms = read_terms(body.node_selector) if body.node_selector else ()
     return model.Device(
         name=device.name,
@@ -102,7 +112,43 @@ def _device(device: wire.Device) -> model.Device:
         node_name=body.node_name or "",
         all_nodes=bool(body.all_nodes),
         node_selector=terms[0] if terms else None,
+        is_shared=is_shared,
+        policies=FrozenMap(policies) if policies else EMPTY,
         is_complex=is_complex,
+    )
+
+
+def _policy(policy: wire.CapacityPolicy, name: str) -> model.CapacityPolicy:
+    steps = policy.valid_range or wire.CapacityRange()
+
+    def read(text: str | int | float | None) -> int | None:
+        return None if text is None else amount(text, name)
+
+    return model.CapacityPolicy(
+        default=read(policy.default),
+        values=tuple(amount(one, name) for one in policy.valid_values or ()),
+        minimum=read(steps.min),
+        maximum=read(steps.max),
+        step=read(steps.step),
+    )
+
+
+def _amounts(quantities: wire.Quantities | None) -> model.Amounts:
+    return FrozenMap({name: amount(text, name) for name, text in quantities.items()}) if quantities else EMPTY
+
+
+def read_device_taint_rule(shared: Shared, rule: wire.DeviceTaintRule) -> model.DeviceTaintRule:
+    """A DeviceTaintRule; one without a selector taints nothing."""
+    spec = rule.spec or wire.DeviceTaintRuleSpec()
+    where = spec.device_selector
+    taint = read_taint(spec.taint) if spec.taint and where is not None else model.Taint(key="", value="", effect="None")
+    where = where or wire.DeviceTaintSelector()
+    return model.DeviceTaintRule(
+        name=metadata_of(rule).name or "",
+        taint=taint,
+        driver=where.driver or "",
+        pool=shared.text(where.pool),
+        device=where.device or "",
     )
 
 
@@ -135,7 +181,6 @@ def _device_request(request: wire.DeviceRequest) -> model.DeviceRequest:
         return model.DeviceRequest(
             name=request.name,
             first_available=alternatives,
-            is_complex=any(one.is_complex for one in alternatives),
         )
     return _exact_request(request.name, request.exactly or request)
 
@@ -149,5 +194,5 @@ def _exact_request(name: str, exact: wire.ExactRequest) -> model.DeviceRequest:
         count=given(exact.count, 1),
         is_admin=bool(exact.admin_access),
         tolerations=read_tolerations(exact.tolerations or []),
-        is_complex=exact.capacity is not None,
+        capacity=_amounts(exact.capacity.requests) if exact.capacity else EMPTY,
     )
