@@ -87,6 +87,6 @@ def test_a_manifest_whose_metadata_are_none_is_refused(kind: str, metadata: str)
         read_manifest(text, demo.read())
 
 
-@pytest.mark.parametrize("seed", [19_092, 32_416, 37_438])
+@pytest.mark.parametrize("seed", [19_092, 32_416, 37_438, 40_200, 47_438])
 def test_what_was_mishandled_once(seed: int) -> None:
     assert check(seed) is None

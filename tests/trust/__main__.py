@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ import pytest
 from planner.tables import as_text
 from tests.fuzz.__main__ import INPUTS
 from tests.fuzz.__main__ import run as fuzz
+from tests.properties.gaps import flips, part
 from tests.running_app import running_app
 from tests.trust.people import Visits, hold, percentile, resident_mib
 from tests.trust.planted import CROSS, SECRETS, found
@@ -52,6 +54,15 @@ def inputs(count: int) -> dict[str, object]:
     """Mutated inputs of every reader."""
     tried, bad, seconds = fuzz(count)
     return {"what": "mutated inputs, all readers", "tried": tried, "mishandled": len(bad), "took": f"{seconds:,.0f} s"}
+
+
+def parts(count: int = 3_000) -> dict[str, object]:
+    """Clusters of which a part is gone: none may let complete, with exit status 0, what is stuck in the whole."""
+    started = time.monotonic()
+    bad = [one for seed in range(count) for one in flips(*part(random.Random(seed)))]
+    print("\n".join(map(str, bad)), file=sys.stderr)
+    took = f"{time.monotonic() - started:,.0f} s"
+    return {"what": "parts of a cluster", "tried": count, "mishandled": len(bad), "took": took}
 
 
 def secrets() -> dict[str, object]:
@@ -117,13 +128,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make trust", description=__doc__)
     parser.add_argument("--inputs", type=int, default=INPUTS)
     parser.add_argument("--minutes", type=float, default=10, help="of the soak")
-    parser.add_argument("--only", choices=("inputs", "probes", "secrets", "people"))
+    parser.add_argument("--only", choices=("inputs", "parts", "probes", "secrets", "people"))
     told = parser.parse_args()
     rows: list[dict[str, object]] = []
     if told.only in (None, "probes"):
         rows.append(probes())
     if told.only in (None, "secrets"):
         rows.append(secrets())
+    if told.only in (None, "parts"):
+        rows.append(parts())
     if told.only in (None, "people"):
         for row in people(told.minutes):
             rows.append(row)
