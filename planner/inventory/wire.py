@@ -622,6 +622,8 @@ class WorkloadSpec(Wire):
     parallelism: Count | None = None
     completions: Count | None = None
     backoff_limit: Count | None = None
+    backoff_limit_per_index: Count | None = None
+    pod_replacement_policy: str | None = None
     active_deadline_seconds: Seconds | None = None
     pod_failure_policy: FailurePolicy | None = None
     suspend: bool | None = None
@@ -646,6 +648,7 @@ class WorkloadStatus(Wire):
     number_available: Count | None = None
     updated_number_scheduled: Count | None = None
     active: Count | None = None
+    failed: Count | None = None
     ready: Int32 | None = None
     conditions: list[WorkloadCondition] | None = None
 

@@ -491,6 +491,10 @@ class Workload:
     backoff_limit: int | None = None  # Job
     active_deadline_seconds: int | None = None  # Job
     ignores_disruptions: bool = False  # Job: podFailurePolicy ignores pods that a disruption ended
+    fails_on_disruption: bool = False  # Job: podFailurePolicy fails it as a whole when a disruption has ended a pod
+    counts_ended_only: bool = False  # Job: a pod that terminates hasn't failed yet
+    has_limit_each_index: bool = False  # Job: each index has a backoffLimit of its own
+    failed_pods: int = 0  # Job
     is_finished: bool = False  # Job with condition Complete or Failed
     owner: Owner | None = None  # a Job's CronJob
     conditions: Labels = EMPTY  # type → "status/reason"

@@ -193,7 +193,9 @@ def _reasons_of(outcome: Mapping[str, Any], after: Workload) -> set[Reason]:
         else (final.get("currentNumberScheduled", 0), final.get("desiredNumberScheduled", 0))
     )
     if present < wanted:
-        return {Reason.QUOTA, Reason.ADMISSION}  # these kinds have no condition for it
+        refused = {Reason.QUOTA, Reason.ADMISSION}  # these kinds have no condition for it
+        waits = after.kind == "StatefulSet" and final.get("readyReplicas", 0) < present  # for one that isn't Ready
+        return refused | ({Reason.NEVER_READY, Reason.POD_MANAGEMENT} if waits else set())
     return {Reason.NEVER_READY, Reason.POD_MANAGEMENT} if after.kind == "StatefulSet" else {Reason.NEVER_READY}
 
 

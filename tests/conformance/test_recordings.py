@@ -23,6 +23,8 @@ UNDECIDED = {
     "p-image-then-scale",
     "spread-008-spread-zone",
     "spread-042-spread-rev",
+    "t-match3-006-effect-empty",
+    "t-shape3-010-shrunk-node",
     "t-volumes3-008-block-mode",
     "tight-058-spread-zone",
 }

@@ -334,6 +334,33 @@ def sync_autoscaler(cluster: Cluster, autoscaler: Object) -> bool:
     return True
 
 
+def sync_job(cluster: Cluster, job: Object) -> bool:
+    """job_controller.go syncJob, of preempted pods alone: beyond backoffLimit the Job fails and its other pods go."""
+    spec, pods = job["spec"], owned_pods(cluster, job)
+    work = job["metadata"].setdefault("work", {"lost": {}})
+    for pod in pods:
+        if (pod["metadata"].get("annotations") or {}).get("preempted") == "true":
+            work["lost"][pod["metadata"]["uid"]] = True
+    policy = spec.get("podFailurePolicy") or {}
+    ended_only = spec.get("podReplacementPolicy") == "Failed" or bool(policy)
+    there = {pod["metadata"]["uid"] for pod in pods}
+    lost = [uid for uid in work["lost"] if not ended_only or uid not in there]
+    rules = [
+        rule["action"]
+        for rule in policy.get("rules") or []
+        if any(one["type"] == "DisruptionTarget" for one in rule.get("onPodConditions") or [])
+    ]
+    if not lost or rules[:1] == ["Ignore"]:
+        return False
+    most = float("inf") if "backoffLimitPerIndex" in spec else spec.get("backoffLimit", 6)
+    if rules[:1] != ["FailJob"] and (job.get("status") or {}).get("failed", 0) + len(lost) <= most:
+        return False
+    left = [pod for pod in pods if not is_terminating(pod)]
+    for pod in left:
+        cluster.delete_pod(pod)
+    return bool(left)
+
+
 def fraction_of(replica_set: Object, deployment: Object) -> int:
     """deployment_util.go getReplicaSetFraction; integer.RoundToInt32 rounds half away from zero."""
     wanted, have = deployment["spec"]["replicas"], replica_set["spec"]["replicas"]
@@ -996,4 +1023,5 @@ def sync_all(cluster: Cluster) -> bool:
     changed += [sync_replica_set(cluster, item) for item in cluster.of("ReplicaSet")]
     changed += [sync_stateful_set(cluster, item) for item in cluster.of("StatefulSet")]
     changed += [sync_daemon_set(cluster, item) for item in cluster.of("DaemonSet")]
+    changed += [sync_job(cluster, item) for item in cluster.of("Job")]
     return any(changed)

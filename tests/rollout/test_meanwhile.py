@@ -13,7 +13,7 @@ from planner.questions import overview
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, roll, rolling, stateful_set, why
 
 HPA, KEDA = "HorizontalPodAutoscaler", "ScaledObject"
@@ -160,3 +160,50 @@ def test_where_they_only_cost_steps_it_is_proven() -> None:
     assert "seconds decide" not in str(found.sentence)
     assert found.ties is not None
     assert found.ties.proven
+
+
+# ── Jobs that are pushed out ─────────────────────────────────────────────────────────────────────────────────────────
+def training(pods: int = 2, failed: int = 0, **spec: Any) -> list[Item]:
+    """A Job of pods that anybody may push out."""
+    body = pod_spec(gpus=1, priority=-5)
+    labels = {"batch.kubernetes.io/job-name": "train"}
+    job = {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "ml", "uid": "j-train"},
+        "spec": {"parallelism": pods, "completions": pods, "template": {"metadata": {"labels": labels}, "spec": body}, **spec},
+        "status": {"active": pods, "failed": failed},
+    }  # fmt: skip
+    by = owner("Job", "train", "j-train")
+    return [job, *(pod(f"train-{i}", body, on="gpu-0", labels=labels, owner=by) for i in range(pods))]
+
+
+def policy(action: str) -> Item:
+    condition = {"type": "DisruptionTarget", "status": "True"}
+    return {"podFailurePolicy": {"rules": [{"action": action, "onPodConditions": [condition]}]}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "left"),
+    [
+        ({"backoffLimit": 6}, 1), ({"backoffLimit": 0}, 0), ({}, 1), ({"backoffLimit": 1, "failed": 1}, 0),
+        ({"backoffLimit": 0, "backoffLimitPerIndex": 0}, 1), ({"backoffLimit": 0, **policy("Ignore")}, 1), (policy("FailJob"), 0),
+        ({"backoffLimit": 0, "podReplacementPolicy": "Failed"}, 0),
+    ],
+)  # fmt: skip
+def test_a_job_that_fails_whole_frees_everything_at_once(spec: Item, left: int) -> None:
+    worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1, priority=1000), strategy=rolling(1, 0))
+    run = roll(node("gpu-0", gpus=3), *worker, *training(**spec))
+    assert run.completed
+    assert len(run.preempted) == 1
+    standing = [one for one in run.simulation.pods_by("Job/ml/train") if not one.is_terminating]
+    assert len(standing) == left
+
+
+def test_when_it_fails_hangs_on_when_a_pod_counts_as_failed() -> None:
+    """One that terminates has failed, unless only ended ones are replaced."""
+    worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1, priority=1000), strategy=rolling(1, 0))
+    seen = []
+    later: Item = {"podReplacementPolicy": "Failed"}
+    for more in (Item(), later):
+        run = roll(node("gpu-0", gpus=3), *worker, *training(backoffLimit=0, **more))
+        seen.append([moment.held["nvidia.com/gpu"] for moment in run.moments[WORKER]][:3])
+    assert seen == [[3, 3, 2], [3, 3, 3]]

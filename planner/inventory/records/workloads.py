@@ -114,27 +114,31 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         completions=spec.completions if spec.completions is not None else _default_completions(kind, spec),
         backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if kind.is_batch else None,
         active_deadline_seconds=spec.active_deadline_seconds,
-        ignores_disruptions=_ignores_disruptions(spec.pod_failure_policy),
+        ignores_disruptions=_on_disruption(spec.pod_failure_policy) == "Ignore",
+        fails_on_disruption=_on_disruption(spec.pod_failure_policy) == "FailJob",
+        counts_ended_only=spec.pod_replacement_policy == "Failed" or spec.pod_failure_policy is not None,
+        has_limit_each_index=spec.backoff_limit_per_index is not None,
+        failed_pods=given(status.failed, 0),
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
         owner=read_owner(shared, metadata),
         conditions=shared.conditions(conditions),
     )
 
 
-def _ignores_disruptions(policy: wire.FailurePolicy | None) -> bool:
-    """Whether the first rule about pods that a disruption ended ignores them (batch/v1 `PodFailurePolicy`: rules are
-    looked at in order, a condition's status is True where none is given).
+def _on_disruption(policy: wire.FailurePolicy | None) -> str:
+    """What the first rule about pods that a disruption ended does: Ignore, FailJob, Count, … (batch/v1 `PodFailurePolicy`:
+    rules are looked at in order, a condition's status is True where none is given).
 
     Such a pod's containers end by SIGTERM or SIGKILL where they don't say otherwise, so that a rule about these exit codes that
     comes first is about them too.
     """
     for rule in (policy.rules if policy is not None else None) or ():
         if any(one.type == "DisruptionTarget" and one.status in ("", "True") for one in rule.on_pod_conditions or ()):
-            return rule.action == "Ignore"
+            return rule.action
         codes = rule.on_exit_codes
         if codes is not None and rule.action != "Ignore" and _catches(codes):
-            return False
-    return False
+            return "Count"
+    return "Count"
 
 
 _SIGNALLED: Final = (143, 137)  # 128 + SIGTERM, 128 + SIGKILL

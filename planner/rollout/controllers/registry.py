@@ -9,6 +9,7 @@ from planner.kubernetes import kinds
 from planner.kubernetes.records import Workload
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
+from planner.rollout.controllers.job import PreemptedJob
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
 from planner.rollout.in_flight import InFlight
@@ -65,13 +66,15 @@ def resume(simulation: Simulation, one: InFlight) -> Controller:
 
 
 def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:
-    """What makes a preempted pod anew, if the snapshot holds it and it isn't running yet."""
+    """What makes a preempted pod anew, or fails with it, if the snapshot holds it and it isn't running yet."""
     if not pod.owner or pod.owner in simulation.controllers:
         return None
     if kinds.kind_in(pod.owner) in kinds.PARTS:
         found = sets_by_key(simulation.cluster).get(pod.owner)
         return ReplicaSetController.of(found) if found else None
     workload = workloads_by_key(simulation.cluster).get(pod.owner)
+    if workload is not None and workload.traits.is_batch:
+        return PreemptedJob(workload)
     if workload is None or not workload.traits.rolls_out:
         return None
     return start(simulation, workload, before=workload, has_new_template=False)
