@@ -6,8 +6,9 @@ AdmissionReview v1 (https://kubernetes.io/docs/reference/access-authn-authz/exte
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -37,6 +38,7 @@ MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: th
 NO_POLICY: Final = GatePolicy()
 _KINDS: Final = {kind.resource: kind.name for kind in ROLLING}
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
+_A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
 _WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
 
 
@@ -56,6 +58,7 @@ class Request(msgspec.Struct, rename="camel"):
     sub_resource: str = ""
     object: dict[str, Any] | None = None
     old_object: dict[str, Any] | None = None
+    dry_run: bool = False
 
 
 class _AdmissionReview(msgspec.Struct, rename="camel"):
@@ -128,11 +131,12 @@ API_VERSION: Final = "admission.k8s.io/v1"  # of reviews, asked and answered
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
     """What is said of one write: `warning`, or why none. `workload` is its key, "" where it isn't one that rolls; `is_stuck`:
-    the warning is of a rollout that would never complete."""
+    the warning is of a rollout that would never complete. `rolls`: it rolls something out, if it is let through."""
 
     workload: str = ""
     warning: str = ""
     is_stuck: bool = False
+    rolls: bool = field(default=False, compare=False)
     silence: Silence | None = None
 
 
@@ -144,6 +148,7 @@ def review(
     *,
     policy: GatePolicy = NO_POLICY,
     now: float | None = None,
+    earlier: Sequence[Request] = (),
 ) -> Review:
     """The review of an AdmissionReview's `request`, against the cluster as `snapshot` has it.
 
@@ -157,6 +162,8 @@ def review(
         What is let pass, as at the gate; limits on GPUs and dollars are a whole change's, and the gate's only.
     now : float, optional
         Seconds since the epoch, for exceptions that expire.
+    earlier : sequence of Request
+        Writes let through a moment ago, the latest last: what of them the snapshot doesn't show yet is played beside this one.
     """
     asked = _asked(request)
     if asked is None:
@@ -165,22 +172,64 @@ def review(
     there = snapshot.workload(key)
     if any(snapshot.lacks(one.name) for one in (NODE, POD)):
         return Review(workload=key, silence=Silence.NOT_KNOWN)
+    rolls = False
     try:
-        change = _scaled(request, there) if request.sub_resource else _applied(kind, request, there)
+        change = _change(kind, request, there)
         if change is None:
             return Review(workload=key, silence=Silence.NOT_KNOWN)
+        rolls = change.moves_pods and not _stays_paused(change) and not request.dry_run
         if _is_off(request, there):
-            return Review(workload=key, silence=Silence.SWITCHED_OFF)
-        if not change.moves_pods:
+            return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
+        if not change.moves_pods or _stays_paused(change):
             return Review(workload=key, silence=Silence.NO_ROLLOUT)
         if any(one.covers(key) for one in policy.holding(now)):
-            return Review(workload=key, silence=Silence.BY_POLICY)
+            return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         with allowed(is_wanted):
-            return _said(snapshot, key, change, there, pools, policy)
+            along = _unseen(snapshot, earlier, key)
+            return replace(_said(snapshot, key, change, there, pools, policy, along), rolls=rolls)
     except UnwantedError:
-        return Review(workload=key, silence=Silence.TIME_UP)
+        return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
     except HeadroomError:
-        return Review(workload=key, silence=Silence.NOT_KNOWN)
+        return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
+
+
+def _unseen(snapshot: Snapshot, earlier: Sequence[Request], key: str) -> tuple[Revision, ...]:
+    """The changes that `earlier` writes made of other workloads, and that the snapshot doesn't show yet."""
+    found: dict[str, Revision] = {}
+    for request in earlier:
+        asked = _asked(request)
+        if asked is None or asked[1] == key:
+            continue
+        there = snapshot.workload(asked[1])
+        try:
+            change = _change(asked[0], request, there)
+            if change is None or _is_seen(request, change, there):
+                continue
+            revision = _revision(snapshot, change, there)
+        except HeadroomError:
+            continue
+        if revision is not None:
+            found[asked[1]] = revision
+    return tuple(found.values())
+
+
+def _is_seen(request: Request, change: AppliedWorkload, there: Workload | None) -> bool:
+    """Whether the snapshot has the write."""
+    if there is None:
+        return False
+    if request.sub_resource:
+        return there.replicas == change.after.replicas
+    return there.generation >= change.after.generation
+
+
+def _stays_paused(change: AppliedWorkload) -> bool:
+    """Whether the controller rolls nothing out as long as it is paused; it scales all the same."""
+    before, after = change.before, change.after
+    return after.is_paused and (before is None or before.replicas == after.replicas)
+
+
+def _change(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:
+    return _scaled(request, there) if request.sub_resource else _applied(kind, request, there)
 
 
 def _asked(request: Request) -> tuple[str, str] | None:
@@ -308,11 +357,14 @@ def _said(
     there: Workload | None,
     pools: tuple[NodePool, ...],
     policy: GatePolicy,
+    along: tuple[Revision, ...] = (),
 ) -> Review:
     revision = _revision(snapshot, change, there)
     if revision is None:
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
-    if revision.before is revision.after:  # many writes differ in an image only: they have one answer
+    if along:
+        told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along)
+    elif revision.before is revision.after:  # many writes differ in an image only: they have one answer
         told = snapshot.derived.once(_restarted, snapshot, key, pools)
     else:
         told = _told(snapshot, revision, pools)
@@ -339,24 +391,26 @@ def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...]) -> _To
     return _told(snapshot, Revision(before=workload, after=workload, has_new_template=True), pools) if workload else _Told(Verdict.UNKNOWN)  # fmt: skip
 
 
-def _told(snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...]) -> _Told:
+def _told(
+    snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...], along: tuple[Revision, ...] = ()
+) -> _Told:
     cluster = compiled(snapshot)
-    seen = glance(cluster, revision)
+    seen = glance(cluster, revision, along)
     if seen.answer.verdict is not Verdict.STUCK or seen.run is None or seen.why is None:
         return _Told(seen.answer.verdict, lowest_ready=seen.answer.lowest_ready)
     if pools and seen.why.reason in GROWING_REASONS:
         shape = waiting_shape(seen.run, revision.after.key)
-        growth = grow(cluster, [revision], seen.run, shape, pools).growth
+        growth = grow(cluster, [*along, revision], seen.run, shape, pools).growth
         if growth is not None:
             return _Told(
                 Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.pool.grows_by_itself,
                 lowest_ready=min(one.ready for one in growth.run.moments[revision.after.key][1:]),
                 failed="; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key)),
             )  # fmt: skip
-    return _Told(Verdict.STUCK, seen.answer.sentence, _way_out(snapshot, revision, seen))
+    return _Told(Verdict.STUCK, seen.answer.sentence, _way_out(snapshot, revision, seen, along))
 
 
-def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
+def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance, along: tuple[Revision, ...]) -> str:
     """``maxSurge 0, maxUnavailable 1 completes``; "" where none is found, or none in time: the warning stands without."""
     assert seen.run is not None
     assert seen.why is not None
@@ -364,7 +418,7 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
     try:
         times = pod_times_of(cluster, revision)
         with allowed(units=_WAY_OUT_UNITS):
-            found = first_remedy(cluster, [revision], revision.after.key, seen.run, seen.why, times)
+            found = first_remedy(cluster, [*along, revision], revision.after.key, seen.run, seen.why, times)
     except (UnwantedError, TooLargeError):
         return ""
     if found is None:
@@ -373,6 +427,7 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
     return f"{found.title} completes" if is_strategy else f"way out: {found.title}"
 
 
+_ASIDE: Final = re.compile(r" \([^()]*\)")  # what can go before anything else
 _STUCK: Final = "headroom: this rollout would be stuck: "
 _UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "
 _FAILED: Final = "headroom: this rollout waits for new nodes, and they may not come: "
@@ -386,5 +441,7 @@ def _warning(head: str, told: _Told) -> str:
     if len(head) + len(tail) + _LEAST_WHY > MOST_CHARACTERS:
         tail = ""
     room = MOST_CHARACTERS - len(head) - len(tail)
+    if len(why) > room:
+        why = _ASIDE.sub("", why)
     cut = why if len(why) <= room else f"{why[: room - 1].rpartition(' ')[0].rstrip(' ,;(')} …"
     return printable(f"{head}{cut}{tail}", one_line=True)[:MOST_CHARACTERS]

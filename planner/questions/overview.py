@@ -22,7 +22,7 @@ from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fac
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
-from planner.rollout.run import Revision, Run, simulate_alone
+from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
@@ -213,19 +213,20 @@ class Glance:
         return self.answer.verdict is Verdict.UNKNOWN or (self.why is not None and self.why.names_objects)
 
 
-def glance(cluster: Cluster, revision: Revision) -> Glance:
-    """A rollout by itself: counted where its course is certain, simulated where it isn't."""
+def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ()) -> Glance:
+    """A rollout by itself, or beside those `along` that are made with it: counted where its course is certain, simulated
+    where it isn't."""
     workload = revision.after
     before = revision.before
     is_same = before is not None and before.template is workload.template and before.replicas == workload.replicas
-    course = certain_course(cluster, workload) if is_same and revision.has_new_template else None
+    course = certain_course(cluster, workload) if is_same and revision.has_new_template and not along else None
     run: Run | None = None
     why: Explanation | None = None
     verdict, new = Verdict.COMPLETES, None
     if course is not None and course.completes:
         ticks, lowest = course.ticks, course.lowest_ready
     else:
-        run = simulate_alone(cluster, revision)
+        run = simulate(cluster, [*along, revision]) if along else simulate_alone(cluster, revision)
         why = None if run.done[workload.key] else explain(run, revision)
         verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])

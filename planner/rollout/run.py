@@ -240,7 +240,7 @@ class _Course:
         whenever that is."""
         simulation = self.simulation
         simulation.settle()
-        while self.later and (is_at_rest or self.later[0].after_seconds <= self._clock.seconds):
+        while self.later and (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
             self._begin([self.later.pop(0)])
             is_at_rest = False
             self._look()

@@ -88,12 +88,16 @@ class Clock:
 
     def pass_by(self, simulation: Simulation) -> None:
         """A tick begins."""
+        self.seconds = self.next(simulation)
+
+    def next(self, simulation: Simulation) -> float:
+        """What it will show at the end of the tick that comes."""
         waits = [_start_seconds(self._cluster, pod) for pod in simulation.starting]
         waits += [float(pod.shape.spec.termination_grace_period_seconds) for pod in simulation.terminating]
         for pod in simulation.maturing:
             owner = simulation.controllers.get(pod.owner)
             waits.append(float(owner.min_ready_seconds) if owner is not None else 0.0)
-        self.seconds += max(waits, default=DEFAULT_STARTUP_SECONDS)
+        return self.seconds + max(waits, default=DEFAULT_STARTUP_SECONDS)
 
 
 def _start_seconds(cluster: Cluster, pod: LivePod) -> float:

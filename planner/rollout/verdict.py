@@ -606,7 +606,9 @@ def _most_free(c: _Context) -> str:
 def _room(c: _Context) -> str:
     """What the matching nodes have of the lacking resources: too small as they are, or too full."""
     cluster, state = c.run.simulation.cluster, c.run.simulation.state
-    small, full = [], []
+    small: list[str] = []
+    full: list[str] = []
+    none: list[str] = []
     for name in c.lacking:
         row = cluster.row[name]
         largest = int(cluster.allocatable[row, c.matching].max())
@@ -615,7 +617,9 @@ def _room(c: _Context) -> str:
             small.append(f"{roughly(largest, name)} {name}")
         else:
             free = int(np.maximum(state.free[row, c.matching], 0).max())
-            full.append(f"{roughly(free, name)} {name}")
+            (full if free else none).append(f"{roughly(free, name)} {name}" if free else name)
     if small:
         return f"even empty, the largest of them has only {listing(small)}"
+    if none:
+        return f"no {listing(none)} is free on any of them"
     return f"no more than {listing(full)} is free on any one of them"

@@ -7,6 +7,7 @@ none of these, and the others take them last.
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
@@ -18,13 +19,43 @@ from typing import Final
 
 from planner.capacity.node_pools import NodePool
 from planner.errors import InputError
+from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
-from planner.questions.admission import NO_POLICY, Review, Silence, read_request, review
+from planner.questions.admission import API_VERSION, NO_POLICY, Review, Silence, read_request, review
 from planner.questions.gate_policy import GatePolicy
 from planner.serve.process import Known, Process
 
 MOST_WAITING: Final = 32  # questions for each process
 LARGE: Final = 256 * 2**10  # bytes; a Deployment of 50 containers has less
+MOST_REMEMBERED: Final = 8  # writes that were let through
+REMEMBERED_SECONDS: Final = 60.0  # at most: the watch shows a write much sooner
+_FIRST_SECONDS: Final = 10.0
+_OF_OUR_OWN: Final = json.dumps(
+    {
+        "kind": "AdmissionReview",
+        "apiVersion": API_VERSION,
+        "request": {
+            "uid": "headroom",
+            "operation": "CREATE",
+            "namespace": "headroom",
+            "name": "first-review",
+            "dryRun": True,
+            "resource": {"group": DEPLOYMENT.group, "version": DEPLOYMENT.version, "resource": DEPLOYMENT.resource},
+            "object": {
+                "metadata": {"name": "first-review", "namespace": "headroom"},
+                "spec": {
+                    "replicas": 1,
+                    "selector": {"matchLabels": {"app": "first-review"}},
+                    "template": {
+                        "metadata": {"labels": {"app": "first-review"}},
+                        "spec": {"containers": [{"name": "main", "image": "none"}]},
+                    },
+                },
+            },
+        },
+    }
+).encode()
+"""The first review of a process takes longer than the others: nobody's shall."""
 _TIME_UP: Final = Review(silence=Silence.TIME_UP)
 
 
@@ -47,7 +78,7 @@ class Reviewers:
 
     Attributes
     ----------
-    is_ready : whether one of them has a snapshot
+    is_ready : whether one of them has a snapshot and has answered a review of our own: the first of each process takes longer
     """
 
     def __init__(self, count: int, say: Callable[[str], None], policy: GatePolicy = NO_POLICY) -> None:
@@ -59,6 +90,7 @@ class Reviewers:
         self._sending = threading.Lock()
         self._is_ended = threading.Event()
         self.is_ready = False
+        self._recent: deque[tuple[float, bytes]] = deque(maxlen=MOST_REMEMBERED)
         self._threads = [
             threading.Thread(target=self._serve, args=(place > 0 or count == 1,), name="reviewer", daemon=True)
             for place in range(count)
@@ -73,6 +105,15 @@ class Reviewers:
         """Answer from this snapshot from now on."""
         number = self._known.number + 1 if self._known else 1
         self._known = Known(number=number, snapshot=snapshot, pools=pools)
+
+    def remember(self, body: bytes) -> None:
+        """A write was let through: until the snapshot shows it, others are reviewed beside it."""
+        if len(body) < LARGE:
+            self._recent.append((time.monotonic(), body))
+
+    def _remembered(self) -> tuple[bytes, ...]:
+        since = time.monotonic() - REMEMBERED_SECONDS
+        return tuple(body for at, body in tuple(self._recent) if at >= since)
 
     def ask(self, body: bytes, until: float) -> Future[Review]:
         """The review of an AdmissionReview's bytes; silence when it isn't there by `until`."""
@@ -100,7 +141,7 @@ class Reviewers:
                 if not asked.answer.set_running_or_notify_cancel():
                     continue
                 try:
-                    asked.answer.set_result(_answer(process, asked, self._policy))
+                    asked.answer.set_result(_answer(process, asked, self._policy, self._remembered()))
                 except (EOFError, OSError):
                     asked.answer.set_result(Review(silence=Silence.NOT_KNOWN))
                     self._say("a process that answers reviews ended; another one takes its place")
@@ -118,7 +159,10 @@ class Reviewers:
             known = self._known
             if known is not None and process.number != known.number and self._sending.acquire(blocking=False):
                 try:
+                    is_first = not process.number
                     process.know(known)
+                    if is_first:
+                        process.ask(_reviewed, _OF_OUR_OWN, time.monotonic() + _FIRST_SECONDS)
                     self.is_ready = True
                 except (EOFError, OSError):
                     process.restart()
@@ -137,20 +181,24 @@ class Reviewers:
         return None
 
 
-def _answer(process: Process, asked: _Asked, policy: GatePolicy) -> Review:
+def _answer(process: Process, asked: _Asked, policy: GatePolicy, earlier: tuple[bytes, ...]) -> Review:
     if time.monotonic() >= asked.until:
         return _TIME_UP
-    found = process.ask(_reviewed, asked.body, asked.until, policy)
+    found = process.ask(_reviewed, asked.body, asked.until, policy, earlier)
     assert isinstance(found, Review)
     return found
 
 
 def _reviewed(
-    snapshot: Snapshot, pools: tuple[NodePool, ...], body: bytes, until: float, policy: GatePolicy = NO_POLICY
-) -> Review:
+    snapshot: Snapshot, pools: tuple[NodePool, ...], body: bytes, until: float, policy: GatePolicy = NO_POLICY,
+    earlier: tuple[bytes, ...] = (),
+) -> Review:  # fmt: skip
     try:
         request = read_request(body)
-        return review(snapshot, request, pools, lambda: time.monotonic() < until, policy=policy, now=time.time())
+        return review(
+            snapshot, request, pools, lambda: time.monotonic() < until, policy=policy, now=time.time(),
+            earlier=tuple(map(read_request, earlier)),
+        )  # fmt: skip
     except InputError:  # something in its objects isn't what it should be: the API server will say so
         return Review(silence=Silence.NOT_KNOWN)
     except Exception as error:  # noqa: BLE001 - a mistake of ours costs one answer, not the process and the snapshot in it

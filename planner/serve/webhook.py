@@ -56,6 +56,8 @@ class Webhook:
             wait = min(wait, SHARE_OF_TIMEOUT * timeout_seconds)
         found = await self._reviewed(body, began + wait, wait)
         is_denied = self._denies and found.is_stuck
+        if found.rolls and not is_denied:
+            self._reviewers.remember(body)
         self._metrics.count(said_of(found, is_denied=is_denied), time.monotonic() - began)
         return response(uid, found, is_denied=is_denied)
 

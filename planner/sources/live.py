@@ -39,6 +39,7 @@ from planner.words import duration
 
 LISTS_AT_ONCE: Final = 4
 MOST_REFUSALS: Final = 3  # of a watch, one after the other, before its kind is listed anew
+_LATE_PULSES: Final = 2.5  # so many times its interval without a look that succeeded: the server is frozen
 _PULSE: Final = "/api/v1/namespaces"
 _OF_NETWORK = (urllib3.exceptions.HTTPError, client.ApiException, OSError)
 
@@ -199,6 +200,7 @@ class Reader:
                     wait.begin_anew()
                 listed = self._list(kind)
                 one.is_listed, one.failing, one.listed_at = True, "", time.time()
+                one.heard_at = one.listed_at
                 self._error = None
                 if listed is None:
                     self._ended.wait(self._timing.absent)
@@ -236,8 +238,9 @@ class Reader:
             began = time.monotonic()
             try:
                 with self._stream(path, version) as events:
-                    one.failing, refusals = "", 0
+                    one.failing, refusals, one.heard_at = "", 0, time.time()
                     for event in events:
+                        one.heard_at = time.time()
                         version = self._fold(kind, event) or version
                         wait.begin_anew()
                 if (
@@ -375,7 +378,7 @@ class Reader:
     def _fail(self, kind: str, error: HeadroomError) -> None:
         one = self._kinds[kind]
         if not one.failing:
-            one.failing_since = time.time()
+            one.failing_since = max(one.heard_at, self._pulse_at)  # that it fails may be noticed a minute later
         one.failing = error.what
         if not one.is_listed and kind not in kubernetes_api.OPTIONAL:
             with self._news:
@@ -390,7 +393,8 @@ class Reader:
             for kind, one in self._kinds.items()
             if one.not_watched and kind not in kubernetes_api.OPTIONAL
         )
-        pulse = [self._pulse_at] if self._pulse_failing else []
+        is_late = now - self._pulse_at > _LATE_PULSES * self._timing.pulse  # a server that is frozen is asked for long
+        pulse = [self._pulse_at] if self._pulse_failing or is_late else []
         return min([now, *pulse, *(one.failing_since for one in needed), *polled])
 
     def _failing(self) -> str:
@@ -411,6 +415,7 @@ class _Kind:
         self.is_listed = False
         self.is_outdated = False  # has to be listed anew
         self.listed_at = 0.0
+        self.heard_at = 0.0  # when the server last sent anything of it
         self.not_watched = ""  # why
         self.failing = ""  # why it isn't read now
         self.failing_since = 0.0

@@ -12,8 +12,9 @@ import pytest
 from planner.errors import InputError
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.questions.admission import MOST_CHARACTERS, Review, Silence, read_request, review
+from planner.questions.admission import _STUCK, MOST_CHARACTERS, Review, Silence, _Told, _warning, read_request, review
 from planner.questions.rollout import growing
+from planner.rollout.answers import Verdict
 from planner.vocabulary import WARNINGS_SWITCH
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
@@ -61,7 +62,7 @@ def test_the_way_out_is_in_it() -> None:
 def test_what_is_new_is_warned_of(name: str, kind: str) -> None:
     found = asked(name, WITHOUT)
     assert (found.workload, found.silence) == (kind, None)
-    assert "no more than 0 nvidia.com/gpu is free" in found.warning
+    assert "no nvidia.com/gpu is free on any of them" in found.warning
     assert (
         asked(name, snapshot(node("gpu-0", gpus=1), pod("else", pod_spec(), on="gpu-0"))).silence is Silence.COMPLETES
     )
@@ -116,7 +117,7 @@ def test_what_the_snapshot_lacks_is_not_known() -> None:
 
 def test_younger_than_the_snapshot_and_stuck_all_the_same() -> None:
     """Without its own old pods it has more room than it will have: stuck even so is stuck."""
-    assert "no more than 0 nvidia.com/gpu is free" in asked("patch-image", WITHOUT).warning
+    assert "no nvidia.com/gpu is free on any of them" in asked("patch-image", WITHOUT).warning
 
 
 def test_what_the_api_server_would_refuse_is_not_known() -> None:
@@ -197,3 +198,70 @@ def test_a_scale_that_no_api_server_takes_is_silence(replicas: Any) -> None:
         odd = copy.deepcopy(scale[side])
         odd["spec"]["replicas"] = replicas
         assert asked("scale", FULL, **{side: odd}).silence is Silence.NOT_KNOWN
+
+
+# ── what was let through a moment ago ────────────────────────────────────────────────────────────────────────────────
+def _write(name: str, replicas: int, *, old: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    """The request for a Deployment of `replicas` pods of one GPU each."""
+    labels = {"app": name}
+    written = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "ml", "generation": 2 if old else 1},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod_spec(gpus=1)},
+            **spec,
+        },
+    }
+    resource = {"group": "apps", "version": "v1", "resource": "deployments"}
+    operation = {"operation": "UPDATE", "oldObject": old} if old else {"operation": "CREATE"}
+    return {"uid": name, "namespace": "ml", "name": name, "resource": resource, "object": written, **operation}
+
+
+def _reviewed(of: Snapshot, request: dict[str, Any], *earlier: dict[str, Any]) -> Review:
+    first, *others = (
+        read_request(
+            json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": one}).encode()
+        )
+        for one in (request, *earlier)
+    )
+    return review(of, first, earlier=others)
+
+
+TWO_FREE = snapshot(node("gpu-0", pool="gpu", gpus=2), pod("else", pod_spec(), on="gpu-0"))
+
+
+def test_a_write_a_moment_ago_takes_its_room() -> None:
+    assert _reviewed(TWO_FREE, _write("second", 1)).silence is Silence.COMPLETES
+    assert _reviewed(TWO_FREE, _write("second", 1), _write("first", 1)).silence is Silence.COMPLETES
+    assert "would be stuck" in _reviewed(TWO_FREE, _write("second", 1), _write("first", 2)).warning
+
+
+def test_a_write_that_the_snapshot_shows_is_not_played_again() -> None:
+    there = snapshot(node("gpu-0", pool="gpu", gpus=3), deployment("first", ["gpu-0", "gpu-0"], pod_spec(gpus=1)))
+    assert _reviewed(there, _write("second", 1), _write("first", 2)).silence is Silence.COMPLETES
+
+
+def test_only_what_rolls_is_remembered() -> None:
+    assert _reviewed(TWO_FREE, _write("first", 1)).rolls
+    assert not _reviewed(TWO_FREE, {**_write("first", 1), "dryRun": True}).rolls
+    assert not asked("labels-only", FULL).rolls
+
+
+def test_a_pause_is_not_warned_of() -> None:
+    old = _write("serve", 1)["object"]
+    there = snapshot(node("gpu-0", pool="gpu", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
+    paused = _write("serve", 1, old=old, paused=True)
+    assert _reviewed(there, paused) == Review(workload="Deployment/ml/serve", silence=Silence.NO_ROLLOUT)
+    paused["object"]["spec"]["template"]["metadata"]["labels"]["rev"] = "two"
+    assert _reviewed(there, paused).silence is Silence.NO_ROLLOUT
+
+
+def test_what_is_in_parentheses_goes_before_anything_else() -> None:
+    long = _warning(_STUCK, _Told(Verdict.STUCK, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
+    assert len(long) <= MOST_CHARACTERS
+    assert "…" not in long
+    assert "(" not in long
+    assert long.endswith("; Recreate completes")

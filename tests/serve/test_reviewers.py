@@ -79,3 +79,29 @@ def test_serve_refuses_a_policy_that_it_can_not_read(tmp_path: Path, capsys: pyt
         main(["serve", "demo", "--policy", str(policy)])
     assert stopped.value.code == 1
     assert "Give a list of stuck" in capsys.readouterr().err
+
+
+def test_what_was_let_through_is_remembered_for_a_while_but_for_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, now = reviewers.Reviewers(1, print), [100.0]
+    monkeypatch.setattr(reviewers.time, "monotonic", lambda: now[0])
+    one.remember(b"first")
+    one.remember(b"x" * reviewers.LARGE)
+    now[0] += 30
+    one.remember(b"second")
+    assert one._remembered() == (b"first", b"second")
+    now[0] += 31
+    assert one._remembered() == (b"second",)
+    for number in range(100):
+        one.remember(b"%d" % number)
+    assert len(one._remembered()) == reviewers.MOST_REMEMBERED
+
+
+def test_the_review_of_our_own_is_one_that_is_answered() -> None:
+    cluster = snapshot(node("gpu-0", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
+    found = reviewers._reviewed(cluster, (), reviewers._OF_OUR_OWN, time.monotonic() + 60)
+    assert found.silence in (
+        Silence.COMPLETES,
+        Silence.NOT_KNOWN,
+    )  # played: whether classes were listed is all it hangs on
+    assert found.workload == "Deployment/headroom/first-review"
+    assert not found.rolls

@@ -222,6 +222,23 @@ def test_gone_for_an_hour_the_last_good_snapshot_stays(cluster: LivingCluster) -
         eventually(lambda: reader.condition.failing == "")
 
 
+def test_a_frozen_server_ages_what_is_known_from_when_it_last_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request to it hangs for a minute before it fails, and a watch is silent for as long before that is noticed."""
+    now = [1_000_000.0]
+    monkeypatch.setattr(live.time, "time", lambda: now[0])
+    with api_server(lambda _: status(503, "gone")) as (configuration, _):
+        reader = Reader("test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name))
+        pods = reader._kinds["Pod"]
+        pods.is_listed, pods.heard_at = True, now[0]
+        now[0] += 20
+        assert reader._known_at(now[0]) == now[0], "a look may take a while"
+        now[0] += 10
+        assert reader._known_at(now[0]) == now[0] - 30, "nothing failed yet, and nothing was heard"
+        now[0] += 30
+        reader._fail("Pod", SourceError("the server sent nothing for 1 min"))
+        assert reader._known_at(now[0]) == now[0] - 60, "since the last word, not since the failure was noticed"
+
+
 def test_not_there_at_the_start_is_an_error_and_then_it_comes(cluster: LivingCluster) -> None:
     is_gone = threading.Event()
     is_gone.set()
