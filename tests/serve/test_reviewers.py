@@ -83,7 +83,7 @@ def test_serve_refuses_a_policy_that_it_can_not_read(tmp_path: Path, capsys: pyt
 
 def test_what_was_let_through_is_remembered_for_a_while_but_for_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     one, now = reviewers.Reviewers(1, print), [100.0]
-    monkeypatch.setattr(reviewers.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("planner.serve.reviewers.time.monotonic", lambda: now[0])
     one.remember(b"first")
     one.remember(b"x" * reviewers.LARGE)
     now[0] += 30

@@ -225,7 +225,7 @@ def test_gone_for_an_hour_the_last_good_snapshot_stays(cluster: LivingCluster) -
 def test_a_frozen_server_ages_what_is_known_from_when_it_last_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to it hangs for a minute before it fails, and a watch is silent for as long before that is noticed."""
     now = [1_000_000.0]
-    monkeypatch.setattr(live.time, "time", lambda: now[0])
+    monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
     with api_server(lambda _: status(503, "gone")) as (configuration, _):
         reader = Reader("test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name))
         pods = reader._kinds["Pod"]
