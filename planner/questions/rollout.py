@@ -44,7 +44,7 @@ from planner.rollout.answers import (
     WorkloadRollout,
 )
 from planner.rollout.in_flight import told as told_of
-from planner.rollout.meanwhile import Moved, hedged, moved, on_other_clocks, scaled_at_once
+from planner.rollout.meanwhile import OtherClocks, hedged, moved, on_other_clocks, scaled_at_once, unread_autoscalers
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies
@@ -253,12 +253,12 @@ def _rollout(
     cluster = compiled(prepared.snapshot)
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
-    moves: tuple[Moved, ...] = ()
-    seconds = ""
+    clocks = OtherClocks()
     if not run.is_cut and scenario.runs:
+        clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
-        seconds = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
-        ties = hedged(ties, run.completed, seconds=seconds, moves=moves)
+        unread = unread_autoscalers(prepared.snapshot, prepared.revisions)
+        ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=unread)
     keys = workload_keys_by_owner(run)
     parts = tuple(
         _workload_rollout(run, revision, pod_times, keys)
@@ -281,8 +281,8 @@ def _rollout(
     twice = _attached_twice(run, prepared.revisions)
     if twice:
         sentence = Text(f"{sentence}. But {twice[0].what}")
-    if seconds:
-        sentence = Text(f"{sentence}. But {seconds}")
+    if clocks.sentence:
+        sentence = Text(f"{sentence}. But {clocks.sentence}")
     result = RolloutResult(
         verdict=told.verdict,
         reason=told.reason,

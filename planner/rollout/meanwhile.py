@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
 from planner.rollout.answers import Ties
 from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
 from planner.words import Text, count
 
@@ -69,26 +70,47 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
     return tuple(found)
 
 
-def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> str:
-    """Where other seconds change the verdict: said, "" where they don't.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherClocks:
+    """What other seconds make of a rollout. `sentence`: where they change the verdict, "" where they don't; `is_proven`: no
+    placement can change it with them either."""
+
+    sentence: str = ""
+    is_proven: bool = True
+
+
+def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> OtherClocks:
+    """The rollout with other seconds between pods' ends, where they may decide who is tried first.
 
     Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `getBackoffTime`, `alignToWindow`.
     """
     if not run.simulation.is_contested:
-        return ""
+        return OtherClocks()
+    proven = True
     for backs_off, where in _CLOCKS:
         other = simulate(cluster, revisions, seed=seed, backs_off=backs_off)
         if not other.is_cut and other.completed is not run.completed:
-            return f"seconds decide: {where} it {'completes' if other.completed else 'is stuck'}"
-    return ""
+            word = "completes" if other.completed else "is stuck"
+            return OtherClocks(sentence=f"seconds decide: {where} it {word}", is_proven=False)
+        proven = proven and not other.is_cut and is_proven(other, revisions)
+    return OtherClocks(is_proven=proven)
 
 
-def hedged(ties: Ties, completes: bool, *, seconds: str, moves: Sequence[Moved]) -> Ties:
+def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str:
+    """That replicas are changed and nobody knows whether an autoscaler moves them back; "" where that is known."""
+    if not snapshot.lacks("HorizontalPodAutoscaler"):
+        return ""
+    changed = (r.before is not None and r.before.replicas != r.after.replicas for r in revisions)
+    return "whether an autoscaler sets other replicas isn't known: none were read" if any(changed) else ""
+
+
+def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Moved], unread: str = "") -> Ties:
     """What is known of ties, with what else may change the verdict: nothing is proven then."""
-    if not seconds and not moves:
+    said = [one for one in (clocks.sentence, unread, *(one.sentence(completes) for one in moves)) if one]
+    if not said and clocks.is_proven:
         return ties
-    said = [str(ties.sentence).removesuffix(" (proven)"), *([seconds] if seconds else [])]
-    return replace(ties, proven=False, sentence=Text("; ".join([*said, *(one.sentence(completes) for one in moves)])))
+    bare = str(ties.sentence).removesuffix(" (proven)")
+    return replace(ties, proven=False, sentence=Text("; ".join([bare, *said])))
 
 
 def scaled_at_once(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:

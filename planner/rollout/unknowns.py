@@ -142,6 +142,10 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
             yield Unknown(what=f"the API server refused to list {kind}s (403), and they may {what}", mend=_ASK)
         elif snapshot.presence.get(kind) is Presence.PARTIAL:
             yield Unknown(what=f"the snapshot holds part of the {kind}s only, and they may {what}")
+    is_scaled = revision.before is not None and revision.before.replicas != revision.after.replicas
+    if is_scaled and snapshot.presence.get("HorizontalPodAutoscaler") is Presence.REFUSED:
+        what = "the API server refused to list HorizontalPodAutoscalers (403), and one may set other replicas than the change"
+        yield Unknown(what=what, mend=_ASK)
     if lacks("Namespace") and any(t.namespace_selector for t in spec.pod_affinity + spec.pod_anti_affinity):
         yield Unknown(
             what="the pods' affinity selects namespaces by label, and the snapshot doesn't hold Namespaces",

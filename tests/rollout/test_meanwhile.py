@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between
-from planner.kubernetes.records import HorizontalPodAutoscaler
+from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence
 from planner.questions import overview
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
@@ -102,6 +103,27 @@ def test_where_metrics_may_move_the_replicas_nothing_is_proven() -> None:
     assert not found.ties.proven
     assert "HorizontalPodAutoscaler ml/worker may set 2 to 4 replicas meanwhile" in str(found.ties.sentence)
     assert "at 2 it also completes, at 4 it is stuck" in str(found.ties.sentence)
+
+
+def test_replicas_are_changed_and_no_autoscalers_were_read() -> None:
+    items = [node("gpu-0", gpus=4), *deployment("worker", ["gpu-0"] * 2, pod_spec(gpus=1), strategy=rolling(1, 0))]
+    for found, is_proven in (
+        (ask(*items, replicas=3), False),
+        (ask(*items), True),  # replicas stay as they are
+        (ask(*items, scaled(1, 1, name="other"), replicas=3), True),
+    ):
+        assert found.ties is not None
+        assert found.ties.proven is is_proven
+        assert ("whether an autoscaler sets other replicas isn't known" in str(found.ties.sentence)) is not is_proven
+
+
+def test_replicas_are_changed_and_the_autoscalers_were_refused() -> None:
+    worker = deployment("worker", ["gpu-0"] * 2, pod_spec(gpus=1), strategy=rolling(1, 0))
+    found = snapshot(node("gpu-0", gpus=4), *worker)
+    refused = replace(found, presence=FrozenMap({**found.presence, HPA: Presence.REFUSED}))
+    for replicas, verdict in ((3, Verdict.UNKNOWN), (None, Verdict.COMPLETES)):
+        asked = WorkloadChange(workload=WORKER, replicas=replicas)
+        assert rollout_question.rollout(refused, Scenario(changes=(asked,))).verdict is verdict
 
 
 def test_the_overview_plays_an_autoscaler_too() -> None:

@@ -62,6 +62,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/cli/stream.py": "tests/cli/test_terminal.py",
     "planner/vocabulary.py": "tests/rules/test_vocabulary.py",
     "planner/rollout/meanwhile.py": "tests/rollout/test_meanwhile.py",
+    "planner/rollout/queue.py": "tests/rollout/test_meanwhile.py",
 }
 
 
