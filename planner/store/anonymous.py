@@ -272,6 +272,12 @@ def _is_amounts(field: str, value: Any) -> bool:
     return field in _AMOUNTS and isinstance(value, dict)
 
 
+def _is_labels(field: str, value: dict[str, Any]) -> bool:
+    """Whether `value` is key → value; devices have a term under the name of a pod's node selector."""
+    is_term = any(isinstance(one, list) for one in value.values())
+    return field in _LABELS and not (is_term and field in ("node_selector", "nodeSelector"))
+
+
 def _staying(value: dict[str, Any]) -> frozenset[str]:
     """Fields of a requirement, taint or toleration whose key is Kubernetes' or a cloud's own: what is asked of it stays."""
     key = value.get("key")
@@ -292,7 +298,7 @@ def _texts(value: Any, field: str = "") -> Iterator[str]:
         for key, one in value.items():
             if key in stays:
                 continue
-            if field in _LABELS:
+            if _is_labels(field, value):
                 if not _is_known_key(key):
                     yield key
                 if not _has_known_value(key) and isinstance(one, str):
@@ -336,7 +342,7 @@ def _renamed(value: Any, names: _Names, field: str) -> Any:
         for key, one in value.items():
             if key in stays:
                 made[key] = one
-            elif field in _LABELS:
+            elif _is_labels(field, value):
                 new = key if _is_known_key(key) else names.name(key)
                 made[new] = one if _has_known_value(key) or not isinstance(one, str) else names.name(one)
             else:
