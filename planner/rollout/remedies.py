@@ -13,6 +13,7 @@ import numpy as np
 from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.autoscalers import autoscalers_of, brought_within, moves_between
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, is_gke, node_pool
 from planner.kubernetes.patches import Object, as_yaml
@@ -329,16 +330,29 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     if shape is None or rivals(case.run, workload.key, shape, least_priority=shape.priority):
         return
     fewer = workload.replicas - 1
+    if not _stays(case, workload, fewer):
+        return
     run = case.attempt(replace(workload, replicas=fewer))
     if run is not None:
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
-            f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}",
+            f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}"
+            f"{_may_be_moved(case, workload, fewer)}",
             run,
             first=(_scaled(workload, fewer),),
             last=(_scaled_back(workload),),
         )
+
+
+def _stays(case: _Case, workload: Workload, replicas: int) -> bool:
+    """Whether no autoscaler sets other replicas as soon as it looks."""
+    return brought_within(autoscalers_of(case.cluster.snapshot, workload.key), replicas) == replicas
+
+
+def _may_be_moved(case: _Case, workload: Workload, replicas: int) -> str:
+    is_moved = moves_between(autoscalers_of(case.cluster.snapshot, workload.key), replicas) is not None
+    return "; its autoscaler may scale it back meanwhile" if is_moved else ""
 
 
 def _another_node(case: _Case) -> Iterator[Remedy]:
@@ -497,6 +511,8 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
             return
         for count in range(1, min(other.replicas, _MOST_PODS) + 1):
             left = other.replicas - count
+            if not _stays(case, other, left):
+                continue
             fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
             run = case.played([fewer, *case.revisions])
             if run is not None:
@@ -506,7 +522,8 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                 yield case.remedy(
                     RemedyKind.FREE_CAPACITY,
                     f"{pods} of {other.namespace}/{other.name} fewer {until}",
-                    f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}",
+                    f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}"
+                    f"{_may_be_moved(case, other, left)}",
                     run,
                     first=(_scaled(other, left),),
                     last=(_scaled_back(other),) if is_lent else (),

@@ -18,6 +18,7 @@ from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, V
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, rolling
 from tests.rollout.test_admission import quota
+from tests.rollout.test_meanwhile import scaled
 
 
 def ask(found: Snapshot, key: str = WORKER, **change: object) -> RolloutResult:
@@ -153,6 +154,23 @@ def test_another_holder_makes_room() -> None:
     found = snapshot(GPU, other, worker("", surge=0, unavailable=1))
     remedy = by_kind(ask(found))[RemedyKind.FREE_CAPACITY]
     assert "kubectl scale deployment/other -n ml --replicas=1" in remedy.command
+
+
+def test_no_way_out_scales_what_an_autoscaler_scales_back_at_once() -> None:
+    other = deployment("other", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
+    waits = worker("", surge=0, unavailable=1)
+    switched_off = by_kind(ask(snapshot(GPU, other, waits, scaled(2, 4, name="other"))))[RemedyKind.FREE_CAPACITY]
+    assert "kubectl scale deployment/other -n ml --replicas=0" in switched_off.command  # at 0 it leaves it alone
+    kept = ask(snapshot(GPU, other, waits, scaled(2, 4, kind="ScaledObject", name="other")))  # KEDA doesn't
+    assert RemedyKind.FREE_CAPACITY not in by_kind(kept)
+    lent = by_kind(ask(snapshot(GPU, other, waits, scaled(1, 4, name="other"))))[RemedyKind.FREE_CAPACITY]
+    assert str(lent.sentence).endswith("its autoscaler may scale it back meanwhile")
+
+
+def test_no_way_out_scales_down_below_an_autoscalers_least() -> None:
+    stuck = [GPU, *worker("gpu-0", "gpu-0")]
+    assert RemedyKind.SCALE_DOWN_FIRST in by_kind(ask(snapshot(*stuck)))
+    assert RemedyKind.SCALE_DOWN_FIRST not in by_kind(ask(snapshot(*stuck, scaled(2, 4))))
 
 
 def test_of_many_that_wait_too_a_few_are_named() -> None:
