@@ -19,7 +19,7 @@ from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.in_flight import InFlight, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.queue import resting
-from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import anti_terms
@@ -154,16 +154,16 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     mine = np.zeros(cluster.node_count, dtype=np.bool_)
     mine[shape.candidates] = True
     free = (cluster.allocatable - cluster.requested)[:, shape.candidates]
-    left = int(seats(shape, free).sum()) - workload.replicas - rolling_limits(workload)[0]
+    left = int(seats(shape, free).sum()) - _needed(cluster, workload, shape)
     for is_met, one, shapes in zip(met.tolist(), others.flying, others.shapes, strict=True):
         if is_met:
-            count = _most_pods(one)
-            if count is None or any(_may_harm(other, shape) for other in shapes):
+            count = _yet_to_make(cluster, one)
+            if count is None or any(_may_harm(cluster, other, shape) for other in shapes):
                 return False
             left -= count * max((_cost(other, shape) for other in shapes), default=0)
     for other, count, where in others.waiting:
         if (where & mine).any():
-            if _may_harm(other, shape):
+            if _may_harm(cluster, other, shape):
                 return False
             left -= count * _cost(other, shape)
     return left >= 0
@@ -183,16 +183,45 @@ def _ruled(cluster: Cluster) -> frozenset[str]:
     )
 
 
-def _most_pods(one: InFlight) -> int | None:
-    """How many pods it may still make that stand at the same time; None: as many as there are nodes."""
+def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> int:
+    """How many places the change needs at most beyond those that its own pods leave: its surge, where each of its pods that
+    goes leaves one."""
+    surge, _ = rolling_limits(workload)
+    own = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
+    places = [cluster.node_index.get(pod.node_name, -1) for pod in own]
+    asks = dict(shape.asks)
+    sizes = {id(pod.spec): pod.spec for pod in own}.values()
+    alike = (compile_shape(cluster, shape.namespace, shape.labels, spec) for spec in sizes)
+    leave_one = len(own) == workload.replicas and set(places) <= set(shape.candidates.tolist())
+    if leave_one and all(dict(one.asks) == asks for one in alike) and not is_overcommitted(cluster, shape, places):
+        return surge
+    return workload.replicas + surge
+
+
+def is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> bool:
+    """Whether more of what the shape asks for is on a node than it has: what goes leaves less than it held."""
+    rows = np.array([PODS_ROW, *(row for row, _ in shape.asks)])[:, None]
+    return bool((cluster.allocatable[rows, places] < cluster.requested[rows, places]).any())
+
+
+def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
+    """How many pods it may still make, at most; None: as many as there are nodes."""
     if one.workload is None:
         return one.replica_set.replicas if one.replica_set is not None else None
-    return one.workload.replicas + rolling_limits(one.workload)[0] if one.workload.traits.has_replicas else None
+    workload = one.workload
+    if not workload.traits.has_replicas:
+        return None
+    if not workload.traits.part or one.has_new_template:
+        return workload.replicas + rolling_limits(workload)[0]
+    sets = sets_by_owner(cluster).get(workload.uid, ())
+    made = [r.status_replicas for r in sets if r.template.makes_the_same_pods(workload.template)]
+    return workload.replicas + rolling_limits(workload)[0] - min(made, default=0)
 
 
-def _may_harm(other: Shape, shape: Shape) -> bool:
+def _may_harm(cluster: Cluster, other: Shape, shape: Shape) -> bool:
     """Whether it may push a pod of `shape` out, or keep it away by a term of its own."""
-    return bool(other.anti_affinity) or (other.may_preempt and other.priority > shape.priority)
+    keeps_away = any(term.matches(cluster, shape.namespace, shape.labels) for term in other.anti_affinity)
+    return keeps_away or (other.may_preempt and other.priority > shape.priority)
 
 
 def _cost(other: Shape, shape: Shape) -> int:

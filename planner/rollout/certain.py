@@ -7,7 +7,6 @@ nobody else waiting for the same nodes: every pod then takes exactly one seat wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
-from planner.rollout.beside import beside, ruled_namespaces
+from planner.rollout.beside import beside, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
@@ -119,15 +118,9 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
             return False
     places = [cluster.node_index[p.node_name] for p in pods]
     candidates = set(shape.candidates.tolist())
-    if not candidates.issuperset(places) or _is_overcommitted(cluster, shape, places):
+    if not candidates.issuperset(places) or is_overcommitted(cluster, shape, places):
         return False
     return not _is_contested(cluster, shape, places)
-
-
-def _is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> bool:
-    """Whether more of what the shape asks for is on a node than it has: what goes leaves less than it held."""
-    rows = np.array([PODS_ROW, *(row for row, _ in shape.asks)])[:, None]
-    return bool((cluster.allocatable[rows, places] < cluster.requested[rows, places]).any())
 
 
 def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
@@ -303,7 +296,7 @@ def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tup
         return False
     if cluster.remember(_restless_nodes)[list(nodes)].any():
         return False
-    if _is_overcommitted(cluster, shape, nodes):
+    if is_overcommitted(cluster, shape, nodes):
         return False
     return not _could_be_taken(cluster, shape, list(nodes)) or _leave_room(cluster, shape, list(nodes), others)
 
