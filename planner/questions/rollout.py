@@ -545,7 +545,7 @@ def _stuck(run: Run, revision: Revision, why: Explanation) -> str:
     """Why it is, and that no strategy helps where the nodes couldn't hold all its pods anyway."""
     if why.reason not in GROWING_REASONS:
         return str(why.sentence)
-    most, wanted = Room.of(run, revision).most(run.simulation.cluster), revision.after.replicas
+    most, wanted = Room.of(run, revision).most(run.simulation.cluster), run.replicas[revision.after.key]
     if not most or most >= wanted:
         return str(why.sentence)
     return (

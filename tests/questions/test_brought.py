@@ -100,7 +100,7 @@ def test_a_claim_and_its_class_of_the_manifest_are_made(mode: str) -> None:
     """One that waits in the cluster with nobody to bind it stays as it is."""
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     made = of_cluster(
-        "StorageClass", "quick", "storage.k8s.io/v1", provisioner="csi.example.com", volumeBindingMode=mode
+        "StorageClass", "quick", "storage.k8s.io/v1", provisioner="pd.csi.storage.gke.io", volumeBindingMode=mode
     )
     asked = {"storageClassName": "quick", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}  # fmt: skip
     claim = named("PersistentVolumeClaim", "data", spec=asked)
