@@ -31,7 +31,7 @@ from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.pod import DEFAULT_SCHEDULER
-from planner.scheduling.shape import Shape
+from planner.scheduling.shape import Shape, compile_shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"
 _WITHOUT = "Read the answer as one in which that keeps no pod from its node"
@@ -91,6 +91,10 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     if security := unknown_security(cluster, workload):
         yield Unknown(what=security)
     yield from _of_extenders(snapshot, spec)
+    if revision.placed is not None:  # `new` is of one of its templates
+        shape = compile_shape(cluster, workload.namespace, workload.template.labels, spec)
+        if shape.storage.unknown:
+            yield Unknown(what=shape.storage.unknown)
     devices = device_demand(cluster, revision.after.namespace, spec)
     if devices.unknown:
         yield Unknown(what=devices.unknown, mend=_ADD_KIND if devices.is_unread else _WITHOUT)

@@ -260,6 +260,10 @@ def test_what_is_not_known_of_a_later_template_is_not_known_of_all() -> None:
     worker = document["spec"]["workerGroupSpecs"][0]["template"]["spec"]
     worker["serviceAccountName"] = "nobody-has-it"
     assert doors(cluster(), document) == every(UNKNOWN)
+    document = ray(1)
+    head = document["spec"]["headGroupSpec"]["template"]["spec"]
+    head["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    assert doors(cluster(), document) == every(UNKNOWN)
 
 
 # ── what waits: suspended, queued ────────────────────────────────────────────────────────────────────────────────────
