@@ -29,7 +29,8 @@ from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_set, read_unplayed
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.commands import command
-from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in
+from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in, no_longer_served
+from planner.kubernetes.nodes import minor_version
 from planner.kubernetes.owners import held_below
 from planner.kubernetes.pod_templates import (
     Gang,
@@ -182,7 +183,9 @@ def read_manifest(
     beside: list[Object] = []
     other_kinds: dict[str, int] = {}
     accounts: list[tuple[str, str]] = []
+    minors = {minor for node in snapshot.nodes if (minor := minor_version(node)) is not None}
     for number, kind, one in _each_once(objects, namespace, findings):
+        _check_served(one, number, minors)
         if hooks.events(one) and not (hooks.stays(one) and kind in (*_BESIDE, _ACCOUNT)):
             findings.append(_hook(kind, one))
             continue
@@ -308,6 +311,13 @@ def _check_metadata(one: Object, where: str) -> None:
             raise ChangeError(f"metadata.{field} isn't {called}", where=where, mend=_GIVE)
 
 
+def _check_served(one: Object, number: int, minors: Iterable[int]) -> None:
+    kind, api_version = str(one.get("kind")), str(one.get("apiVersion"))
+    if since := no_longer_served(kind, api_version, minors):
+        what = f"no API server since Kubernetes 1.{since} takes a {kind} of {api_version}"
+        raise ChangeError(what, where=f"{MANIFEST}, document {number}", mend="Give the apiVersion of today")
+
+
 def _put_into(one: Object, kind: str, namespace: str) -> None:
     """Give an object the namespace it lacks; kinds of the cluster have none."""
     metadata, known = one.get("metadata"), wire.READ.get(kind)
@@ -373,6 +383,9 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
         except DAMAGE as error:
             place = f"{where}, {found.path}" if found.path else where
             raise ChangeError(damage_in_words(error), where=place) from None
+        if not template.spec.containers:
+            place = f"{where}, {found.path}" if found.path else where
+            raise ChangeError("containers: the API server takes no pod without one", where=place, mend="Give one")
         sets.append(PlacedSet(role=found.role, template=template, count=found.count))
     groups = group_count(row, one)
     idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO

@@ -6,6 +6,7 @@ Sources: kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`, `staging/src/k8s.io/
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -220,3 +221,24 @@ def kind_called(name: str) -> Kind:
 def kind_in(key: str) -> Kind:
     """The kind of a key such as ``DaemonSet/prod/agent``."""
     return kind_called(key.partition("/")[0])
+
+
+_APPS_BETA: Final = ("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2")
+REMOVED: Final = {
+    **{(kind.name, version): 16 for kind in (*ROLLING, *PARTS) for version in _APPS_BETA},
+    ("CronJob", "batch/v1beta1"): 25,
+    ("CronJob", "batch/v2alpha1"): 21,
+}
+"""(kind, apiVersion) → the minor version of Kubernetes 1 that no longer serves it.
+
+Source: Kubernetes' *Deprecated API Migration Guide*.
+"""
+
+
+def no_longer_served(kind: str, api_version: str, minors: Iterable[int]) -> int | None:
+    """Since which minor version nobody takes such a manifest, None where a cluster of these `minors` may.
+
+    A cluster that doesn't tell its version is taken for one of today's.
+    """
+    since = REMOVED.get((kind, api_version))
+    return since if since is not None and all(minor >= since for minor in minors) else None

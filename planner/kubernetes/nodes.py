@@ -54,6 +54,7 @@ GPU_NODE_ARRIVAL_SECONDS = 300.0
 NODE_ARRIVAL_SECONDS = 150.0
 ARRIVAL_SOURCE = "kubernetes/autoscaler#3464 with GPUs, kubernetes/test-infra#18607 without"
 ARRIVAL_WORDS = f"{GPU_NODE_ARRIVAL_SECONDS:.0f} with GPUs, {NODE_ARRIVAL_SECONDS:.0f} without"
+_MINOR = re.compile(r"v?1\.(\d+)")
 ROLE = "node-role.kubernetes.io/"
 CORDONED, NOT_READY = "cordoned", "not Ready"
 # What the node lifecycle controller writes on nodes that are out of use (pkg/controller/nodelifecycle, taintKeyToNodeConditionMap).
@@ -94,6 +95,13 @@ def local_ssd_gib(node: Node) -> int | None:
     disks = ceil(size)
     is_told = node.labels.get(LOCAL_SSD_LABELS[0]) == "true" and LOCAL_SSD_LABELS[1] not in node.labels
     return disks * LOCAL_SSD_GIB if is_told and disks and size >= _FORMATTED * disks else None
+
+
+def minor_version(node: Node) -> int | None:
+    """The minor version of its kubelet, ``31`` of ``v1.31.2-gke.100``; None where it doesn't tell. The API server is of that
+    one or a later one (Kubernetes' version skew policy)."""
+    found = _MINOR.match(node.kubelet_version)
+    return int(found[1]) if found else None
 
 
 def is_gke(node: Node) -> bool:

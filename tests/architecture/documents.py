@@ -28,6 +28,7 @@ from planner.spot.economics import savings
 from planner.store import schema
 from tests.architecture import schemas
 from tests.architecture.tree import ROOT, project_files
+from tests.collection import asking
 from tests.spot import worked_example
 
 COMMAND_LINE = Path("docs/command-line.md")
@@ -192,6 +193,8 @@ if __name__ == "__main__":
     store.write_text(with_tables(store.read_text(encoding="utf-8")), encoding="utf-8")
     spot = ROOT / "docs/spot.md"
     spot.write_text(with_worked_example(spot.read_text(encoding="utf-8")), encoding="utf-8")
+    gate = ROOT / "docs/gate.md"
+    gate.write_text(asking.with_tables(gate.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
     (ROOT / CLUSTER_ROLE).write_text(cluster_role(readme.read_text(encoding="utf-8")), encoding="utf-8")

@@ -58,7 +58,12 @@ def cordoned() -> Snapshot:
 
 def quota() -> Snapshot:
     hard = {"requests.nvidia.com/gpu": "1", "pods": "100"}
-    one = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml"}, "spec": {"hard": hard}}
+    one = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "ml"},
+        "spec": {"hard": hard},
+    }
     return whole(_nodes(4), one)
 
 

@@ -27,7 +27,8 @@ class Seen(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One manifest. `gpus`: whole GPUs it asks for in all; None where that can't be told from it."""
+    """One manifest. `gpus`: whole GPUs it asks for in all; None where that can't be told from it. `why`: of what is not known or
+    refused."""
 
     name: str
     kind: str
@@ -35,6 +36,7 @@ class Case:
     seen: Seen
     pods: int = 0
     gpus: int | None = 0
+    why: str = ""
 
     @property
     def text(self) -> str:
@@ -61,26 +63,37 @@ def template(gpus: int = 0, *, app: str = "x", **more: Any) -> Object:
 
 def thing(api_version: str, kind: str, name: str, spec: Object | None = None, **more: Any) -> Object:
     metadata = {"name": name, "namespace": NAMESPACE, **more.pop("metadata", {})}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **({} if spec is None else {"spec": spec}), **more}
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": metadata,
+        **({} if spec is None else {"spec": spec}),
+        **more,
+    }
 
 
 def _case(
-    name: str, *documents: Object, seen: Seen = Seen.PODS, pods: int = 0, gpus: int | None = 0, kind: str = ""
-) -> Case:
-    said = kind or str(documents[0].get("kind", "")) if isinstance(documents[0], dict) else kind
-    return Case(name=name, kind=said, documents=documents, seen=seen, pods=pods, gpus=gpus)
+    name: str, *documents: Object, seen: Seen = Seen.PODS, pods: int = 0, gpus: int | None = 0, kind: str = "", why: str = ""
+) -> Case:  # fmt: skip
+    return Case(
+        name=name, kind=kind or documents[0]["kind"], documents=documents, seen=seen, pods=pods, gpus=gpus, why=why
+    )  # fmt: skip
 
 
-def _unknown(name: str, *documents: Object, gpus: int | None = None) -> Case:
-    return _case(name, *documents, seen=Seen.NOT_KNOWN, gpus=gpus)
+NO_TABLE = "a kind of which nobody knows which pods it makes"
+ELSEWHERE = "its pods come from another object"
+
+
+def _unknown(name: str, *documents: Object, why: str = NO_TABLE) -> Case:
+    return _case(name, *documents, seen=Seen.NOT_KNOWN, gpus=None, why=why)
 
 
 def _none(name: str, *documents: Object) -> Case:
     return _case(name, *documents, seen=Seen.NOTHING)
 
 
-def _refused(name: str, *documents: Object) -> Case:
-    return _case(name, *documents, seen=Seen.REFUSED)
+def _refused(name: str, *documents: Object, why: str) -> Case:
+    return _case(name, *documents, seen=Seen.REFUSED, why=why)
 
 
 # ── Kubernetes' own ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -95,7 +108,7 @@ def job(name: str, gpus: int = 0, *, pods: int = 1, **spec: Any) -> Object:
 
 
 def _own() -> Iterator[Case]:
-    yield _case("deployment", deployment("web", replicas=3), pods=3)
+    yield _case("deployment", deployment("site", replicas=3), pods=3)
     yield _case("deployment-gpus", deployment("llm", 2, 2), pods=2, gpus=4)
     yield _case("deployment-without-replicas", deployment("one", 1, None), pods=1, gpus=1)
     yield _case("deployment-of-none", deployment("none", 8, 0))
@@ -108,16 +121,32 @@ def _own() -> Iterator[Case]:
     two = deployment("two", 1)
     two["spec"]["template"]["spec"]["containers"].append(container(1, name="second"))
     yield _case("deployment-two-containers", two, pods=1, gpus=2)
-    yield _case("deployment-v1beta", deployment("old") | {"apiVersion": "apps/v1beta1"}, seen=Seen.REFUSED)
+    yield _case(
+        "deployment-v1beta",
+        deployment("old") | {"apiVersion": "apps/v1beta1"},
+        seen=Seen.REFUSED,
+        why="an apiVersion that no API server takes any more",
+    )
     tolerant = deployment("tolerant", 1)
     tolerant["spec"]["template"]["spec"]["tolerations"] = [{"key": GPU, "operator": "Exists"}]
     yield _case("deployment-toleration", tolerant, pods=1, gpus=1)
     yield _case("deployment-paused", deployment("paused", 1, paused=True), pods=1, gpus=1)
-    yield _case("several", deployment("a", 1), deployment("b", 1), thing("v1", "ConfigMap", "c", data={}), pods=2, gpus=2)
     yield _case(
-        "list", {"apiVersion": "v1", "kind": "List", "items": [deployment("l", 1), job("lj", 1)]}, pods=2, gpus=2, kind="List"
+        "several", deployment("a", 1), deployment("b", 1), thing("v1", "ConfigMap", "c", data={}), pods=2, gpus=2
     )
-    stateful = {"serviceName": "db", "replicas": 3, "selector": {"matchLabels": {"app": "db"}}, "template": template(app="db")}
+    yield _case(
+        "list",
+        {"apiVersion": "v1", "kind": "List", "items": [deployment("l", 1), job("lj", 1)]},
+        pods=2,
+        gpus=2,
+        kind="List",
+    )
+    stateful = {
+        "serviceName": "db",
+        "replicas": 3,
+        "selector": {"matchLabels": {"app": "db"}},
+        "template": template(app="db"),
+    }
     yield _case("statefulset", thing("apps/v1", "StatefulSet", "db", stateful), pods=3)
     gpu_set = {**stateful, "selector": {"matchLabels": {"app": "s"}}, "template": template(1, app="s")}
     yield _case("statefulset-gpus", thing("apps/v1", "StatefulSet", "s", gpu_set), pods=3, gpus=3)
@@ -144,18 +173,25 @@ def _argo() -> Iterator[Case]:
         spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template(1, app=name)}
         return thing("argoproj.io/v1alpha1", "Rollout", name, {**spec, "strategy": strategy})
 
-    yield _case("rollout-canary", rollout("canary", {"canary": {"steps": [{"setWeight": 20}, {"pause": {}}]}}), pods=2, gpus=2)
+    yield _case(
+        "rollout-canary", rollout("canary", {"canary": {"steps": [{"setWeight": 20}, {"pause": {}}]}}), pods=2, gpus=2
+    )
     yield _case("rollout-blue-green", rollout("bg", {"blueGreen": {"activeService": "bg"}}), pods=2, gpus=2)
     reference = rollout("ref", {"canary": {}})
     reference["spec"].pop("template")
     reference["spec"]["workloadRef"] = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "elsewhere"}
-    yield _unknown("rollout-of-another", reference)
+    yield _unknown("rollout-of-another", reference, why=ELSEWHERE)
 
 
 def _leader_worker() -> Iterator[Case]:
     def groups(name: str, size: int, replicas: int, **more: Any) -> Object:
         inner = {"size": size, "workerTemplate": template(8, app=name), **more}
-        return thing("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", name, {"replicas": replicas, "leaderWorkerTemplate": inner})
+        return thing(
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            name,
+            {"replicas": replicas, "leaderWorkerTemplate": inner},
+        )
 
     yield _case("lws", groups("lws", 2, 1), pods=2, gpus=16)
     yield _case("lws-leader", groups("lead", 3, 2, leaderTemplate=template(0, app="lead")), pods=6, gpus=32)
@@ -164,7 +200,14 @@ def _leader_worker() -> Iterator[Case]:
 
 def _ray() -> Iterator[Case]:
     def cluster(head: int, workers: int, count: int, **group: Any) -> Object:
-        one = {"groupName": "w", "replicas": count, "minReplicas": 0, "maxReplicas": 9, "template": template(workers), **group}
+        one = {
+            "groupName": "w",
+            "replicas": count,
+            "minReplicas": 0,
+            "maxReplicas": 9,
+            "template": template(workers),
+            **group,
+        }
         return {"headGroupSpec": {"template": template(head)}, "workerGroupSpecs": [one]}
 
     ray = "ray.io/v1"
@@ -181,7 +224,7 @@ def _ray() -> Iterator[Case]:
     suspended = {"entrypoint": "python a.py", "suspend": True, "rayClusterSpec": cluster(0, 2, 2)}
     yield _case("rayjob-suspended", thing(ray, "RayJob", "rjs", suspended))
     elsewhere = {"entrypoint": "python a.py", "clusterSelector": {"ray.io/cluster": "rc"}}
-    yield _unknown("rayjob-elsewhere", thing(ray, "RayJob", "rje", elsewhere), gpus=0)
+    yield _unknown("rayjob-elsewhere", thing(ray, "RayJob", "rje", elsewhere), why=ELSEWHERE)
     yield _unknown("raycronjob", thing(ray, "RayCronJob", "rcj", {"schedule": "* * * * *", "jobTemplate": {}}))
 
 
@@ -205,7 +248,9 @@ def _kubeflow() -> Iterator[Case]:
     runtime = {"runtimeRef": {"name": "torch"}, "trainer": {"numNodes": 8, "resourcesPerNode": {"limits": {GPU: "8"}}}}
     yield _unknown("trainjob", thing("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", runtime))
     parts = {"template": {"spec": {"replicatedJobs": []}}}
-    yield _unknown("clustertrainingruntime", thing("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "torch", parts))
+    yield _unknown(
+        "clustertrainingruntime", thing("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "torch", parts)
+    )
 
 
 def _serving() -> Iterator[Case]:
@@ -213,38 +258,92 @@ def _serving() -> Iterator[Case]:
     served = {"predictor": {"minReplicas": 2, "containers": [container(1)]}}
     yield _case("inferenceservice", thing(kserve, "InferenceService", "custom", served), pods=2, gpus=2)
     model = {"minReplicas": 2, "model": {"modelFormat": {"name": "huggingface"}, "resources": resources(4)}}
-    yield _unknown("inferenceservice-model", thing(kserve, "InferenceService", "hf", {"predictor": model}))
-    yield _unknown("inferenceservice-sklearn", thing(kserve, "InferenceService", "sk", {"predictor": {"sklearn": {"storageUri": "s3://m"}}}))
+    yield _unknown(
+        "inferenceservice-model", thing(kserve, "InferenceService", "hf", {"predictor": model}), why=ELSEWHERE
+    )
+    yield _unknown(
+        "inferenceservice-sklearn",
+        thing(kserve, "InferenceService", "sk", {"predictor": {"sklearn": {"storageUri": "s3://m"}}}),
+        why=ELSEWHERE,
+    )
     old = thing("serving.kubeflow.org/v1beta1", "InferenceService", "older", served)
     yield _unknown("inferenceservice-kubeflow", old)
-    yield _unknown("inferenceservice-v1alpha2", thing("serving.kubeflow.org/v1alpha2", "InferenceService", "oldest", {"default": {}}))
+    yield _unknown(
+        "inferenceservice-v1alpha2",
+        thing("serving.kubeflow.org/v1alpha2", "InferenceService", "oldest", {"default": {}}),
+    )
     transformer = {**served, "transformer": {"containers": [container(0, name="pre")]}}
     yield _case("inferenceservice-transformer", thing(kserve, "InferenceService", "tr", transformer), pods=3, gpus=2)
     runtime = {"containers": [container(1)], "supportedModelFormats": [{"name": "huggingface"}]}
     yield _unknown("servingruntime", thing("serving.kserve.io/v1alpha1", "ServingRuntime", "rt", runtime))
-    yield _unknown("clusterservingruntime", thing("serving.kserve.io/v1alpha1", "ClusterServingRuntime", "crt", runtime))
+    yield _unknown(
+        "clusterservingruntime", thing("serving.kserve.io/v1alpha1", "ClusterServingRuntime", "crt", runtime)
+    )
     llm = {"replicas": 2, "template": pod_spec(4), "model": {"uri": "hf://x"}}
-    yield _case("llminferenceservice", thing("serving.kserve.io/v1alpha1", "LLMInferenceService", "llm", llm), pods=2, gpus=8)
+    yield _case(
+        "llminferenceservice", thing("serving.kserve.io/v1alpha1", "LLMInferenceService", "llm", llm), pods=2, gpus=8
+    )
     parted = {**llm, "prefill": {"replicas": 1, "template": pod_spec(2)}}
-    yield _case("llminferenceservice-prefill", thing("serving.kserve.io/v1alpha1", "LLMInferenceService", "pd", parted), pods=3, gpus=10)
-    yield _unknown("llminferenceserviceconfig", thing("serving.kserve.io/v1alpha1", "LLMInferenceServiceConfig", "c", {"template": pod_spec(4)}))
+    yield _case(
+        "llminferenceservice-prefill",
+        thing("serving.kserve.io/v1alpha1", "LLMInferenceService", "pd", parted),
+        pods=3,
+        gpus=10,
+    )
+    yield _unknown(
+        "llminferenceserviceconfig",
+        thing("serving.kserve.io/v1alpha1", "LLMInferenceServiceConfig", "c", {"template": pod_spec(4)}),
+    )
     least = template(1)
     least["metadata"]["annotations"] = {"autoscaling.knative.dev/min-scale": "2"}
     yield _case("knative", thing("serving.knative.dev/v1", "Service", "kn", {"template": template(1)}), pods=1, gpus=1)
     yield _case("knative-least", thing("serving.knative.dev/v1", "Service", "kn2", {"template": least}), pods=2, gpus=2)
     kaito = {"resource": {"count": 2}, "inference": {"template": template(1)}}
     yield _case("workspace", thing("kaito.sh/v1beta1", "Workspace", "ws", metadata={}, **kaito), pods=2, gpus=2)
-    preset = {"resource": {"count": 1, "instanceType": "Standard_NC24ads_A100_v4"}, "inference": {"preset": {"name": "phi-4"}}}
-    yield _unknown("workspace-preset", thing("kaito.sh/v1beta1", "Workspace", "phi", **preset))
+    preset = {
+        "resource": {"count": 1, "instanceType": "Standard_NC24ads_A100_v4"},
+        "inference": {"preset": {"name": "phi-4"}},
+    }
+    yield _unknown("workspace-preset", thing("kaito.sh/v1beta1", "Workspace", "phi", **preset), why=ELSEWHERE)
     nim = {"image": {"repository": "nvcr.example/nim"}, "replicas": 4, "resources": {"limits": {GPU: "8"}}}
     yield _unknown("nimservice", thing("apps.nvidia.com/v1alpha1", "NIMService", "nim", nim))
-    yield _unknown("nimpipeline", thing("apps.nvidia.com/v1alpha1", "NIMPipeline", "pipe", {"services": [{"name": "a", "spec": nim}]}))
+    yield _unknown(
+        "nimpipeline",
+        thing("apps.nvidia.com/v1alpha1", "NIMPipeline", "pipe", {"services": [{"name": "a", "spec": nim}]}),
+    )
     dynamo = {"services": {"VllmWorker": {"replicas": 2, "resources": {"limits": {"gpu": "8"}}}}}
     yield _unknown("dynamographdeployment", thing("nvidia.com/v1alpha1", "DynamoGraphDeployment", "dg", dynamo))
-    yield _unknown("seldondeployment", thing("machinelearning.seldon.io/v1", "SeldonDeployment", "sd", {"predictors": [{"componentSpecs": [{"spec": pod_spec(1)}]}]}))
-    yield _unknown("vllmruntime", thing("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "v", {"replicas": 2, "deploymentConfig": {"resources": {"gpu": "1"}}}))
-    yield _unknown("kthena", thing("workload.serving.volcano.sh/v1alpha1", "ModelServing", "ms", {"replicas": 2, "template": {"roles": []}}))
-    yield _unknown("rolebasedgroup", thing("workloads.x-k8s.io/v1alpha1", "RoleBasedGroup", "rbg", {"roles": [{"name": "a", "replicas": 1, "template": template(8)}]}))
+    yield _unknown(
+        "seldondeployment",
+        thing(
+            "machinelearning.seldon.io/v1",
+            "SeldonDeployment",
+            "sd",
+            {"predictors": [{"componentSpecs": [{"spec": pod_spec(1)}]}]},
+        ),
+    )
+    yield _unknown(
+        "vllmruntime",
+        thing(
+            "production-stack.vllm.ai/v1alpha1",
+            "VLLMRuntime",
+            "v",
+            {"replicas": 2, "deploymentConfig": {"resources": {"gpu": "1"}}},
+        ),
+    )
+    yield _unknown(
+        "kthena",
+        thing("workload.serving.volcano.sh/v1alpha1", "ModelServing", "ms", {"replicas": 2, "template": {"roles": []}}),
+    )
+    yield _unknown(
+        "rolebasedgroup",
+        thing(
+            "workloads.x-k8s.io/v1alpha1",
+            "RoleBasedGroup",
+            "rbg",
+            {"roles": [{"name": "a", "replicas": 1, "template": template(8)}]},
+        ),
+    )
 
 
 def _batch() -> Iterator[Case]:
@@ -262,22 +361,41 @@ def _batch() -> Iterator[Case]:
     tasks = {"minAvailable": 3, "schedulerName": "volcano", "tasks": [
         {"name": "ps", "replicas": 1, "template": template(0)}, {"name": "w", "replicas": 2, "template": template(1)}]}  # fmt: skip
     yield _case("volcano", thing("batch.volcano.sh/v1alpha1", "Job", "vj", tasks), pods=3, gpus=2, kind="Job (Volcano)")
-    yield _unknown("volcano-cronjob", thing("batch.volcano.sh/v1alpha1", "CronJob", "vcj", {"jobTemplate": {"spec": tasks}}))
+    yield _unknown(
+        "volcano-cronjob", thing("batch.volcano.sh/v1alpha1", "CronJob", "vcj", {"jobTemplate": {"spec": tasks}})
+    )
     yield _unknown("volcano-jobtemplate", thing("flow.volcano.sh/v1alpha1", "JobTemplate", "jt", tasks))
     steps = [{"name": "train", "container": container(8)}, {"name": "eval", "container": container(8)}]
     argo = "argoproj.io/v1alpha1"
     yield _unknown("workflow", thing(argo, "Workflow", "wf", {"entrypoint": "train", "templates": steps}))
-    yield _unknown("workflowtemplate", thing(argo, "WorkflowTemplate", "wft", {"entrypoint": "train", "templates": steps}))
-    yield _unknown("cronworkflow", thing(argo, "CronWorkflow", "cwf", {"schedule": "0 0 * * *", "workflowSpec": {"templates": steps}}))
+    yield _unknown(
+        "workflowtemplate", thing(argo, "WorkflowTemplate", "wft", {"entrypoint": "train", "templates": steps})
+    )
+    yield _unknown(
+        "cronworkflow",
+        thing(argo, "CronWorkflow", "cwf", {"schedule": "0 0 * * *", "workflowSpec": {"templates": steps}}),
+    )
     wrapped = {"components": [{"template": job("inner", 8)}]}
     yield _unknown("appwrapper", thing("workload.codeflare.dev/v1beta2", "AppWrapper", "aw", wrapped))
     spark = {"driver": {"cores": 1}, "executor": {"instances": 4, "gpu": {"name": GPU, "quantity": 1}}}
     yield _unknown("sparkapplication", thing("sparkoperator.k8s.io/v1beta2", "SparkApplication", "sp", spark))
-    yield _unknown("flink", thing("flink.apache.org/v1beta1", "FlinkDeployment", "fl", {"taskManager": {"resource": {"cpu": 1}}}))
+    yield _unknown(
+        "flink", thing("flink.apache.org/v1beta1", "FlinkDeployment", "fl", {"taskManager": {"resource": {"cpu": 1}}})
+    )
     yield _unknown("tekton", thing("tekton.dev/v1", "TaskRun", "tr", {"taskSpec": {"steps": [container(1)]}}))
-    yield _unknown("hyperpod", thing("sagemaker.amazonaws.com/v1", "HyperPodPyTorchJob", "hp", {"replicaSpecs": [{"replicas": 2, "template": template(8)}]}))
+    yield _unknown(
+        "hyperpod",
+        thing(
+            "sagemaker.amazonaws.com/v1",
+            "HyperPodPyTorchJob",
+            "hp",
+            {"replicaSpecs": [{"replicas": 2, "template": template(8)}]},
+        ),
+    )
     yield _unknown("podgroup-of-kubernetes", thing("scheduling.k8s.io/v1alpha2", "Workload", "w", {"podGroups": []}))
-    yield _unknown("sandbox", thing("agents.x-k8s.io/v1alpha1", "Sandbox", "sb", {"podTemplate": {"spec": pod_spec(1)}}))
+    yield _unknown(
+        "sandbox", thing("agents.x-k8s.io/v1alpha1", "Sandbox", "sb", {"podTemplate": {"spec": pod_spec(1)}})
+    )
 
 
 def _machines() -> Iterator[Case]:
@@ -291,15 +409,26 @@ def _machines() -> Iterator[Case]:
 def _wrappers() -> Iterator[Case]:
     source = {"source": {"repoURL": "https://git.example/charts", "chart": "vllm"}}
     yield _unknown("argocd-application", thing("argoproj.io/v1alpha1", "Application", "app", source))
-    yield _unknown("argocd-applicationset", thing("argoproj.io/v1alpha1", "ApplicationSet", "apps", {"template": {"spec": source}}))
-    yield _unknown("flux-helmrelease", thing("helm.toolkit.fluxcd.io/v2", "HelmRelease", "hr", {"chart": {"spec": {"chart": "vllm"}}}))
-    yield _unknown("flux-kustomization", thing("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "k", {"path": "./prod"}))
+    yield _unknown(
+        "argocd-applicationset", thing("argoproj.io/v1alpha1", "ApplicationSet", "apps", {"template": {"spec": source}})
+    )
+    yield _unknown(
+        "flux-helmrelease",
+        thing("helm.toolkit.fluxcd.io/v2", "HelmRelease", "hr", {"chart": {"spec": {"chart": "vllm"}}}),
+    )
+    yield _unknown(
+        "flux-kustomization", thing("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "k", {"path": "./prod"})
+    )
     yield _unknown("crossplane", thing("apiextensions.crossplane.io/v1", "Composition", "comp", {"resources": []}))
     yield _unknown("postgres-operator", thing("postgresql.cnpg.io/v1", "Cluster", "pg", {"instances": 3}))
     yield _unknown("kafka", thing("kafka.strimzi.io/v1beta2", "Kafka", "k", {"kafka": {"replicas": 3}}))
-    yield _unknown("elasticsearch", thing("elasticsearch.k8s.elastic.co/v1", "Elasticsearch", "es", {"nodeSets": [{"count": 3}]}))
+    yield _unknown(
+        "elasticsearch", thing("elasticsearch.k8s.elastic.co/v1", "Elasticsearch", "es", {"nodeSets": [{"count": 3}]})
+    )
     yield _unknown("prometheus", thing("monitoring.coreos.com/v1", "Prometheus", "prom", {"replicas": 2}))
-    yield _unknown("unheard-of", thing("example.com/v1", "Widget", "w", {"deep": [{"resources": {"limits": {GPU: "3"}}}]}))
+    yield _unknown(
+        "unheard-of", thing("example.com/v1", "Widget", "w", {"deep": [{"resources": {"limits": {GPU: "3"}}}]})
+    )
     yield _unknown("unheard-of-plain", thing("example.com/v1", "Gadget", "g", {"colour": "blue"}))
 
 
@@ -337,7 +466,9 @@ _SPECS: dict[str, Object] = {
     "PriorityClass": {"value": 10},
     "RuntimeClass": {"handler": "nvidia"},
     "StorageClass": {"provisioner": "pd.csi.storage.gke.io"},
-    "PersistentVolumeClaim": {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+    "PersistentVolumeClaim": {
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    },
     "HorizontalPodAutoscaler": {
         "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "absent"}, "maxReplicas": 3}
     },
@@ -355,20 +486,22 @@ def _without_pods() -> Iterator[Case]:
 def _broken() -> Iterator[Case]:
     wrong = deployment("wrong")
     wrong["spec"]["selector"] = {"matchLabels": {"app": "other"}}
-    yield _refused("selector-that-does-not-match", wrong)
+    yield _refused("selector-that-does-not-match", wrong, why="its selector selects none of its own pods")
     nameless = deployment("x")
     nameless["metadata"].pop("name")
-    yield _refused("no-name", nameless)
-    yield _refused("placeholder", deployment("$MODEL_NAME"))
-    yield _refused("upper-case", deployment("LLM"))
-    yield _refused("no-containers", thing("v1", "Pod", "empty", {"containers": []}))
+    yield _refused("no-name", nameless, why="it has no name")
+    yield _refused("placeholder", deployment("$MODEL_NAME"), why="its name is none that Kubernetes takes")
+    yield _refused("upper-case", deployment("LLM"), why="its name is none that Kubernetes takes")
+    yield _refused("no-containers", thing("v1", "Pod", "empty", {"containers": []}), why="a pod without a container")
     minus = deployment("minus", replicas=-1)
-    yield _refused("minus-one", minus)
+    yield _refused("minus-one", minus, why="less than no replicas")
     half = deployment("half")
     half["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {GPU: "0.5"}}
-    yield _refused("half-a-gpu", half)
+    yield _refused("half-a-gpu", half, why="half a GPU")
     both = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}
-    yield _refused("nothing-may-move", deployment("stopped", strategy=both))
+    yield _refused(
+        "nothing-may-move", deployment("stopped", strategy=both), why="maxSurge and maxUnavailable are both 0"
+    )
 
 
 def cases() -> tuple[Case, ...]:

@@ -1,0 +1,62 @@
+"""No manifest passes whose pods nobody saw, in any of the clusters; and what is known is answered, not evaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.architecture.tree import ROOT
+from tests.collection.asking import Asked, Outcome, everything, with_tables
+from tests.collection.clusters import CLUSTERS
+from tests.collection.manifests import Seen, cases
+
+
+def test_it_is_as_large_as_it_says() -> None:
+    assert len(cases()) >= 150
+    assert len({case.kind for case in cases()}) >= 25
+    assert len(CLUSTERS) >= 20
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_nothing_passes_unseen(cluster: str) -> None:
+    faults = [f"{one.case.name}: {one.fault}" for one in everything(cluster) if one.fault]
+    assert not faults, "\n".join(faults)
+
+
+def test_with_room_for_all_each_has_its_one_right_answer() -> None:
+    right = {
+        Seen.PODS: {Outcome.PASSES},
+        Seen.NOTHING: {Outcome.NOTHING},
+        Seen.NOT_KNOWN: {Outcome.NOT_KNOWN},
+        Seen.REFUSED: {Outcome.REFUSED},
+    }
+    # asks to be paused: a new Deployment that is paused makes no ReplicaSet
+    wrong = [
+        f"{one.case.name}: {one.outcome}: {one.sentence[:200]}"
+        for one in everything("roomy")
+        if one.outcome not in right[one.case.seen] and one.case.name != "deployment-paused"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_page_tells_what_came_of_it() -> None:
+    written = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    assert "<!-- collection -->" in written
+    assert with_tables(written) == written, "run `make docs`"
+
+
+def test_what_is_not_known_names_its_kind_and_the_gpus_it_asks_for() -> None:
+    asked = {one.case.name: one for one in everything("roomy")}
+    for name, told in (
+        ("trainjob", "8 × 8 nvidia.com/gpu"), ("workflow", "8 nvidia.com/gpu"), ("nimservice", "4 × 8 nvidia.com/gpu"),
+        ("sparkapplication", "4 × 1"), ("unheard-of", "3 nvidia.com/gpu"),
+    ):  # fmt: skip
+        assert asked[name].case.kind in asked[name].sentence
+        assert told in asked[name].sentence
+
+
+def test_a_pass_that_does_not_count_is_a_fault() -> None:
+    """The check can fail: a pass without the GPUs that the manifest asks for."""
+    case = next(one for one in cases() if one.name == "raycluster")
+    blind = Asked(case=case, cluster="roomy", outcome=Outcome.PASSES, workloads=1, gpus=0)
+    assert blind.fault == "passes with 0 GPUs of 2"
+    assert Asked(case=case, cluster="nodes only", outcome=Outcome.PASSES, workloads=1, gpus=2).fault
