@@ -247,7 +247,7 @@ def _kubeflow() -> Iterator[Case]:
     yield _case("notebook", notebook, pods=1, gpus=1)
     runtime = {"runtimeRef": {"name": "torch"}, "trainer": {"numNodes": 8, "resourcesPerNode": {"limits": {GPU: "8"}}}}
     yield _unknown("trainjob", thing("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", runtime))
-    parts = {"template": {"spec": {"replicatedJobs": []}}}
+    parts: Object = {"template": {"spec": {"replicatedJobs": []}}}
     yield _unknown(
         "clustertrainingruntime", thing("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "torch", parts)
     )
@@ -298,13 +298,13 @@ def _serving() -> Iterator[Case]:
     least["metadata"]["annotations"] = {"autoscaling.knative.dev/min-scale": "2"}
     yield _case("knative", thing("serving.knative.dev/v1", "Service", "kn", {"template": template(1)}), pods=1, gpus=1)
     yield _case("knative-least", thing("serving.knative.dev/v1", "Service", "kn2", {"template": least}), pods=2, gpus=2)
-    kaito = {"resource": {"count": 2}, "inference": {"template": template(1)}}
-    yield _case("workspace", thing("kaito.sh/v1beta1", "Workspace", "ws", metadata={}, **kaito), pods=2, gpus=2)
-    preset = {
+    kaito: Object = {"resource": {"count": 2}, "inference": {"template": template(1)}}
+    yield _case("workspace", thing("kaito.sh/v1beta1", "Workspace", "ws", None, **kaito), pods=2, gpus=2)
+    preset: Object = {
         "resource": {"count": 1, "instanceType": "Standard_NC24ads_A100_v4"},
         "inference": {"preset": {"name": "phi-4"}},
     }
-    yield _unknown("workspace-preset", thing("kaito.sh/v1beta1", "Workspace", "phi", **preset), why=ELSEWHERE)
+    yield _unknown("workspace-preset", thing("kaito.sh/v1beta1", "Workspace", "phi", None, **preset), why=ELSEWHERE)
     nim = {"image": {"repository": "nvcr.example/nim"}, "replicas": 4, "resources": {"limits": {GPU: "8"}}}
     yield _unknown("nimservice", thing("apps.nvidia.com/v1alpha1", "NIMService", "nim", nim))
     yield _unknown(

@@ -14,6 +14,7 @@ from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import Presence, Snapshot, Strategy
 from planner.sources import demo, kubectl
 from planner.sources.prices import data_folder
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.inventory.objects import a_list, container, gpu_node, named, template, workload
 
 Object = dict[str, Any]
@@ -246,3 +247,19 @@ def test_a_budget_that_the_api_server_refuses(spec: Object, said: str) -> None:
 def test_what_is_for_kustomize_applies_nothing() -> None:
     with pytest.raises(ChangeError, match="for kustomize"):
         read(named("Kustomization", "", api_version="kustomize.config.k8s.io/v1beta1", resources=["a.yaml"]))
+
+
+@pytest.mark.parametrize(
+    ("kubelet", "is_refused"), [("", True), ("v1.31.2-gke.1", True), ("v1.16.0", True), ("v1.15.9", False)]
+)
+def test_an_api_version_is_refused_where_no_api_server_takes_it(kubelet: str, is_refused: bool) -> None:
+    """Deprecated API Migration Guide: apps/v1beta1, apps/v1beta2 and extensions/v1beta1 ended with 1.16."""
+    one = node("n0")
+    one["status"]["nodeInfo"] = {"kubeletVersion": kubelet}
+    found = snapshot(one)
+    old = json.dumps(deployment("old", [], pod_spec())[0] | {"apiVersion": "apps/v1beta2"})
+    if is_refused:
+        with pytest.raises(ChangeError, match="no API server since Kubernetes 1.16 takes a Deployment of apps/v1beta2"):
+            read_manifest(old, found)
+    else:
+        assert len(read_manifest(old, found).workloads) == 1
