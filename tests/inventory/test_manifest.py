@@ -259,7 +259,9 @@ def test_an_api_version_is_refused_where_no_api_server_takes_it(kubelet: str, is
     found = snapshot(one)
     old = json.dumps(deployment("old", [], pod_spec())[0] | {"apiVersion": "apps/v1beta2"})
     if is_refused:
-        with pytest.raises(ChangeError, match=r"no API server since Kubernetes 1\.16 takes a Deployment of apps/v1beta2"):
+        with pytest.raises(
+            ChangeError, match=r"no API server since Kubernetes 1\.16 takes a Deployment of apps/v1beta2"
+        ):
             read_manifest(old, found)
     else:
         assert len(read_manifest(old, found).workloads) == 1
