@@ -18,13 +18,14 @@ from planner.errors import ChangeError, InputError
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
+from planner.inventory.last_applied import fields_in
 from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_workload
 from planner.inventory.sealed import fields_of, seal
 from planner.inventory.template_rules import problems_of
 from planner.kubernetes.kinds import ROLLING_UPDATE, kind_called
-from planner.kubernetes.patches import merge
+from planner.kubernetes.patches import merge, of_apply
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -309,6 +310,22 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
     given = patch.get("spec") or {}
     unread = [f"spec.{key}" for key in given if key not in fields_of(wire.WorkloadSpec) and not key.startswith("$")]
     return read_changed(workload, document), unread
+
+
+def applied_to(before: Workload, given: Object) -> Workload:
+    """The workload once ``kubectl apply`` was given this document of it; a part of one counts as a patch.
+
+    Raises
+    ------
+    ChangeError
+        For a document that doesn't have a workload's shape, or leaves one that can't be read.
+    """
+    metadata, spec = given.get("metadata") or {}, given.get("spec") or {}
+    if not isinstance(spec, dict):
+        raise ChangeError("spec: expected an object", where=before.key)
+    said = {field: metadata.get(field) or {} for field in ("labels", "annotations")}
+    patch = of_apply(_sealed({"metadata": said, "spec": spec}), fields_in(before.applied))
+    return read_changed(before, merge(document_of(before), _without_lost_commands(patch)))
 
 
 def _sealed(patch: Object) -> Object:

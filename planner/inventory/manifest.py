@@ -1,8 +1,8 @@
 """A manifest against the snapshot: what ``kubectl apply -f`` would change, and what it would create.
 
-What the manifest says of a workload replaces what the snapshot has: the pod template as a whole, of the rest the fields
-that are given (``kubectl apply`` leaves alone what it never wrote, such as replicas set by an autoscaler). Budgets,
-quotas, classes and claims go into a snapshot of their own beside the given one.
+What the manifest says of a workload is merged into what the snapshot has, as kubectl does it (`change.applied_to`): what it leaves
+out goes where the last applied configuration had it, and stays else, such as replicas set by an autoscaler. Budgets, quotas,
+classes and claims go into a snapshot of their own beside the given one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from planner import words
 from planner.errors import ChangeError, InputError
 from planner.inventory import hooks, wire
 from planner.inventory.change import (
+    applied_to,
     document_of,
     has_new_template,
     read_changed,
@@ -91,12 +92,14 @@ _KEPT_AS_THEY_ARE = frozenset({"PersistentVolume", "PersistentVolumeClaim", "Res
 class AppliedWorkload:
     """One workload of a manifest. `before` is None when the cluster doesn't have it yet.
 
-    `has_new_template`: its controller makes new pods; False for one that is only scaled, or not changed at all.
+    `has_new_template`: its controller makes new pods; False for one that is only scaled, or not changed at all. `is_assumed`:
+    nothing says what was applied before, and the manifest leaves out what the workload has.
     """
 
     before: Workload | None
     after: Workload
     has_new_template: bool
+    is_assumed: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -211,6 +214,8 @@ def read_manifest(
             placed[found.workload.key] = found
         else:
             unknown.append(found)
+    if assumed := [one.after.key for one in workloads.values() if one.is_assumed]:
+        findings.append(_assumed(assumed))
     for key in [key for key, one in workloads.items() if not one.after.traits.rolls_out]:
         found = _of_job(workloads.pop(key))
         if isinstance(found, UnknownObject):
@@ -327,20 +332,39 @@ def _put_into(one: Object, kind: str, namespace: str) -> None:
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
-    given = read_workload_document(kind, one, f"{MANIFEST}, {kind} (document {number})")
-    before = snapshot.workload(given.key)
+    where = f"{MANIFEST}, {kind} (document {number})"
+    before = snapshot.workload("/".join((kind, *_named(one))))
     if before is None:
+        given = read_workload_document(kind, one, where)
         check_workload(None, given)
         return AppliedWorkload(before=None, after=given, has_new_template=True), _namesakes(given, snapshot)
-    document = document_of(before)
-    metadata = one.get("metadata") or {}
-    document["spec"] |= {key: value for key, value in (one.get("spec") or {}).items() if value is not None}
-    for field in ("labels", "annotations"):
-        document["metadata"][field] |= metadata.get(field) or {}
-    after = read_changed(before, document)
+    after = applied_to(before, one)
     check_workload(before, after)
     is_new = before.traits.rolls_out and has_new_template(before, after)
-    return AppliedWorkload(before=before, after=after, has_new_template=is_new), []
+    is_assumed = not before.applied and _leaves_out(before, after, one)
+    return AppliedWorkload(before=before, after=after, has_new_template=is_new, is_assumed=is_assumed), []
+
+
+def _leaves_out(before: Workload, after: Workload, given: Object) -> bool:
+    """Whether the manifest's template by itself would make other pods than with what it leaves out."""
+    spec = given.get("spec") or {}
+    if "selector" not in spec:
+        return False  # a part of one, which can only mean a change
+    document = document_of(before)
+    document["spec"] |= {key: value for key, value in spec.items() if value is not None}
+    try:
+        return not read_changed(before, document).template.makes_the_same_pods(after.template)
+    except ChangeError:
+        return True  # by itself it would be refused
+
+
+def _assumed(keys: list[str]) -> Finding:
+    what = (
+        f"{words.listing(keys)}: nothing says what was applied before (no annotation last-applied-configuration, no managedFields), "
+        "so what the manifest leaves out is kept, as kubectl apply does; Helm and server-side apply may take it away"
+    )
+    mend = "To tell it: kubectl get … --show-managed-fields, or read the cluster live"
+    return Finding(severity=Severity.WARNING, code="apply-assumed", object="", what=what, mend=mend)
 
 
 def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:

@@ -60,6 +60,19 @@ else:
     )
 
 
+class AppliedAnnotations(Annotations):
+    """A workload's: what kubectl applied is read for its fields' names, and dropped."""
+
+    last_applied: str | None = field(name="kubectl.kubernetes.io/last-applied-configuration", default=None)
+
+
+class ManagedFields(Wire):
+    manager: str | None = None
+    operation: str | None = None
+    subresource: str | None = None
+    fields_v1: Any = field(name="fieldsV1", default=None)
+
+
 class OwnerReference(Wire):
     kind: str = ""
     name: str = ""
@@ -78,6 +91,11 @@ class Metadata(Wire):
     owner_references: list[OwnerReference] | None = None
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+
+
+class WorkloadMetadata(Metadata):
+    annotations: AppliedAnnotations | None = None
+    managed_fields: list[ManagedFields] | None = None
 
 
 class Requirement(Wire):
@@ -654,6 +672,7 @@ class WorkloadStatus(Wire):
 
 
 class Workload(Object):
+    metadata: WorkloadMetadata | None = None
     spec: WorkloadSpec | None = None
     status: WorkloadStatus | None = None
 

@@ -35,6 +35,7 @@ MERGE_KEYS: dict[str, str] = {
 _MERGED_TEXTS = frozenset({"finalizers"})
 _DIRECTIVE = "$patch"
 _RETAIN = "$retainKeys"
+_RETAINED = frozenset({"strategy", "volumes"})  # whose fields exclude each other
 _ORDER = "$setElementOrder/"
 _DELETE_TEXTS = "$deleteFromPrimitiveList/"
 Object = dict[str, Any]
@@ -85,6 +86,38 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
         else:
             result[key] = _merged_value(key, result.get(key), value, place, patch.get(f"{_ORDER}{key}"))
     return result
+
+
+def of_apply(given: Object, applied: Object) -> Object:
+    """The patch that ``kubectl apply`` sends for a manifest: what it says, and null for what was applied before and isn't in it.
+    What nobody applied (the API server's defaults, replicas of an autoscaler) is in neither, and stays.
+
+    `applied`: field → the fields below it, or elements with their merge key (`inventory.last_applied`). Source: apimachinery
+    `strategicpatch.CreateThreeWayMergePatch`; fields with retainKeys: `patchStrategy` tags in k8s.io/api.
+    """
+    patch: Object = {}
+    for key, value in given.items():
+        before = applied.get(key)
+        if isinstance(value, dict):
+            patch[key] = of_apply(value, before if isinstance(before, dict) else {})
+            if key in _RETAINED:
+                patch[key][_RETAIN] = list(value)
+        elif isinstance(value, list) and key in MERGE_KEYS:
+            patch[key] = _elements(value, before if isinstance(before, list) else [], MERGE_KEYS[key], key)
+        else:
+            patch[key] = value
+    return patch | {key: None for key in applied if key not in given}
+
+
+def _elements(given: list[Any], applied: list[Any], merge_key: str, field: str) -> list[Any]:
+    before = {one.get(merge_key): one for one in applied if isinstance(one, dict)}
+    patch: list[Any] = []
+    for one in given:
+        if not isinstance(one, dict):
+            return given  # `merge` says what is wrong with it
+        made = of_apply(one, before.pop(one.get(merge_key), {}))
+        patch.append({**made, _RETAIN: list(one)} if field in _RETAINED else made)
+    return patch + [{_DIRECTIVE: "delete", merge_key: name} for name in before]
 
 
 def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:

@@ -498,6 +498,7 @@ class Workload:
     is_finished: bool = False  # Job with condition Complete or Failed
     owner: Owner | None = None  # a Job's CronJob
     conditions: Labels = EMPTY  # type → "status/reason"
+    applied: str = ""  # which fields were applied, as JSON (`inventory.last_applied`); "": it doesn't say
 
     @property
     def key(self) -> str:

@@ -119,7 +119,8 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         revisions.append(revision)
         wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
     for change in scenario.changes:
-        workload = snapshot.workload(change.workload)
+        given = next((one for one in revisions if one.after.key.lower() == change.workload.lower()), None)
+        workload = given.after if given else snapshot.workload(change.workload)
         if workload is None and hides(snapshot, change.workload):
             raise unseen_kind(snapshot, change.workload)
         if workload is None and (key := unjudged_key(snapshot, change.workload)):
@@ -137,11 +138,16 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
                 where=workload.key,
                 mend=f"Pick a {ROLLING_TEXT}",
             )
+        if given:  # the manifest changes it, and the rest of the change comes on top: it is no restart
+            change = replace(change, new_revision=False)
         after, has_new_template, notes = apply_change(workload, change)
         findings.extend(notes)
-        revisions = [r for r in revisions if r.after.key != workload.key]
-        revisions.append(
-            Revision(before=workload, after=after, has_new_template=has_new_template, never_ready=change.never_ready)
+        changed = Revision(
+            before=given.before if given else workload, after=after, never_ready=change.never_ready,
+            has_new_template=has_new_template or (given is not None and given.has_new_template),
+        )  # fmt: skip
+        revisions = (
+            [changed, *(one for one in revisions if one is not given)] if scenario.manifest else [*revisions, changed]
         )
         wanted[workload.key] = change
     if not revisions:

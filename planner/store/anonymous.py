@@ -214,6 +214,8 @@ def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str]
         name of what has them
     """
     content = json.loads(kept.encode(snapshot))
+    for workload in content["workloads"]:
+        workload.pop("applied", None)  # which fields a manifest set: of names, and of no use without that manifest
     texts = set(_texts(content))
     known = (
         _ALWAYS

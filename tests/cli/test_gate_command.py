@@ -475,3 +475,20 @@ def test_one_file_that_cannot_be_read_is_an_error_with_its_name(
     status, _, err = gate(capsys, "cluster.json", "-f", "b.yaml")
     assert status == 1
     assert "b.yaml" in err
+
+
+@pytest.mark.parametrize("record", [True, False], ids=["applied before", "nobody knows"])
+def test_a_manifest_that_leaves_out_resources_frees_no_gpus_that_nobody_applied(
+    capsys: pytest.CaptureFixture[str], folder: Path, record: bool
+) -> None:
+    """Kept where nothing says that they were applied, and that is said; gone where they were."""
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("full", ["gpu-0"], pod_spec(gpus=1))]
+    given = changed("full", gpus=1)
+    if record:
+        metadata = next(one for one in items if one["kind"] == "Deployment")["metadata"]
+        metadata["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(given)}
+    (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    del given["spec"]["template"]["spec"]["containers"][0]["resources"]
+    _, found = document(capsys, "cluster.json", "-f", write(folder, given))
+    assert [one["more_gpus"] for one in found["workloads"]] == [-1 if record else 0]
+    assert ("apply-assumed" in {one["code"] for one in found["findings"]}) is not record

@@ -232,3 +232,24 @@ def test_manifests_are_read_as_the_gate_reads_them(
     (folder / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     (folder / "map.json").write_text('{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}')
     assert "1 ConfigMap, 1 Secret" in "".join(run(capsys, cluster, "-f", str(folder))[1:])
+
+
+def test_a_workload_with_a_manifest_is_answered_with_the_manifest_applied(
+    capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "change.yaml"
+    containers = [{"name": "main", "resources": {"requests": {"cpu": "999"}}}]
+    file.write_text(
+        yaml.safe_dump({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "worker", "namespace": "ml"},
+            "spec": {"template": {"spec": {"containers": containers}}},
+        })
+    )  # fmt: skip
+    asked = ("-w", "deployment/ml/worker", "-f", str(file), "--output", "json")
+    _, out, _ = run(capsys, cluster, *asked, "--recreate")
+    told = json.loads(out)["result"]
+    assert "999" in str(told["workloads"][0]["scheduler_message"]) or "cpu" in str(told["sentence"])
+    assert told["workloads"][0]["workload"] == "Deployment/ml/worker"
+    fields = {one["field"] for one in told["apply"][0]["differences"]}
+    assert "spec.template.spec.containers[main].resources.requests.cpu" in fields
+    assert any(field.startswith("spec.strategy") for field in fields)

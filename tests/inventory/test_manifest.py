@@ -55,12 +55,14 @@ def test_fields_that_are_not_given_stay() -> None:
     assert (one.after.replicas, one.has_new_template, one.is_changed) == (5, False, True)
 
 
-def test_the_template_is_taken_as_a_whole() -> None:
+def test_what_nobody_is_known_to_have_applied_stays_and_that_is_said() -> None:
     selector = template("app", {"name": "main", "image": "registry.example/app:1"}, nodeSelector={"a": "b"})
     snapshot = kubectl.read_items([workload(template=selector)])
-    [one] = read(plain(), snapshot=snapshot).workloads
-    assert one.after.template.spec.node_selector == {}
-    assert one.has_new_template
+    manifest = read(plain(), snapshot=snapshot)
+    [one] = manifest.workloads
+    assert one.after.template.spec.node_selector == {"a": "b"}
+    assert not one.has_new_template
+    assert [finding.code for finding in manifest.findings] == ["apply-assumed"]
 
 
 def test_a_new_image_is_a_new_template() -> None:

@@ -144,7 +144,7 @@ def annotations_of(metadata: wire.Metadata) -> Labels:
     for attribute, key in wire.ANNOTATION_FIELDS.items():
         if (value := getattr(metadata.annotations, attribute)) is not None:
             kept[key] = value
-    return FrozenMap(kept)
+    return FrozenMap(kept) if kept else EMPTY
 
 
 _NO_ANNOTATIONS = wire.Annotations()

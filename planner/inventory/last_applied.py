@@ -1,0 +1,132 @@
+"""Which fields of an object were applied, as far as it says so itself: what ``kubectl apply`` takes away when a manifest leaves it
+out. Paths are kept, never values.
+
+Sources: kubectl's annotation ``last-applied-configuration`` (`pkg/cmd/apply/patcher.go`: its three-way merge looks there); field
+ownership of server-side apply (structured-merge-diff `fieldpath/serialize-pe.go`, apimachinery `meta/v1/types.go`
+`ManagedFieldsEntry`): an applier takes away what it owns alone. Helm writes fields as the manager ``helm``
+(helm `pkg/kube/client.go`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from planner.inventory import wire
+from planner.inventory.sealed import seal
+from planner.kubernetes.patches import MERGE_KEYS
+from planner.vocabulary import KEPT_ANNOTATIONS
+
+Fields = dict[str, Any]
+"""Field → the fields below it, a list of those of elements that have a merge key, or true."""
+_APPLY: Final = "Apply"
+_BY_UPDATE: Final = ("kubectl-client-side-apply", "helm")  # managers that apply manifests and write with Update
+_MOST_LETTERS: Final = 2**20  # of an annotation; etcd takes no more
+
+
+def applied_fields(metadata: wire.WorkloadMetadata | wire.Metadata | None) -> str:
+    """The fields of ``metadata.labels``, ``metadata.annotations`` (those that are kept) and ``spec`` that were applied, as JSON; ""
+    where the object doesn't say."""
+    if not isinstance(metadata, wire.WorkloadMetadata):
+        return ""
+    told = _of_annotation(metadata.annotations) or _of_managers(metadata.managed_fields or ())
+    if told is None:
+        return ""
+    return json.dumps(_paths(_kept(told)), separators=(",", ":"))
+
+
+def fields_in(text: str) -> Fields:
+    """What `applied_fields` wrote; {} of ""."""
+    found = json.loads(text) if text else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _of_annotation(annotations: wire.Annotations | None) -> Fields | None:
+    text = annotations.last_applied if isinstance(annotations, wire.AppliedAnnotations) else None
+    if not text or len(text) > _MOST_LETTERS:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _of_managers(entries: Iterable[wire.ManagedFields]) -> Fields | None:
+    """What the applier owns alone; of several the one that owns most."""
+    own = [one for one in entries if not one.subresource and isinstance(one.fields_v1, dict)]
+    appliers = [one for one in own if one.operation == _APPLY] or [one for one in own if one.manager in _BY_UPDATE]
+    if not appliers:
+        return None
+    applier = max(appliers, key=lambda one: _size(one.fields_v1))
+    fields = applier.fields_v1
+    for one in own:
+        if one is not applier:
+            fields = _without(fields, one.fields_v1)
+    found = _of_fields(fields)
+    return found if isinstance(found, dict) else {}
+
+
+def _size(fields: Any) -> int:
+    return 1 + sum(map(_size, fields.values())) if isinstance(fields, dict) else 1
+
+
+def _without(mine: Fields, others: Fields) -> Fields:
+    """What of `mine` nobody else owns."""
+    left = {}
+    for key, below in mine.items():
+        theirs = others.get(key)
+        if key not in others:
+            left[key] = below
+        elif isinstance(below, dict) and isinstance(theirs, dict) and (inner := _without(below, theirs)):
+            left[key] = inner
+    return left
+
+
+def _of_fields(fields: Fields) -> Any:
+    """``{"f:spec": {"f:replicas": {}}}`` as ``{"spec": {"replicas": true}}``; elements of a list by the keys that name them."""
+    elements = [_element(key, below) for key, below in fields.items() if key[:2] == "k:"]
+    if elements:
+        return [one for one in elements if one is not None]
+    below = {key[2:]: _of_fields(one) for key, one in fields.items() if key[:2] == "f:" and isinstance(one, dict)}
+    return below or True
+
+
+def _element(key: str, below: Any) -> Fields | None:
+    try:
+        names = json.loads(key[2:])
+    except (ValueError, RecursionError):
+        return None
+    inner = _of_fields(below) if isinstance(below, dict) else True
+    return {**(inner if isinstance(inner, dict) else {}), **names} if isinstance(names, dict) else None
+
+
+def _kept(told: Fields) -> Fields:
+    """Of an object's fields those that count here, the pod template's sealed as the snapshot's is."""
+    metadata, spec = told.get("metadata"), told.get("spec")
+    found: Fields = {"metadata": {}, "spec": {}}
+    if isinstance(metadata, dict):
+        labels, annotations = metadata.get("labels"), metadata.get("annotations")
+        found["metadata"] = {
+            "labels": labels if isinstance(labels, dict) else {},
+            "annotations": {key: one for key, one in annotations.items() if key in KEPT_ANNOTATIONS}
+            if isinstance(annotations, dict)
+            else {},
+        }
+    if isinstance(spec, dict):
+        template = spec.get("template")
+        found["spec"] = {**spec, "template": seal(template)} if isinstance(template, dict) else spec
+    return found
+
+
+def _paths(value: Any, field: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _paths(one, key) for key, one in value.items()}
+    if isinstance(value, list) and (name := MERGE_KEYS.get(field)):
+        return [
+            {key: one if key == name else _paths(one, key) for key, one in each.items()}
+            for each in value
+            if isinstance(each, dict) and isinstance(each.get(name), str | int)
+        ]
+    return True
