@@ -214,8 +214,7 @@ def read_manifest(
             placed[found.workload.key] = found
         else:
             unknown.append(found)
-    if assumed := [one.after.key for one in workloads.values() if one.is_assumed]:
-        findings.append(_assumed(assumed))
+    findings += _assumed(one.after.key for one in workloads.values() if one.is_assumed)
     for key in [key for key, one in workloads.items() if not one.after.traits.rolls_out]:
         found = _of_job(workloads.pop(key))
         if isinstance(found, UnknownObject):
@@ -358,13 +357,16 @@ def _leaves_out(before: Workload, after: Workload, given: Object) -> bool:
         return True  # by itself it would be refused
 
 
-def _assumed(keys: list[str]) -> Finding:
+def _assumed(keys: Iterable[str]) -> list[Finding]:
+    found = list(keys)
+    if not found:
+        return []
     what = (
-        f"{words.listing(keys)}: nothing says what was applied before (no annotation last-applied-configuration, no managedFields), "
+        f"{words.listing(found)}: nothing says what was applied before (no annotation last-applied-configuration, no managedFields), "
         "so what the manifest leaves out is kept, as kubectl apply does; Helm and server-side apply may take it away"
     )
     mend = "To tell it: kubectl get … --show-managed-fields, or read the cluster live"
-    return Finding(severity=Severity.WARNING, code="apply-assumed", object="", what=what, mend=mend)
+    return [Finding(severity=Severity.WARNING, code="apply-assumed", object="", what=what, mend=mend)]
 
 
 def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:
@@ -548,7 +550,7 @@ def _key(kind: str, namespace: str, name: str) -> str:
 def _told(found: PlacedWorkload) -> list[Finding]:
     """What is worth saying of an object that is placed."""
     if found.placed.idle is Idle.THERE:
-        return [_assumed(found.workload.key)] if found.placed.is_assumed else []
+        return [_assumed_to_stay(found.workload.key)] if found.placed.is_assumed else []
     if found.placed.idle is Idle.NO:
         return [_placement_only(found)]
     mend = "To see whether they find nodes then, ask without its suspend"
@@ -556,7 +558,7 @@ def _told(found: PlacedWorkload) -> list[Finding]:
     return [Finding(severity=Severity.WARNING, code="suspended", object=found.workload.key, what=what, mend=mend)]
 
 
-def _assumed(key: str) -> Finding:
+def _assumed_to_stay(key: str) -> Finding:
     what = (
         "is taken to stay as it is: the input doesn't tell what was applied before, so what the manifest leaves out is taken "
         "for what the cluster fills in"

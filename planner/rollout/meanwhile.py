@@ -12,7 +12,7 @@ from planner.rollout.answers import Ties
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
-from planner.words import Text, count
+from planner.words import NO_WORDS, Text, count
 
 _CLOCKS = (
     (
@@ -72,10 +72,10 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherClocks:
-    """What other seconds make of a rollout. `sentence`: where they change the verdict, "" where they don't; `is_proven`: no
+    """What other seconds make of a rollout. `sentence`: where they change the verdict, empty where they don't; `is_proven`: no
     placement can change it with them either."""
 
-    sentence: str = ""
+    sentence: Text = NO_WORDS
     is_proven: bool = True
 
 
@@ -91,7 +91,7 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
         other = simulate(cluster, revisions, seed=seed, backs_off=backs_off)
         if not other.is_cut and other.completed is not run.completed:
             word = "completes" if other.completed else "is stuck"
-            return OtherClocks(sentence=f"seconds decide: {where} it {word}", is_proven=False)
+            return OtherClocks(sentence=Text(f"seconds decide: {where} it {word}"), is_proven=False)
         proven = proven and not other.is_cut and is_proven(other, revisions)
     return OtherClocks(is_proven=proven)
 
@@ -106,7 +106,7 @@ def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str
 
 def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Moved], unread: str = "") -> Ties:
     """What is known of ties, with what else may change the verdict: nothing is proven then."""
-    said = [one for one in (clocks.sentence, unread, *(one.sentence(completes) for one in moves)) if one]
+    said = [one for one in (str(clocks.sentence), unread, *(one.sentence(completes) for one in moves)) if one]
     if not said and clocks.is_proven:
         return ties
     bare = str(ties.sentence).removesuffix(" (proven)")

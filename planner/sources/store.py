@@ -38,6 +38,7 @@ from planner.store.manifest import Entry, Reading
 from planner.store.names import Partition, Place
 from planner.store.rows import Rows
 from planner.store.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Kind, Table
+from planner.words import duration
 
 T = TypeVar("T")
 
@@ -391,7 +392,7 @@ class Store:
                     raise FileNotFoundError(said) from None
                 if is_late.is_set():
                     mend = "Ask for less: fewer days or clusters, a WHERE, no join of everything with everything"
-                    raise InputError(f"it took longer than {seconds:g} s", where="SQL", mend=mend) from None
+                    raise InputError(f"it took longer than {duration(seconds)}", where="SQL", mend=mend) from None
                 if _OF_A_FILE in said:
                     mend = "Restore the file from a copy; or delete it and the manifest's entry that names it"
                     raise SourceError(f"a file is damaged: {said}", where=self.url, mend=mend) from None

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from planner import vocabulary
-from planner.kubernetes.records import FrozenMap, NodeAffinity, NodeSelectorTerm, Requirement, Snapshot
+from planner.kubernetes.records import FrozenMap, NodeAffinity, NodeSelectorTerm, Presence, Requirement, Snapshot
 from planner.sources import kubectl
 
 PODS_PER_NODE = 30
@@ -332,7 +332,11 @@ def snapshot(layout: Layout) -> Snapshot:
         nodes=tuple(nodes),
         pods=tuple(pods),
         digest=f"bench-{len(nodes)}",
-        reading=replace(read.reading, objects=count, used=count),
+        # what was read alone lacks the others; together they are all
+        presence=FrozenMap(
+            {kind: Presence.PRESENT if state is Presence.PARTIAL else state for kind, state in read.presence.items()}
+        ),
+        reading=replace(read.reading, objects=count, used=count, partial=FrozenMap()),
     )
 
 
