@@ -25,12 +25,16 @@ _BY_UPDATE: Final = ("kubectl-client-side-apply", "helm")  # managers that apply
 _MOST_LETTERS: Final = 2**20  # of an annotation; etcd takes no more
 
 
-def applied_fields(metadata: wire.WorkloadMetadata | wire.Metadata | None) -> str:
+def take_applied_fields(metadata: wire.WorkloadMetadata | None) -> str:
     """The fields of ``metadata.labels``, ``metadata.annotations`` (those that are kept) and ``spec`` that were applied, as JSON; ""
-    where the object doesn't say."""
-    if not isinstance(metadata, wire.WorkloadMetadata):
+    where the object doesn't say. `metadata` loses what told it: values aren't kept, and names of environment variables are sealed
+    anew in each process, so that a snapshot's digest can't hang on them."""
+    if metadata is None:
         return ""
     told = _of_annotation(metadata.annotations) or _of_managers(metadata.managed_fields or ())
+    metadata.managed_fields = None
+    if metadata.annotations is not None:
+        metadata.annotations.last_applied = None
     if told is None:
         return ""
     return json.dumps(_paths(_kept(told)), separators=(",", ":"))
@@ -42,8 +46,8 @@ def fields_in(text: str) -> Fields:
     return found if isinstance(found, dict) else {}
 
 
-def _of_annotation(annotations: wire.Annotations | None) -> Fields | None:
-    text = annotations.last_applied if isinstance(annotations, wire.AppliedAnnotations) else None
+def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None:
+    text = annotations.last_applied if annotations is not None else None
     if not text or len(text) > _MOST_LETTERS:
         return None
     try:

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import field
 
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
-from planner.vocabulary import KEPT_ANNOTATIONS
+from planner.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -63,7 +63,7 @@ else:
 class AppliedAnnotations(Annotations):
     """A workload's: what kubectl applied is read for its fields' names, and dropped."""
 
-    last_applied: str | None = field(name="kubectl.kubernetes.io/last-applied-configuration", default=None)
+    last_applied: str | None = field(name=LAST_APPLIED, default=None)
 
 
 class ManagedFields(Wire):

@@ -40,7 +40,6 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/archives.py": "tests/inventory/test_archives.py",
     "planner/inventory/gaps.py": "tests/properties/test_gaps.py",
     "planner/inventory/json_text.py": "tests/inventory/test_documents.py",
-    "planner/inventory/last_applied.py": "tests/inventory/test_last_applied.py",
     "planner/rollout/simulation.py": "tests/kubernetes/test_kinds.py",
     "planner/inventory/comparison.py": "tests/questions/test_kinds.py",
     "planner/kubernetes/accelerators.py": "tests/questions/test_kinds.py",

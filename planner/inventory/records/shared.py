@@ -137,7 +137,7 @@ def annotations_of(metadata: wire.Metadata) -> Labels:
     """The annotations of the short list that is kept; without any, `metadata` loses its empty map as well."""
     if metadata.annotations is None:
         return EMPTY
-    if metadata.annotations == _NO_ANNOTATIONS:  # those of nearly all objects: none of the list
+    if metadata.annotations in _NO_ANNOTATIONS:  # those of nearly all objects: none of the list
         metadata.annotations = None
         return EMPTY
     kept = {}
@@ -147,7 +147,7 @@ def annotations_of(metadata: wire.Metadata) -> Labels:
     return FrozenMap(kept) if kept else EMPTY
 
 
-_NO_ANNOTATIONS = wire.Annotations()
+_NO_ANNOTATIONS = (wire.Annotations(), wire.AppliedAnnotations())
 
 
 def seconds_of(moment: datetime) -> float:

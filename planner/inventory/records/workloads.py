@@ -11,7 +11,7 @@ import msgspec
 
 from planner.errors import InputError
 from planner.inventory import wire
-from planner.inventory.last_applied import applied_fields
+from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
@@ -72,6 +72,7 @@ class _Sealed(NamedTuple):
 def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Kind) -> model.Workload:
     """The record of a workload; `raw` is its whole pod template."""
     metadata = metadata_of(workload)
+    applied = shared.text(take_applied_fields(workload.metadata))
     spec = workload.spec or wire.WorkloadSpec()
     status = workload.status or wire.WorkloadStatus()
     conditions = {c.type: f"{c.status}/{c.reason or ''}" for c in status.conditions or ()}
@@ -123,7 +124,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
         owner=read_owner(shared, metadata),
         conditions=shared.conditions(conditions),
-        applied=shared.text(applied_fields(workload.metadata)),
+        applied=applied,
     )
 
 
