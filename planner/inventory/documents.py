@@ -43,6 +43,32 @@ _HOW = "Give what kubectl get … -A -o json (or yaml) writes"
 Buffer = bytes | bytearray | memoryview
 
 
+class EmptyFileError(InputError):
+    """There is nothing in it."""
+
+
+_DESCRIBED = re.compile(
+    r"\s*Name:[ \t]+\S+[ \t]*\r?\n(?:(?:Namespace|Roles|Labels|Priority|CreationTimestamp|Selector):|Annotations:)"
+)
+_TABLE = re.compile(r"\s*(?:NAMESPACE[ \t]{2,})?(?:NAME|LAST SEEN)[ \t]{2,}[A-Z][A-Z-]+[^a-z\n]*\r?\n")
+
+
+def refuse_prose(head: bytes, where: str) -> None:
+    """Refuse what kubectl prints for people: it holds no amounts of requests, no selectors and no strategies.
+
+    Raises
+    ------
+    InputError
+        When `head`, a text's beginning, is of ``kubectl describe`` or of a table.
+    """
+    text = head.replace(b"\0", b"").decode("utf-8", "replace").lstrip("\ufeff\ufffd")
+    printed = "kubectl describe prints" if _DESCRIBED.match(text) else ""
+    printed = printed or ("kubectl get prints as a table, with -o wide or without" if _TABLE.match(text) else "")
+    if printed:
+        what = f"it is what {printed}: text for people, without most of what answers need"
+        raise InputError(what, where=where, mend=_HOW)
+
+
 def parts_of(
     data: Content,
     where: str,
@@ -102,7 +128,7 @@ def parts_of(
     if is_empty:
         said = _BETWEEN.match(text)
         only = f"there is no object in it, only {_said(said)}" if said is not None and said["said"] else ""
-        raise InputError(only or "it is empty", where=where, mend=_HOW)
+        raise (InputError if only else EmptyFileError)(only or "it is empty", where=where, mend=_HOW)
 
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")

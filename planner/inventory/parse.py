@@ -140,6 +140,8 @@ class Part:
 EVERY_KIND = "*"
 CUT_OFF = "it is cut off or damaged"
 """Why there is only a part of a kind (`Reading.partial`)."""
+REFUSAL = "api-refusal"
+"""The code of the finding that a file holds the API server's refusal."""
 NO_KIND = "kind not told"
 """What objects count as, among other kinds, whose kind can't be told."""
 
@@ -180,6 +182,7 @@ def build_snapshot(
     reader = Reader()
     for part in parts:
         reader.read(part)
+    reader.take_watched()
     reader.one_cluster.check(source)
     found = reader.snapshot(
         source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
@@ -217,6 +220,7 @@ class Reader:
         self.resource_versions: FrozenMap[str] = FrozenMap()
         self._files: dict[str, int] = {}  # name → objects in it
         self._foreign: dict[str, int] = {}  # name of a file among many → values in it that are no objects
+        self._watched: dict[tuple[str, ...], tuple[dict[str, Any], Part] | None] = {}
         self._is_old: dict[tuple[str, str], bool] = {}  # kinds and versions that are read and were seen
         self._old: dict[tuple[str, str], int] = {}
         self._shared = Shared()
@@ -311,6 +315,9 @@ class Reader:
 
     def _read_foreign(self, item: Item, part: Part, number: int, error: NotAnObject) -> None:
         """Lists by name (``{"pods": {"items": […]}}``) are read; what else isn't an object is told."""
+        if (event := _watch_event(item)) is not None:
+            self._watch(*event, part)
+            return
         lists = _lists_by_name(item, part)
         for one in lists:
             self.read(one)
@@ -324,6 +331,31 @@ class Reader:
         else:
             self._foreign[part.where] = self._foreign.get(part.where, 0) + 1
 
+    def _watch(self, told: str, item: dict[str, Any], part: Part) -> None:
+        """An event of a watch: of several about one object the last counts, and one that was deleted is gone."""
+        metadata = item.get("metadata") or {}
+        if told == "BOOKMARK" or not isinstance(metadata, dict):
+            return
+        key = tuple(str(one) for one in (item.get("kind"), metadata.get("namespace"), metadata.get("name")))
+        self._watched.pop(key, None)
+        self._watched[key] = None if told == "DELETED" else (item, part)
+
+    def take_watched(self) -> None:
+        """Read what the events of watches left."""
+        left = [one for one in self._watched.values() if one is not None]
+        self._watched.clear()
+        for item, part in left:
+            self.read(replace(part, items=[item], first=1, listed=()))
+
+    def _refused(self, item: Item, file: str) -> None:
+        """What the API server answered in place of a list."""
+        fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
+        if isinstance(fields, dict) and fields.get("status") == "Failure":
+            said = " ".join(str(fields.get("message") or fields.get("reason") or "it doesn't say why").split())[:300]
+            what = f"{file} is no list but the API server's refusal: {said}"
+            mend = "Ask for the right to get and list it, and write the file again"
+            self.problems.append(Finding(severity=Severity.ERROR, code=REFUSAL, object="", what=what, mend=mend))
+
     def read_item(self, item: Item, part: Part) -> None:
         """Read one item of `part`; one of `DAMAGE` is raised when it can't be read."""
         self._keep(item, *kind_of(item, part), part.where)
@@ -331,6 +363,8 @@ class Reader:
     def _keep(self, item: Item, kind: str, api_version: str, file: str) -> None:
         told = kind, api_version
         if told not in self._is_old:
+            if told == ("Status", "v1"):
+                self._refused(item, file)
             if not is_known(kind, api_version):
                 if not self._keep_unplayed(item, kind, api_version):
                     self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
@@ -377,6 +411,7 @@ class Reader:
         passed_over: Mapping[str, int] = FrozenMap(),
     ) -> model.Snapshot:
         """What was read so far."""
+        self.take_watched()
         fields: dict[str, list[Any]] = {}
         for kind, known in wire.READ.items():
             fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
@@ -584,6 +619,20 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
     )  # fmt: skip
 
 
+_EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
+
+
+def _watch_event(item: Item) -> tuple[str, dict[str, Any]] | None:
+    """(type, object) of what ``kubectl get --output-watch-events`` writes; None of anything else."""
+    try:
+        fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
+    except DAMAGE:
+        return None
+    if not isinstance(fields, dict) or fields.get("type") not in _EVENTS or not isinstance(fields.get("object"), dict):
+        return None
+    return str(fields["type"]), fields["object"]
+
+
 def _lists_by_name(item: Item, part: Part) -> list[Part]:
     """The Lists that are the fields of an object (``{"pods": {"items": […]}, "nodes": {"items": […]}}``)."""
     if isinstance(item, _TEXTS) and len(memoryview(item)) > _LARGEST_BY_NAME_BYTES:
@@ -595,7 +644,8 @@ def _lists_by_name(item: Item, part: Part) -> list[Part]:
     if not isinstance(fields, dict):
         return []
     found = []
-    for value in fields.values():
+    within = fields.get("rawObjects")  # KAI-Scheduler's /get-snapshot
+    for value in (within if isinstance(within, dict) else fields).values():
         items = value.get("items") if isinstance(value, dict) else value
         if isinstance(items, list) and items and all(is_object(one) for one in items):
             kind = str(value.get("kind") or "") if isinstance(value, dict) else ""

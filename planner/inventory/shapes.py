@@ -69,7 +69,7 @@ def _is_pod(_: Fields, spec: Fields, __: Fields) -> bool:
 
 
 def _is_node(_: Fields, spec: Fields, status: Fields) -> bool:
-    return "nodeInfo" in status or ("allocatable" in status and "capacity" in status) or "podCIDR" in spec
+    return "allocatable" in status or bool({"nodeInfo", "daemonEndpoints"} & status.keys()) or "podCIDR" in spec
 
 
 def _is_replica_set(one: Fields, spec: Fields, status: Fields) -> bool:

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, Final
 from planner.errors import InputError
 from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import Content, Found, TooLarge, Walk
-from planner.inventory.documents import parts_of
-from planner.inventory.parse import EVERY_KIND, Part, build_snapshot
+from planner.inventory.documents import EmptyFileError, parts_of, refuse_prose
+from planner.inventory.parse import EVERY_KIND, REFUSAL, Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import bounded, pod_logs
 
@@ -228,6 +228,7 @@ class _Reading:
 
     def _documents(self, data: Content, name: str, *, is_named: bool) -> Iterator[Part]:
         logs: list[PodLog] = []
+        refuse_prose(bytes(data[:4096]), name)
         if is_named and name.endswith(_LOGS) and not _says_kind(bytes(data[:512])):
             self._lines(data, name)
             return
@@ -276,6 +277,9 @@ def _says_kind(head: bytes) -> bool:
     )
 
 
+_EMPTY = "file-empty"
+
+
 def _name(place: str | Path) -> str:
     if str(place) == _STDIN:
         return _STDIN_NAME
@@ -288,6 +292,12 @@ def _checked(snapshot: Snapshot) -> Snapshot:
         presence not in (Presence.ABSENT, Presence.PARTIAL) for presence in snapshot.presence.values()
     ):
         return snapshot
+    refusal = next((one for one in snapshot.problems if one.code == REFUSAL), None)
+    if refusal is not None:
+        raise InputError(refusal.what, mend=refusal.mend)
+    if snapshot.problems and all(one.code == _EMPTY for one in snapshot.problems):
+        mend = "kubectl was refused, or its output went elsewhere: run it again, and look at what it says on standard error"
+        raise InputError("every file in it is empty", where=snapshot.source, mend=mend)
     worst = sorted(snapshot.problems, key=lambda problem: problem.severity is not Severity.ERROR)
     if snapshot.other_kinds:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(snapshot.other_kinds.items())[:5])
@@ -309,7 +319,7 @@ def _all_of(stream: BinaryIO, walk: Walk) -> bytearray:
 def _left_out(where: str, error: InputError) -> Finding:
     return Finding(
         severity=Severity.ERROR,
-        code="document-unreadable",
+        code=_EMPTY if isinstance(error, EmptyFileError) else "document-unreadable",
         object="",
         what=f"{where}: left out: {error.what}",
         mend=error.mend or "Write the dump again",
