@@ -102,7 +102,7 @@ def test_a_cell_is_chosen_by_keyboard_and_its_patch_stays_in_sight(visit: Callab
     visitor = visit(height=1600)
     visitor.open(f"rollout?workload={WORKER}&section=Every strategy")
     expect(visitor.main().get_by_text("is recommended").first).to_be_visible()
-    visitor.choose("Strategy looked at", "✓ 1 / 2: 4 Ready, 11 min")
+    visitor.choose("Strategy looked at", "✓ 1 / 2: 4 Ready, 6 min 33 s")
     assert (asked(visitor)["max_surge"], asked(visitor)["max_unavailable"]) == (["1"], ["2"])
     expect(visitor.main().get_by_text("maxSurge 1, maxUnavailable 2; today 25%, 25%")).to_be_visible()
     expect(visitor.main().get_by_text('"maxUnavailable": 2').first).to_be_visible()
