@@ -271,7 +271,7 @@ def test_what_takes_its_time_is_waited_for(shell: Shell) -> None:
 
 
 def test_a_resource_type_that_is_not_installed_leaves_things_as_they_were(shell: Shell) -> None:
-    change = manifest("ReplicaSet", "extensions", Kind("v1beta1", SELECTED, {}))
+    change = manifest("RayService", "ray.io", Kind("v1alpha1", {"rayClusterConfig": RAY}, READY))  # the server has v1
     result = rollout_question.answer(snapshot(*NODES, HOLDER), RolloutSettings(manifest=yaml.safe_dump(change)))
     remedy = freeing(result)
     for line in (remedy.command, as_script(result, remedy)):
