@@ -21,10 +21,7 @@ st.caption("By requests of bound pods, not by use. Hatched: how far the pool may
 capacity_view.pools(answer)
 
 st.header("What fits")
-shape = capacity_inputs.shape()
-typed = [cache.answer(capacity_question.shape, snapshot, shape)] if shape else []
-for found in typed:
-    capacity_view.one_shape(found)
+typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
 capacity_view.what_fits(answer)
 
 st.header("Free GPUs, and whom they serve")

@@ -17,6 +17,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_runtest_teardown() -> None:
-    """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.collector.put_aside`); here
+    """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.ground.collector.put_aside`); here
     the process goes on with the next test."""
     gc.unfreeze()

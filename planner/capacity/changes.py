@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 
 MOST_CHANGES = 12  # in one list
 _MOST_NODES = 1_000  # added by one change

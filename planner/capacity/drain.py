@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
+from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
+from planner.ground.words import Text, count, plural
 from planner.kubernetes.budgets import BudgetStatus, covers, goes_uncounted, refusal
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.nodes import node_pool
@@ -23,8 +25,6 @@ from planner.rollout.controllers.registry import replacing
 from planner.rollout.simulation import Controller, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from planner.vocabulary import TAINT_UNSCHEDULABLE
-from planner.words import Text, count, plural
 
 _UNWRITTEN = BudgetStatus(healthy=0, desired=0, expected=0, allowed=0)
 

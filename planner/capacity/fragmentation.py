@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
 from planner.capacity.pod_shapes import asking_pods, gpu_offer, shape_name
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import Text, plural
 from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import Amounts, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_requests
@@ -26,8 +28,6 @@ from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.said_of_nodes import counted, gpu_models, offering
 from planner.scheduling.shape import Static
-from planner.vocabulary import CPU, MEMORY
-from planner.words import Text, plural
 
 Floats = NDArray[np.float64]
 

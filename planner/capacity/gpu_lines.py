@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from planner.capacity.shared_gpus import gpu_supply
+from planner.ground.words import count, listing, plural
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of
@@ -22,7 +23,6 @@ from planner.kubernetes.requests import pod_requests
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models
 from planner.scheduling.shape import Alike, alike, compile_shape
-from planner.words import count, listing, plural
 
 OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what nobody holds there
 

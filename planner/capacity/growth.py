@@ -10,31 +10,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.budget import TOO_LARGE, TooLargeError
 from planner.capacity.node_pools import NodePool, held_by
+from planner.ground.budget import TOO_LARGE, TooLargeError
+from planner.ground.words import Text, count
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.nodes import arrival_seconds, zone
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
-from planner.rollout.answers import Reason
 from planner.rollout.room import Room
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, Static
-from planner.words import Text, count
 
-# Reasons an autoscaler reacts to: the pod waits, and would be placed on an empty node.
-GROWING_REASONS = frozenset(
-    {
-        Reason.HOLD_AND_WAIT,
-        Reason.INSUFFICIENT_RESOURCE,
-        Reason.TOO_MANY_PODS,
-        Reason.HOST_PORT,
-        Reason.POD_AFFINITY,
-        Reason.TOPOLOGY_SPREAD,
-    }
-)
 _MOST_NODES = 64  # tried at most for one pool
 
 

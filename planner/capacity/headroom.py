@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.budget import current
 from planner.capacity.pod_shapes import PodShape
+from planner.ground.budget import current
+from planner.ground.vocabulary import HOSTNAME, PODS
+from planner.ground.words import Text, count
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import Sharing
@@ -32,8 +34,6 @@ from planner.scheduling.said_of_nodes import node_pools, offering, offers, zones
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
-from planner.vocabulary import HOSTNAME, PODS
-from planner.words import Text, count
 
 MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"
 MOST_PREEMPTING = 200  # pods played that preempt others

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.ground.vocabulary import AKS_AGENT_POOL, EKS_NODE_GROUP, GKE_NODE_POOL, KARPENTER_NODE_POOL
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
 from planner.kubernetes.nodes import (
     NO_POOL,
@@ -26,12 +27,6 @@ from planner.kubernetes.nodes import (
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import node_pools, unheld
-from planner.vocabulary import (
-    AKS_AGENT_POOL,
-    EKS_NODE_GROUP,
-    GKE_NODE_POOL,
-    KARPENTER_NODE_POOL,
-)
 
 _KINDS = {
     GKE_NODE_POOL: "GKE node pool",

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.quantity import parse
+from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
+from planner.ground.words import roughly
 from planner.kubernetes.accelerators import Unit, accelerator
 from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import (
@@ -21,11 +24,8 @@ from planner.kubernetes.records import (
     Toleration,
 )
 from planner.kubernetes.requests import pod_requests
-from planner.quantity import parse
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import counted, offers
-from planner.vocabulary import CPU, DEFAULT_NAMESPACE, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
-from planner.words import roughly
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines

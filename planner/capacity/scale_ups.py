@@ -12,11 +12,11 @@ import re
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, group_of
+from planner.ground.words import duration
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Finding, Pod, Severity
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Static, compile_shape
-from planner.words import duration
 
 SECONDS: Final = 3600.0
 """How long a failure counts: cloud capacity that was out an hour ago may be there again."""

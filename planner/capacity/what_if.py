@@ -14,14 +14,16 @@ from planner.capacity.changes import Change, ChangeKind, node_number
 from planner.capacity.drain import DrainResult, DrainRun, described, drain_controller, play
 from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
+from planner.ground.quantity import parse
+from planner.ground.vocabulary import REVISION
+from planner.ground.words import Text, count
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import REPLICA_SET, kind_in
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
-from planner.quantity import parse
 from planner.rollout.controllers.job import JobController
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.simulation import Simulation
@@ -29,8 +31,6 @@ from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.pod import LivePod
-from planner.vocabulary import REVISION
-from planner.words import Text, count
 
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
 _NEW = "new"

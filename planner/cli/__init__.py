@@ -1,6 +1,6 @@
 """The ``headroom`` command: one module of this package a subcommand, imported only when it is asked for.
 
-Every command ends with a status of `planner.exit_status`.
+Every command ends with a status of `planner.ground.exit_status`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from importlib import import_module
 import click
 
 from planner.cli import stream, waiting
-from planner.errors import HeadroomError, NotKnownError
-from planner.exit_status import MEANING, ExitStatus
+from planner.ground.errors import HeadroomError, NotKnownError
+from planner.ground.exit_status import MEANING, ExitStatus
 
 # section of --help → subcommand → (module in this package, one line); the module's `command` is the click command
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {

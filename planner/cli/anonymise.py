@@ -10,9 +10,9 @@ import click
 from planner.cli import output
 from planner.cli.cluster import read_cluster
 from planner.drift.model import ENVIRONMENT_WORDS
+from planner.ground.words import count
+from planner.history.anonymous import anonymised
 from planner.spot.suitability import BACKGROUND
-from planner.store.anonymous import anonymised
-from planner.words import count
 
 
 @click.command("anonymise")

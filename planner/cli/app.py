@@ -12,7 +12,7 @@ import click
 import planner
 from planner.cli import waiting
 from planner.cli.given import FILE
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.sources import access
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED
 

@@ -11,10 +11,10 @@ from planner.capacity.headroom import Fit
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options
+from planner.ground.tables import Row, Rows, as_text
+from planner.ground.words import roughly
 from planner.questions.capacity import QUESTION, CapacityAnswer, CapacitySettings, answer
 from planner.questions.question import Given
-from planner.tables import Row, Rows, as_text
-from planner.words import roughly
 
 
 @click.command("capacity")

@@ -8,14 +8,14 @@ from typing import BinaryIO
 
 import click
 
-from planner import collector
 from planner.cli import waiting
-from planner.errors import InputError
+from planner.ground import collector
+from planner.ground.errors import InputError
+from planner.history import names
 from planner.inventory import account
 from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import bounded
 from planner.sources import cluster as source
-from planner.store import names
 
 
 def read_cluster(

@@ -12,6 +12,7 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.given import price_book, price_options
 from planner.cli.trends import newest
+from planner.ground.tables import Rows, as_text
 from planner.questions.commitments import (
     QUESTION,
     CommitmentsAnswer,
@@ -23,7 +24,6 @@ from planner.questions.commitments import (
 from planner.questions.question import Given
 from planner.questions.wording import for_people
 from planner.sources.store import Store, days_before
-from planner.tables import Rows, as_text
 
 
 @click.command("commitments")

@@ -12,14 +12,15 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import price_book, price_options
+from planner.ground.tables import as_text
+from planner.ground.words import sentence, usd
+from planner.pricing.bill import ClusterBill
 from planner.pricing.book import age_warning
 from planner.pricing.cluster import PoolCost
+from planner.pricing.focus import VERSION
 from planner.pricing.model import PriceBook
-from planner.questions.costs import QUESTION, ClusterBill, CostsSettings, answer, unfilled
-from planner.questions.focus import VERSION
+from planner.questions.costs import QUESTION, CostsSettings, answer, unfilled
 from planner.questions.question import Given
-from planner.tables import as_text
-from planner.words import sentence, usd
 
 
 @click.command("costs")

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from planner import errors
+from planner.ground import errors
 from planner.serve.server import Server
 
 

@@ -11,6 +11,9 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
+from planner.ground.tables import as_text
+from planner.history import names
+from planner.history.levels import History
 from planner.questions.diff import (
     QUESTION,
     DiffAnswer,
@@ -23,9 +26,6 @@ from planner.questions.diff import (
 )
 from planner.questions.question import Given
 from planner.questions.wording import for_people
-from planner.store import names
-from planner.store.history import History
-from planner.tables import as_text
 
 
 @click.command("diff")

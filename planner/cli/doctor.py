@@ -6,14 +6,14 @@ import click
 
 from planner.cli import output
 from planner.cli.cluster import read_cluster
+from planner.ground.tables import as_text
+from planner.ground.words import count
 from planner.inventory.account import ServerLoad
 from planner.kubernetes.records import Snapshot
 from planner.questions.doctor import QUESTION, DoctorAnswer, DoctorSettings, Weight, answer
 from planner.questions.question import Given
 from planner.questions.wording import PRESENCE
 from planner.sources.cluster import CONTEXT_PREFIX
-from planner.tables import as_text
-from planner.words import count
 
 
 @click.command("doctor")

@@ -14,9 +14,9 @@ from planner.cli.given import prometheus_options, usage_over_time
 from planner.drift import telling
 from planner.drift.model import DriftReport, ServiceDrift
 from planner.drift.rows import matrix_rows, suggestion_rows
+from planner.ground.tables import as_text
 from planner.questions.drift import QUESTION, DriftSettings, answer
 from planner.questions.question import Given
-from planner.tables import as_text
 
 
 @click.command("drift")

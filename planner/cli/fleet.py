@@ -10,6 +10,7 @@ import click
 from planner.cli import output, terminal
 from planner.cli.cluster import read_clusters
 from planner.cli.given import price_book, price_options
+from planner.ground.tables import Rows, as_text
 from planner.questions.fleet import (
     QUESTION,
     FleetAnswer,
@@ -21,7 +22,6 @@ from planner.questions.fleet import (
 )
 from planner.questions.question import Given
 from planner.questions.wording import for_people
-from planner.tables import Rows, as_text
 
 _MOST = 40  # lines of workloads in words
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import click
 
-from planner import tables
 from planner.cli import gate_formats, options, output
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import policy_of, policy_option, pool_limits, pool_options, price_book, price_options
+from planner.ground import tables
 from planner.questions.gate import QUESTION, GateSettings, answer
 from planner.questions.question import FACTS, Given, document
 from planner.sources import manifests

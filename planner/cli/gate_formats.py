@@ -11,13 +11,14 @@ from typing import Any, Final
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from planner.exit_status import MEANING, ExitStatus
+from planner.capacity.gated import GatedWorkload
+from planner.ground.exit_status import MEANING, ExitStatus
+from planner.ground.tables import Row, as_json, as_markdown, as_text
+from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
 from planner.kubernetes.records import Severity
-from planner.questions.gate import GateAnswer, GatedWorkload
+from planner.questions.gate import GateAnswer
 from planner.rollout.answers import Verdict
 from planner.sources.manifests import Place
-from planner.tables import Row, as_json, as_markdown, as_text
-from planner.words import count, duration, listing, literal, printable, sentence, usd
 
 MARK: Final = "<!-- headroom gate -->"  # a pipeline finds its own comment by it, and edits it
 _MOST_CHARACTERS: Final = 60_000  # GitHub takes 65,536 of a comment

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from planner.cli import options
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
-from planner.questions.gate_policy import GatePolicy, read_policy
+from planner.rollout.policy import GatePolicy, read_policy
 from planner.sources import bounded
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import ask_prometheus, price_book, price_options, prometheus_options
-from planner.errors import InputError
-from planner.questions.idle import QUESTION, IdleAnswer, IdleSettings, answer, pod_rows
+from planner.ground.errors import InputError
+from planner.ground.tables import as_text
+from planner.pricing.idle import IdleAnswer
+from planner.questions.idle import QUESTION, IdleSettings, answer, pod_rows
 from planner.questions.question import Given
 from planner.questions.wording import for_people
-from planner.tables import as_text
 
 
 @click.command("idle")

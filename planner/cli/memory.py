@@ -10,6 +10,8 @@ import click
 
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
+from planner.ground.tables import Rows, as_text
+from planner.ground.words import measured_bytes
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
 from planner.memory.nodes import NodeReport
@@ -26,8 +28,6 @@ from planner.questions.memory import (
 )
 from planner.questions.question import FACTS, Given
 from planner.sources import bounded, kubectl
-from planner.tables import Rows, as_text
-from planner.words import measured_bytes
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 

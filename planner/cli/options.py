@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from planner.errors import HeadroomError, InputError
-from planner.settings import Setting, made, settings_of
+from planner.ground.errors import HeadroomError, InputError
+from planner.ground.settings import Setting, made, settings_of
 
 Record = TypeVar("Record")
 

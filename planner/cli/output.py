@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import click
 import yaml
 
-from planner import tables
-from planner.errors import InputError
+from planner.ground import tables
+from planner.ground.errors import InputError
+from planner.ground.tables import Rows
+from planner.ground.words import literal, sentence
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
 from planner.questions.wording import for_people
-from planner.tables import Rows
-from planner.words import literal, sentence
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -8,10 +8,10 @@ import click
 
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
+from planner.ground.tables import as_text
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION, ClusterOverview, OverviewSettings, answer, by_trouble
 from planner.rollout.wording import WORD
-from planner.tables import as_text
 
 _ALL: Final = OverviewSettings()
 _ROOM: Final = 48  # letters; longer names push what is said of them aside

@@ -6,9 +6,9 @@ import click
 
 from planner.cli import output, terminal
 from planner.cli.cluster import read_cluster
+from planner.ground.words import sentence
 from planner.questions.peak import QUESTION, PeakAnswer, PeakSettings, answer
 from planner.rollout.wording import words
-from planner.words import sentence
 
 
 @click.command("peak")

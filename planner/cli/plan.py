@@ -9,15 +9,16 @@ from typing import Any
 
 import click
 
+from planner.capacity.readiness import MeasureKind, PlanAnswer
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import price_book, price_options
-from planner.questions.plan import QUESTION, MeasureKind, PlanAnswer, PlanSettings, answer
-from planner.questions.progress import told_to
+from planner.ground.progress import told_to
+from planner.ground.tables import as_text
+from planner.ground.words import usd
+from planner.questions.plan import QUESTION, PlanSettings, answer
 from planner.questions.question import Given
 from planner.rollout.wording import WORD
-from planner.tables import as_text
-from planner.words import usd
 
 
 @click.command("plan")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.sources.cluster import CONTEXT_PREFIX
 
 _KUBECTL = {"--context": "context", "--kubeconfig": "kubeconfig", "-n": "namespace", "--namespace": "namespace"}

@@ -10,14 +10,14 @@ import click
 
 from planner.cli.given import FILE, price_book, price_options
 from planner.cli.output import output_option, write_document, write_rows
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.tables import as_text
 from planner.pricing.book import age_warning, format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.refresh import Refresh, apply_refresh, check_coverage, compare_catalogue
 from planner.sources import gcp_billing
 from planner.sources.prices import REFRESH_SOURCE, embedded_book, load_book, refreshed_file, write_refreshed
-from planner.tables import as_text
 
 _SHOWN_DISAGREEMENTS = 20
 PRICES_FORMAT = "headroom.prices/v1"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from planner.cli import stream, waiting
-from planner.words import printable
+from planner.ground.words import printable
 
 
 class Progress:

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import click
 
-from planner import tables
 from planner.cli import options, output, terminal, waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options, prometheus_options, usage_over_time
-from planner.errors import InputError
+from planner.ground import tables
+from planner.ground.errors import InputError
+from planner.ground.words import count, literal
 from planner.questions.question import Given, document
 from planner.questions.report import QUESTION, ReportSettings, Review, review
 from planner.sources.cluster import EMBEDDED
-from planner.words import count, literal
 
 FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
 

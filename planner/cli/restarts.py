@@ -11,7 +11,9 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import prometheus_options, usage_over_time
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.tables import as_text
+from planner.ground.words import count, duration, short_name
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions.question import Given
 from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings, answer
@@ -20,8 +22,6 @@ from planner.restarts.wanted import wanted_logs
 from planner.restarts.wording import ACTIVITY, CAUSE, SOURCE
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
-from planner.tables import as_text
-from planner.words import count, duration, short_name
 
 
 @click.command("restarts")

@@ -9,12 +9,15 @@ from typing import Any, Final
 
 import click
 
+from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice
 from planner.cli import options, output, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.cli.overview import answer_overview
-from planner.errors import InputError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.tables import as_text
+from planner.ground.words import duration, moment, usd
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
@@ -25,15 +28,13 @@ from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
-from planner.questions.scripts import script, steps_of
 from planner.questions.strategies import StrategiesAnswer, StrategiesSettings
-from planner.questions.strategy_costs import SpareSettings, StrategyCosts, StrategyCostSettings, StrategyPrice
+from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout.answers import RolloutResult, Step, Verdict
 from planner.rollout.choice import Option, Weights
+from planner.rollout.scripts import script, steps_of
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded, manifests
-from planner.tables import as_text
-from planner.words import duration, moment, usd
 
 _OF_ONE: Final = ("--patch", "--recreate", "--node-pools", "--gke", "--costs", "--strategies", "--script")
 

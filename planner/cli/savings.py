@@ -12,14 +12,15 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, ask_prometheus, price_book, price_options, prometheus_options
+from planner.ground.tables import as_text
+from planner.ground.words import count, duration, usd
+from planner.history import names
 from planner.inventory.node_lives import Watch, together, watch_snapshots
 from planner.pricing.book import age_warning
-from planner.questions.fleet_savings import FleetSavings
 from planner.questions.question import Given
 from planner.questions.savings import (
     QUESTION,
     SavingsAnswer,
-    SavingsDetail,
     SavingsSettings,
     answer,
     bearer_rows,
@@ -31,12 +32,11 @@ from planner.questions.wording import for_people
 from planner.sources import bounded
 from planner.spot.assumptions import Life
 from planner.spot.checks import CHECK_NAME, Status
+from planner.spot.fleet import FleetSavings
 from planner.spot.interruption import parse_lives
 from planner.spot.own_history import from_files, own_history
 from planner.spot.suitability import Suitability
-from planner.store import names
-from planner.tables import as_text
-from planner.words import count, duration, usd
+from planner.spot.workload import SavingsDetail
 
 
 @click.command("savings")

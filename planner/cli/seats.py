@@ -8,10 +8,10 @@ import click
 
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
+from planner.ground.tables import as_text
+from planner.ground.words import listing
 from planner.kubernetes.nodes import PART
 from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer
-from planner.tables import as_text
-from planner.words import listing
 
 
 @click.command("seats")

@@ -14,12 +14,12 @@ from planner.cli import waiting
 from planner.cli.app import absolute, folder
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, policy_of, policy_option, pool_limits, pool_options, price_book, price_options
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
+from planner.ground.words import duration
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Given
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
-from planner.words import duration
 
 LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: each is sent to every process
 OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed for so long is said to be old

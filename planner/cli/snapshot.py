@@ -9,19 +9,19 @@ from pathlib import Path
 
 import click
 
-from planner import words
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, price_book, price_options
 from planner.cli.progress import Progress, progress
-from planner.errors import HeadroomError, InputError
-from planner.exit_status import ExitStatus
+from planner.ground import words
+from planner.ground.errors import HeadroomError, InputError
+from planner.ground.exit_status import ExitStatus
+from planner.history import names
+from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import recorded
 from planner.questions.question import Given
 from planner.sources.cluster import CONTEXT_PREFIX
 from planner.sources.store import Store, days_before
-from planner.store import names
-from planner.store.rows import rows_of
 
 
 @click.command("snapshot")

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from planner import words
 from planner.cli.output import output_option, write_document, write_rows
 from planner.cli.progress import progress
+from planner.ground import words
+from planner.ground.tables import Row, as_text
+from planner.history import names
+from planner.history.schema import FORMAT
 from planner.sources import bounded
 from planner.sources.store import GRACE_SECONDS, Store, days_before
-from planner.store import names
-from planner.store.schema import FORMAT
-from planner.tables import Row, as_text
 
 _URL = click.argument("url", metavar="STORE")
 

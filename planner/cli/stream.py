@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from planner import words
+from planner.ground import words
 
 _OURS: ContextVar[bool] = ContextVar("ours", default=False)
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import click
 
-from planner import words
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.progress import progress
 from planner.cli.snapshot import cluster_name
-from planner.errors import InputError
+from planner.ground import words
+from planner.ground.errors import InputError
+from planner.history import names
+from planner.processes.sweep import Asked, Crew, Local, OnDask, sweep
+from planner.processes.sweep_tasks import ASKED
 from planner.sources.store import Store
-from planner.store import names
-from planner.sweep.run import Asked, Crew, Local, OnDask, sweep
-from planner.sweep.work import ASKED
 
 
 @click.command("sweep")

@@ -15,8 +15,8 @@ from typing import Final
 import click
 
 from planner.cli import stream
+from planner.ground.words import Text, printable
 from planner.rollout.answers import Verdict
-from planner.words import Text, printable
 
 _COLOUR: Final = {
     Verdict.COMPLETES: "green",

@@ -9,12 +9,13 @@ from typing import Any, Final
 import click
 
 from planner.cli import options, output, terminal
+from planner.ground.tables import Row, as_text
+from planner.history.days import Period
 from planner.kubernetes.records import Snapshot
 from planner.questions import trends
 from planner.questions.question import Given
-from planner.questions.trends import QUESTION, Period, TrendsAnswer, TrendsSettings, answer
+from planner.questions.trends import QUESTION, TrendsAnswer, TrendsSettings, answer
 from planner.sources.store import Store, days_before
-from planner.tables import Row, as_text
 
 MOST_TROUBLED: Final = 30  # workloads that the text names
 

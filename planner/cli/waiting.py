@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from planner.words import duration, printable
+from planner.ground.words import duration, printable
 
 FIRST_SECONDS: Final = 1.0
 _EVERY_SECONDS: Final = 0.5

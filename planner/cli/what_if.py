@@ -11,11 +11,11 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
+from planner.ground.tables import Rows, as_text
+from planner.ground.words import plural
 from planner.questions.question import Given
 from planner.questions.what_if import QUESTION, WhatIfAnswer, WhatIfSettings, answer, gpu_figures
 from planner.rollout.wording import WORD, details
-from planner.tables import Rows, as_text
-from planner.words import plural
 
 
 @click.command("what-if")

@@ -11,11 +11,11 @@ import click
 from planner.cli import options, output
 from planner.cli.cluster import one_reader_of_stdin, read_clusters
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
+from planner.ground.tables import as_text
 from planner.questions.question import Given
 from planner.questions.where import QUESTION, WhereAnswer, WhereSettings, answer, cluster_rows
 from planner.questions.wording import for_people
 from planner.sources import manifests
-from planner.tables import as_text
 
 
 @click.command("where")

@@ -14,6 +14,7 @@ from planner.drift.model import (
     MatchBy,
     Rule,
 )
+from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Container, Node, Pod, Snapshot, Workload
@@ -21,7 +22,6 @@ from planner.memory.pod_names import usages_by_workload
 from planner.restarts import restarts
 from planner.restarts.model import Loop
 from planner.restarts.population import image_repository
-from planner.vocabulary import SYSTEM_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

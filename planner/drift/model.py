@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.settings import setting
+from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion
-from planner.settings import setting
-from planner.words import Text
 
 APP_NAME = "app.kubernetes.io/name"
 APP_COMPONENT = "app.kubernetes.io/component"

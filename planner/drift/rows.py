@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from planner.drift.model import DriftReport, ServiceDrift
 from planner.drift.model import Row as DriftRow
-from planner.tables import Row
+from planner.ground.tables import Row
 
 
 def matrix_rows(service: ServiceDrift, *, everything: bool = False) -> list[Row]:

@@ -27,14 +27,14 @@ from planner.drift.model import (
     ServiceDrift,
 )
 from planner.drift.values import image_version, probe_text, rows_of
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import Text, count, listing, ratio, short_name, written
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot
 from planner.memory.suggestion import Suggestion, suggest
-from planner.quantity import format_amount
 from planner.restarts.model import Cause
-from planner.vocabulary import CPU, MEMORY
-from planner.words import Text, count, listing, ratio, short_name, written
 
 MOST_SERVICES = 500
 

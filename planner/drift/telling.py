@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from planner.drift.model import DriftReport, ServiceDrift
-from planner.words import Text
+from planner.ground.words import Text
 
 MOST_SIDE_BY_SIDE: Final = 12
 

@@ -13,13 +13,13 @@ from planner.drift.model import (
     Cell,
     Row,
 )
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import measured_bytes, ratio, written
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Container, Probe, Workload
 from planner.restarts.population import image_repository
-from planner.vocabulary import CPU, MEMORY
-from planner.words import measured_bytes, ratio, written
 
 _WORKLOAD_ASPECTS = (
     Aspect.KIND, Aspect.REPLICAS, Aspect.READY, Aspect.RESTARTS, Aspect.STRATEGY, Aspect.GRACE, Aspect.NODE_POOL,

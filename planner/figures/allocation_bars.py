@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import bars, palette
+from planner.ground.words import usd
 from planner.pricing.allocation import AllocatedCost, Share
-from planner.words import usd
 
 _MOST = 12
 

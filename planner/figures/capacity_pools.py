@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from planner.capacity.room import PoolLine
 from planner.figures import bars, palette
 from planner.figures.drawing import drawn
-from planner.questions.capacity import PoolLine
 
 MOST_POOLS = 40
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.ground.words import count, usd
+from planner.history.terms import ModelUse
 from planner.pricing.model import Provisioning
-from planner.questions.commitments import ModelUse
-from planner.words import count, usd
 
 _LOOK = {
     Provisioning.COMMITMENT_1Y: ("1 year", palette.BLUE),

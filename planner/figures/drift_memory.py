@@ -8,7 +8,7 @@ from planner.drift.model import Aspect, ServiceDrift
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain
-from planner.words import count, measured_bytes
+from planner.ground.words import count, measured_bytes
 
 _GIB = 2**30
 _STYLE = (

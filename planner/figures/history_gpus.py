@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.ticks import whole
-from planner.questions.trends import DayOfGpus, TrendLine
+from planner.history.days import DayOfGpus, TrendLine
 
 
 def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import Any, Final
 
-from planner.words import printable, shortened
+from planner.ground.words import printable, shortened
 
 LONGEST: Final = 26  # letters of a name beside a bar: more would take a phone's room from the bars
 

@@ -6,9 +6,9 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.drawing import drawn
+from planner.ground.words import count, measured_bytes
 from planner.kubernetes.qos import QosClass
 from planner.memory.nodes import ClusterMemory
-from planner.words import count, measured_bytes
 
 COLOUR = {
     QosClass.GUARANTEED: palette.GREEN,

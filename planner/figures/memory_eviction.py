@@ -11,9 +11,9 @@ from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import LONGEST, plain
 from planner.figures.memory_classes import COLOUR, PATTERN
+from planner.ground.words import count, measured_bytes, shortened
 from planner.kubernetes.qos import QosClass
 from planner.memory.nodes import NodeReport, PodMemory
-from planner.words import count, measured_bytes, shortened
 
 MOST_PODS = 25  # rows a person reads; the table has them all
 _GIB = 2**30

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain, ticks
+from planner.ground.words import count, measured_bytes
 from planner.memory.nodes import ClusterMemory, NodeReport
-from planner.words import count, measured_bytes
 
 MOST_NODES = 30  # rows a person reads; the table has them all
 _PERCENT = 100

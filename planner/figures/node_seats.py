@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain, short
 from planner.kubernetes.nodes import NO_POOL
-from planner.questions.seats import NodeSeats, Seat
 
 NAMED_NODES = 500  # above this, nodes are shown as sums by pool and zone
 _LETTERED_CELLS = 2_000  # above this, letters in the cells can't be read and only cost time

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from planner.figures import bars, palette
 from planner.figures.drawing import drawn
+from planner.ground.words import usd
 from planner.pricing.cluster import PoolCost
-from planner.words import usd
 
 
 def name(pool: PoolCost) -> str:

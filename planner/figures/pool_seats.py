@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from planner.capacity.seats import NodeSeats
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
 from planner.kubernetes.nodes import NO_POOL
-from planner.questions.seats import NodeSeats
 
 NO_ZONE = "no zone"
 

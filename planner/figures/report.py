@@ -12,10 +12,10 @@ from html import escape
 from typing import Any, Final
 
 from planner.figures import capacity_pools, capacity_stranded, gpu_bars, memory_nodes, pool_costs
+from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
+from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.words import duration, printable
 from planner.questions.report import Review, Written
-from planner.tables import UNKNOWN, columns, is_amounts, shown
-from planner.vocabulary import NVIDIA_GPU
-from planner.words import duration, printable
 
 _LONG: Final = 60  # characters of a cell that gets room to wrap in
 _SHORT: Final = 24  # characters of a cell that stays in one line: a name is then read, and copied, whole

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain
+from planner.ground.words import count, measured_bytes, short_name
 from planner.restarts.model import Loop
-from planner.words import count, measured_bytes, short_name
 
 MOST_LOOPS = 12
 _GIB = 2**30

@@ -9,9 +9,9 @@ from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
+from planner.ground.words import duration
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.rollout.answers import PodState, TimelineRow, WorkloadRollout
-from planner.words import duration
 
 _TAIL = 0.06  # how far the first and the last state are drawn beyond their moments, as a share of the whole
 

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.drawing import drawn
+from planner.ground.words import usd
 from planner.spot.economics import Savings
-from planner.words import usd
 
 
 @drawn

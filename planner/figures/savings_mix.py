@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.drawing import drawn
+from planner.ground.words import duration, usd
 from planner.spot.mix import Mix, MixPoint
-from planner.words import duration, usd
 
 _NAMED_BELOW = 9  # points up to which each has its words beside it
 _HOURS_ABOVE = 3.0  # shortfall from which minutes are no unit any more

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.drawing import drawn
+from planner.ground.words import usd
 from planner.spot.economics import Savings, Step
-from planner.words import usd
 
 _SHOWN_ABOVE = 0.0005  # of the on-demand cost: a step below that is no bar (the table has it)
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
+from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice
 from planner.figures import palette
 from planner.figures.drawing import drawn
-from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
+from planner.ground.words import count, duration, usd
 from planner.rollout.answers import GridCell, StrategyGrid, Verdict
 from planner.rollout.choice import Choice
-from planner.words import count, duration, usd
 
 _CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
 _TIME_BELOW = 11  # columns up to which a cell has room for the time under the number

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.pricing.sustained_use import billed_hours
-from planner.vocabulary import HOURS_PER_MONTH
 
 LONGEST_HOLD_HOURS: Final = 48.0
 """How long a snapshot stands for what followed; then what was used isn't known."""

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner import words
-from planner.errors import NotKnownError
+from planner.ground import words
+from planner.ground.errors import NotKnownError
+from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.kinds import kind_in, several
 from planner.kubernetes.records import Presence, Severity, Snapshot
-from planner.words import NO_WORDS, Text
 
 SNAPSHOT_KINDS: Final = tuple(
     name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS) and not kind.is_rare
@@ -140,13 +140,6 @@ def unseen_kind(snapshot: Snapshot, key: str) -> NotKnownError:
     kind = kind_in(key).name
     why, mend = _why_unseen(snapshot, kind, snapshot.presence.get(kind, Presence.ABSENT))
     return NotKnownError(f"whether there is a {key} is not known: {why}", mend=mend)
-
-
-def several(kind: str) -> str:
-    """``Pods``, ``PriorityClasses``, ``CSIStorageCapacities``."""
-    if kind.endswith("y"):
-        return f"{kind[:-1]}ies"
-    return kind if kind.endswith("Metrics") else f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 def read_sentence(snapshot: Snapshot) -> str:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, Final
 
-from planner import words
-from planner.errors import InputError
+from planner.ground import words
+from planner.ground.errors import InputError
 from planner.kubernetes.records import Finding, Severity
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 
 _LINE = re.compile(r"(container_memory_\w+)\{(.*)\}\s+(\S+)(?:\s+-?\d+)?\s*\Z")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from planner.words import count, moment
+from planner.ground.words import count, moment
 
 SOON_SECONDS: Final = 14 * 86_400.0
 SOON_SHARE: Final = 0.25

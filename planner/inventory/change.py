@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from planner import quantity
-from planner.errors import ChangeError, InputError
+from planner.ground import quantity
+from planner.ground.errors import ChangeError, InputError
+from planner.ground.vocabulary import is_extended_resource
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
@@ -38,7 +39,6 @@ from planner.kubernetes.records import (
     Strategy,
     Workload,
 )
-from planner.vocabulary import is_extended_resource
 
 Object = dict[str, Any]
 NOT_READ = "change-not-read"

@@ -6,13 +6,13 @@ Source: kubernetes 1.36 `pkg/apis/apps/validation`, `pkg/apis/batch/validation`,
 
 from __future__ import annotations
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import is_extended_resource
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Container, PodDisruptionBudget, Strategy, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import share_parts
-from planner.quantity import format_amount
-from planner.vocabulary import is_extended_resource
 
 _MOST_REPLICAS = 2**31 - 1
 

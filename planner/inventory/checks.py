@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TypeVar
 
-from planner import words
-from planner.errors import ChangeError, InputError
+from planner.ground import words
+from planner.ground.errors import ChangeError, InputError
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
+from planner.ground.words import duration, listing, plural, short_name
 from planner.kubernetes import budgets, commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
@@ -24,8 +26,6 @@ from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Pres
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import check_share, rolling_limits
-from planner.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
-from planner.words import duration, listing, plural, short_name
 
 T = TypeVar("T")
 AGED_SECONDS = 3600.0

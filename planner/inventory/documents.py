@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, next_value, too_many

@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from planner import words
+from planner.ground import words
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
 

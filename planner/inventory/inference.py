@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from planner import words
+from planner.ground import words
+from planner.ground.vocabulary import POD_TEMPLATE_HASH
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET
 from planner.kubernetes.records import (
     EMPTY,
@@ -25,7 +26,6 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
-from planner.vocabulary import POD_TEMPLATE_HASH
 
 
 def with_inferred(snapshot: Snapshot) -> Snapshot:

@@ -13,10 +13,10 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+from planner.ground.vocabulary import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.sealed import seal
 from planner.kubernetes.patches import MERGE_KEYS
-from planner.vocabulary import KEPT_ANNOTATIONS
 
 Fields = dict[str, Any]
 """Field → the fields below it, a list of those of elements that have a merge key, or true."""

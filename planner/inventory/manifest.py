@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from planner import words
-from planner.errors import ChangeError, InputError
+from planner.ground import words
+from planner.ground.errors import ChangeError, InputError
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import hooks, wire
 from planner.inventory.change import (
     applied_to,
@@ -65,7 +66,6 @@ from planner.kubernetes.records import (
     Unplayed,
     Workload,
 )
-from planner.vocabulary import DEFAULT_NAMESPACE
 
 Object = dict[str, Any]
 MANIFEST = "manifest"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.kinds import NODE, POD
 
 _NAMESPACE: Final = "Namespace"

@@ -16,8 +16,9 @@ from typing import Any
 
 import msgspec
 
-from planner import collector, words
-from planner.errors import InputError
+from planner.ground import collector, words
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
@@ -42,7 +43,6 @@ from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.pod_templates import is_templated, templated
 from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
-from planner.vocabulary import DEFAULT_NAMESPACE
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 _TEXTS = (msgspec.Raw, bytes, memoryview)

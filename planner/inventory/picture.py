@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from planner import collector
+from planner.ground import collector
 from planner.inventory import wire
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred

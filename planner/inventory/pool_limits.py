@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.records import EMPTY, Amounts, Labels, Taint
 
 

@@ -15,6 +15,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
+from planner.ground.vocabulary import (
+    AKS_AGENT_POOL,
+    CONTROLLER_REVISION_HASH,
+    EKS_NODE_GROUP,
+    GKE_NODE_POOL,
+    KARPENTER_NODE_POOL,
+    KEPT_ANNOTATIONS,
+    POD_TEMPLATE_GENERATION,
+    POD_TEMPLATE_HASH,
+    SYSTEM_NAMESPACES,
+)
 from planner.inventory.wire import READ
 from planner.kubernetes.records import (
     EMPTY,
@@ -34,17 +45,6 @@ from planner.kubernetes.records import (
     Snapshot,
     Strategy,
     Toleration,
-)
-from planner.vocabulary import (
-    AKS_AGENT_POOL,
-    CONTROLLER_REVISION_HASH,
-    EKS_NODE_GROUP,
-    GKE_NODE_POOL,
-    KARPENTER_NODE_POOL,
-    KEPT_ANNOTATIONS,
-    POD_TEMPLATE_GENERATION,
-    POD_TEMPLATE_HASH,
-    SYSTEM_NAMESPACES,
 )
 
 HIDDEN: Final = "hidden."

@@ -16,14 +16,14 @@ from typing import Any
 
 import msgspec
 
-from planner import quantity
+from planner.ground import quantity
+from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
 from planner.inventory import wire
 from planner.inventory.records.pods import read_pod_spec
 from planner.inventory.records.shared import Shared
 from planner.inventory.sealed import sealed
 from planner.kubernetes.records import EMPTY, Amounts, Container, PodSpec
 from planner.kubernetes.requests import at_once
-from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
 
 Object = dict[str, Any]
 _SOURCES = tuple(one.name for one in msgspec.structs.fields(wire.Volume) if one.name != "name")

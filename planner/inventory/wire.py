@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 from msgspec import field
 
+from planner.ground.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
-from planner.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 import yaml
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.json_text import MOST_OBJECTS, too_many
 
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25

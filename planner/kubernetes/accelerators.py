@@ -18,9 +18,8 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.errors import InputError
-from planner.kubernetes.records import Amounts, FrozenMap
-from planner.vocabulary import (
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import (
     AKS_ACCELERATOR,
     AKS_AGENT_POOL,
     AKS_SCALE_SET_PRIORITY,
@@ -39,6 +38,7 @@ from planner.vocabulary import (
     REGION,
     ZONE,
 )
+from planner.kubernetes.records import Amounts, FrozenMap
 
 
 class Unit(StrEnum):

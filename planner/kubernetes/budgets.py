@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.kubernetes.kinds import Scale, kind_in
 from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match

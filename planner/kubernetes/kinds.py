@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from planner.vocabulary import POD_TEMPLATE_HASH
+from planner.ground.vocabulary import POD_TEMPLATE_HASH
 
 ROLLING_UPDATE: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"
@@ -242,3 +242,10 @@ def no_longer_served(kind: str, api_version: str, minors: Iterable[int]) -> int 
     """
     since = REMOVED.get((kind, api_version))
     return since if since is not None and all(minor >= since for minor in minors) else None
+
+
+def several(kind: str) -> str:
+    """``Pods``, ``PriorityClasses``, ``CSIStorageCapacities``."""
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
+    return kind if kind.endswith("Metrics") else f"{kind}{'es' if kind.endswith('s') else 's'}"

@@ -7,18 +7,7 @@ from enum import StrEnum
 from math import ceil
 from typing import Final
 
-from planner.kubernetes.accelerators import (
-    Unit,
-    accelerator,
-    alike,
-    is_gpu_resource,
-    model_named,
-    model_of_machine,
-    tables,
-    unit,
-)
-from planner.kubernetes.records import Node
-from planner.vocabulary import (
+from planner.ground.vocabulary import (
     EPHEMERAL_STORAGE,
     GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
@@ -41,7 +30,18 @@ from planner.vocabulary import (
     TAINT_UNSCHEDULABLE,
     VIRTUAL_KUBELET,
 )
-from planner.words import plural
+from planner.ground.words import plural
+from planner.kubernetes.accelerators import (
+    Unit,
+    accelerator,
+    alike,
+    is_gpu_resource,
+    model_named,
+    model_of_machine,
+    tables,
+    unit,
+)
+from planner.kubernetes.records import Node
 
 NO_POOL = "no pool"  # what people read, and a filter takes, where a node tells no pool
 # GKE writes them on nodes of a pool with local SSDs attached: as ephemeral storage, and as raw block devices.

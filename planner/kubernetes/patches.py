@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 
 MERGE_KEYS: dict[str, str] = {
     "containers": "name",

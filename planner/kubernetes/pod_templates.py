@@ -13,7 +13,7 @@ from enum import StrEnum
 from math import prod
 from typing import Any, Final
 
-from planner import words
+from planner.ground import words
 from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import requested_gpus

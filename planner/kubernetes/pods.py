@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from planner.ground.vocabulary import SAFE_TO_EVICT
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import PersistentVolume, PersistentVolumeClaim, Pod, Volume
-from planner.vocabulary import SAFE_TO_EVICT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
 from planner.kubernetes.records import Labels, Template
-from planner.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
 
 _ADMITS: Final = "Kueue admits these pods"
 

@@ -1,6 +1,6 @@
 """What exists in a cluster: frozen records holding only what the planner needs.
 
-Amounts are integers in canonical units (`planner.quantity`): millicores for ``cpu``, bytes for memory and storage,
+Amounts are integers in canonical units (`planner.ground.quantity`): millicores for ``cpu``, bytes for memory and storage,
 devices else. Times are seconds since the epoch (float) or None. Absent fields carry Kubernetes' own default where the
 API server would have set one. No record holds an environment value, Secret or ConfigMap data, or an annotation outside
 `vocabulary.KEPT_ANNOTATIONS`.
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, overload
 
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
-from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 
 V = TypeVar("V")
 D = TypeVar("D")

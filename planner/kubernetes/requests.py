@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.derived import Same
 from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, PodSpec
-from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_MILLICPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024

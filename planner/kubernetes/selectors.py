@@ -6,8 +6,12 @@ component-helpers `scheduling/corev1/helpers.go` (`TolerationsTolerateTaint`). G
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
 from planner.kubernetes.records import (
     LabelSelector,
     Node,
@@ -17,7 +21,6 @@ from planner.kubernetes.records import (
     Taint,
     Toleration,
 )
-from planner.vocabulary import TAINT_UNSCHEDULABLE
 
 _NO_SCHEDULE = ("NoSchedule", "NoExecute")
 
@@ -142,3 +145,39 @@ def named_nodes(spec: PodSpec) -> frozenset[str] | None:
             return None
         names |= own
     return frozenset(names)
+
+
+_SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+
+_EQUAL: Final = re.compile(r"([^\s=!,()]+)\s*(==|!=|=)\s*([^\s=!,()]*)")
+
+_THERE: Final = re.compile(r"(!?)\s*([^\s=!,()]+)")
+
+
+def read_selector(text: str) -> LabelSelector:
+    """A label selector as kubectl's ``-l`` takes it: ``app=api,tier!=test,env in (a,b),!old``.
+
+    Source: apimachinery `pkg/labels/selector.go`, the grammar above ``Parse``.
+
+    Raises
+    ------
+    InputError
+        Where it isn't one.
+    """
+    requirements = []
+    for part in re.split(r",(?![^()]*\))", text) if text.strip() else ():
+        one = part.strip()
+        if found := _SET.fullmatch(one):
+            values = tuple(value.strip() for value in found[3].split(","))
+            requirements.append(
+                Requirement(key=found[1], operator="In" if found[2] == "in" else "NotIn", values=values)
+            )
+        elif found := _EQUAL.fullmatch(one):
+            operator = "NotIn" if found[2] == "!=" else "In"
+            requirements.append(Requirement(key=found[1], operator=operator, values=(found[3],)))
+        elif found := _THERE.fullmatch(one):
+            requirements.append(Requirement(key=found[2], operator="DoesNotExist" if found[1] else "Exists"))
+        else:
+            mend = "Write it as for kubectl -l: app=api,tier!=test,env in (a,b),!old"
+            raise InputError(f'"{one[:60]}" is no label selector', where="label", mend=mend)
+    return LabelSelector(match_expressions=tuple(requirements))

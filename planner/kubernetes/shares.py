@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from planner.errors import ChangeError, InputError
+from planner.ground.errors import ChangeError, InputError
 from planner.kubernetes.kinds import RECREATE
 from planner.kubernetes.records import Workload
 

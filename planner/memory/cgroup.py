@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.vocabulary import MEMORY
 from planner.kubernetes.qos import (
     QosClass,
     container_request,
@@ -29,7 +30,6 @@ from planner.kubernetes.qos import (
 from planner.kubernetes.records import Container, Pod, PodSpec
 from planner.kubernetes.requests import pod_request
 from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
-from planner.vocabulary import MEMORY
 
 PAGE_BYTES: Final = 4096  # os.Getpagesize() on amd64, and on arm64 as GKE, EKS and AKS ship it
 GUARANTEED_OOM_SCORE_ADJ: Final = -997

@@ -14,11 +14,11 @@ from typing import Final
 
 import numpy as np
 
-from planner import vocabulary
-from planner.errors import InputError, QuantityError
+from planner.ground import vocabulary
+from planner.ground.errors import InputError, QuantityError
+from planner.ground.quantity import format_amount, parse
+from planner.ground.settings import setting
 from planner.kubernetes.records import Node
-from planner.quantity import format_amount, parse
-from planner.settings import setting
 
 _PERCENT = re.compile(r"\d+(\.\d+)?%\Z", re.ASCII)
 

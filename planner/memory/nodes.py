@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planner import collector, vocabulary
+from planner.ground import collector, vocabulary
+from planner.ground.words import Text, count, measured_bytes
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool
@@ -31,7 +32,6 @@ from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, c
 from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
 from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
 from planner.memory.oom import badness, kill_order, share_per_mille
-from planner.words import Text, count, measured_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from planner.words import Text
+from planner.ground.words import Text
 
 
 class Reading(StrEnum):

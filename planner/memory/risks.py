@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from planner.ground.vocabulary import MEMORY
+from planner.ground.words import count, measured_bytes, written
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.priorities import HIGHEST_USER_PRIORITY
 from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
-from planner.vocabulary import MEMORY
-from planner.words import count, measured_bytes, written
 
 NEAR_LIMIT_PERCENT: Final = 90  # the "within 10% of limit"
 FAR_OVER_REQUEST: Final = 2  # a limit this many times the request is "far over": the pod lives on borrowed memory

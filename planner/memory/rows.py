@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from planner.ground.tables import Row
 from planner.memory.nodes import ClusterMemory, NodeReport
-from planner.tables import Row
 
 
 def node_rows(cluster: ClusterMemory) -> list[Row]:

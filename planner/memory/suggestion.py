@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import count, duration, measured_bytes
 from planner.inventory.usage import Usage
 from planner.kubernetes.patches import Object, container_patch
 from planner.kubernetes.records import Container
-from planner.quantity import format_amount
-from planner.vocabulary import CPU, MEMORY
-from planner.words import count, duration, measured_bytes
 
 MARGIN_PERCENT = 15
 OOM_BUMP_PERCENT = 20

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import measured_bytes
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import Object, container_patch
 from planner.kubernetes.records import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory
-from planner.quantity import format_amount
-from planner.vocabulary import CPU, MEMORY
-from planner.words import measured_bytes
 
 _RESOURCES = (MEMORY, CPU)
 

@@ -20,12 +20,12 @@ from typing import Final
 
 import numpy as np
 
+from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.records import Amounts, Node
 from planner.pricing.cents import shared_out, spread
 from planner.pricing.cluster import NodeCost, SplitCost
 from planner.pricing.model import Provisioning
-from planner.vocabulary import CPU, MEMORY
 
 PARTS: Final = ("gpu", "cpu", "memory")
 

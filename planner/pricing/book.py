@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.history import PriceChange
 from planner.pricing.model import (

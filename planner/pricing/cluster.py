@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
-from planner import words
+from planner.ground import words
+from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
+from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.commitments import covered, price_committed, unused
 from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
-from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
-from planner.words import Text
 
 # USD per vCPU over USD per GiB, where the family's own are not in the book (GPU families): N1's and the median of the
 # eight families of the snapshot, which lie between 7.46 and 8.81.

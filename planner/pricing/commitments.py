@@ -13,14 +13,14 @@ from dataclasses import replace
 from math import isfinite
 from typing import Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import CPU, HOURS_PER_MONTH
+from planner.ground.words import Text
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.model import NodePrice, OwnedCommitment, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
-from planner.vocabulary import CPU, HOURS_PER_MONTH
-from planner.words import Text
 
 TERMS: Final = {"1y": Provisioning.COMMITMENT_1Y, "3y": Provisioning.COMMITMENT_3Y}
 COLUMNS: Final = ("machine_type", "region", "nodes", "term", "usd_per_hour", "id")

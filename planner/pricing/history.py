@@ -17,7 +17,7 @@ from itertools import groupby
 from statistics import median
 from typing import Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.pricing.model import PriceBook
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import gpu_hour_price, price_machine
 from planner.pricing.model import Component, MachinePrice, Price, PriceBook, Provisioning

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.words import Text, unit_price
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,
@@ -28,8 +30,6 @@ from planner.pricing.model import (
     UnitPrice,
 )
 from planner.pricing.sustained_use import SUSTAINED_USE_DISCOUNT
-from planner.vocabulary import HOURS_PER_MONTH
-from planner.words import Text, unit_price
 
 # GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
 GIB_PER_VCPU: Final = {

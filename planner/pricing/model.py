@@ -17,10 +17,10 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.words import Text
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.vocabulary import HOURS_PER_MONTH
-from planner.words import Text
 
 
 class Provisioning(StrEnum):

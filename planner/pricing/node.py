@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.kubernetes import nodes
-from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
-from planner.kubernetes.records import Node
-from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
-from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
-from planner.pricing.strategy_cost import SpareTerms
-from planner.vocabulary import (
+from planner.ground.vocabulary import (
     AKS_AGENT_POOL,
     CPU,
     EKS_NODE_GROUP,
@@ -23,7 +17,13 @@ from planner.vocabulary import (
     MEMORY,
     REGION,
 )
-from planner.words import Text
+from planner.ground.words import Text
+from planner.kubernetes import nodes
+from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
+from planner.kubernetes.records import Node
+from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
+from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
+from planner.pricing.strategy_cost import SpareTerms
 
 AUTOPILOT_PREFIX: Final = "gk3-"  # what GKE Autopilot names its nodes; nodes of Standard clusters begin with gke-
 

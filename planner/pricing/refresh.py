@@ -15,12 +15,12 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Final
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
+from planner.ground.words import Text
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import host_product
 from planner.pricing.model import Component, PriceBook, Provisioning, UnitKey, UnitPrice
 from planner.pricing.skus import Rejection, Sku, read_sku
-from planner.words import Text
 
 LARGEST_MOVE: Final = 0.30
 LOWEST_SPOT_RATIO: Final = 0.2

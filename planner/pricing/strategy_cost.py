@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
-from planner import words
-from planner.errors import InputError
+from planner.ground import words
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.words import Text
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.sustained_use import billed_hours
-from planner.vocabulary import HOURS_PER_MONTH
-from planner.words import Text
 
 # Compute Engine bills whole seconds, at least one minute a VM: https://cloud.google.com/compute/vm-instance-pricing (2026)
 MINIMUM_BILLED_SECONDS: Final = 60.0

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.vocabulary import HOURS_PER_MONTH
+from planner.ground.vocabulary import HOURS_PER_MONTH
 
 # "N1 up to 30%, N2, N2D, C2 20% for a full month, GPUs attached to N1 up to 30%" (prices/README.md, 2026-07-16).
 SUSTAINED_USE_DISCOUNT: Final = {"n1": 0.30, "n2": 0.20, "n2d": 0.20, "c2": 0.20}

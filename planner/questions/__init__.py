@@ -29,10 +29,9 @@ module             question
 `where`            Where would this fit, of several clusters? Verdict, room, price.
 =================  ================================================================================================
 
-Each has a record of settings (declared once, `planner.settings`), ``answer(snapshot, settings, given)``, facts, tables,
-and a `QUESTION` that holds them together (`question`). `pool_settings` are settings that several share, `prepared`
-works a scenario out against a snapshot, `placement` says what pods of any template do to the others, `usable_devices`
-which devices a rollout's new pods could ever use, `filters` what of an answer is listed.
+Each has a record of settings (declared once, `planner.ground.settings`), ``answer(snapshot, settings, given)``, facts, tables,
+and a `QUESTION` that holds them together (`question`). `pool_settings` are settings that several share, `filters` what of
+an answer is listed. What computes stands in the rooms behind the hall.
 """
 
 from __future__ import annotations

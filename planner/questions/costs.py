@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Final, TypeVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
 
-from planner import collector
-from planner.errors import InputError
-from planner.exit_status import ExitStatus
-from planner.inventory.account import unseen
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.settings import setting, settings_within
+from planner.ground.tables import Row
+from planner.ground.words import usd
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import NO_POOL, has_local_ssd, is_gke, node_pool
-from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
-from planner.kubernetes.requests import pod_requests
-from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate
-from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
-from planner.pricing.model import PartKind, PriceBook
+from planner.kubernetes.nodes import NO_POOL
+from planner.kubernetes.records import Snapshot
+from planner.pricing.allocation import Share
+from planner.pricing.bill import NAMESPACE, POOL, USD_A_MONTH, WORKLOAD, ClusterBill, bill
+from planner.pricing.focus import OF_COMMITMENTS, UNKNOWN, focus_rows
+from planner.pricing.model import PriceBook
 from planner.questions.filters import Filter, Kept
-from planner.questions.focus import OF_COMMITMENTS, UNKNOWN, Resource, focus_rows, resource_of
 from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.settings import setting, settings_within
-from planner.tables import Row
-from planner.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
-from planner.words import Text, count, usd
-
-K = TypeVar("K", bound=Hashable)
-
-USD_A_MONTH: Final = "USD/month"
-
-
-NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,241 +32,6 @@ class CostsSettings:
         "node pools or workloads.",
     )
     filter: Filter = settings_within(Filter)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotIn:
-    """What somebody pays beside the nodes; `usd_per_month` None: the price isn't known."""
-
-    name: str
-    usd_per_month: float | None
-    sentence: Text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterBill(ClusterCost):
-    """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`; where the pods
-    weren't seen they say that whose it is isn't known. `sentence` is the bill's, `list_sentence` says the same at list
-    price, as `usd_per_month`, `idle` and the pools are."""
-
-    by: str
-    list_sentence: Text
-    bill_usd_per_month: float | None  # after negotiated discounts and sustained use; None without any price
-    bill_idle: SplitCost | None  # what of the bill nobody requests, whole cents; None: as it, or the pods weren't seen
-    lines: tuple[AllocatedCost, ...]  # added up: used, shared, idle
-    by_node: tuple[AllocatedCost, ...]  # the same a node
-    resources: tuple[Resource, ...]  # the nodes with a price
-    starts_at: float  # of the month, seconds since the epoch
-    not_in: tuple[NotIn, ...]
-    hidden: int = 0  # lines and pools, by the filter
-    hidden_usd: float = 0.0  # of the lines that are hidden, a month
-
-    @property
-    def is_shared_out(self) -> bool:
-        """Whether it is known who bears it."""
-        return not any(line.share is Share.UNKNOWN for line in self.lines)
-
-
-Bound = Iterable[tuple[Pod, str]]
-"""Pods that hold room, each with the node that it does on."""
-
-
-def bound_pods(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
-    """Pods that are bound and not finished; they hold what they request, terminating ones until they are gone."""
-    return ((pod, pod.node_name) for pod in snapshot.pods if pod.holds_room)
-
-
-def _added_up(bound: Iterable[tuple[Pod, K]]) -> dict[K, dict[str, int]]:
-    """Requests by key. Specs are told by identity: pods alike share theirs, and comparing them would cost too much."""
-    asked: dict[int, tuple[tuple[str, int], ...]] = {}
-    sums: dict[K, dict[str, int]] = {}
-    for pod, key in bound:
-        amounts = asked.get(id(pod.spec))
-        if amounts is None:
-            amounts = asked[id(pod.spec)] = tuple(pod_requests(pod.spec).items())
-        own = sums.setdefault(key, {})
-        for name, amount in amounts:
-            own[name] = own.get(name, 0) + amount
-    return sums
-
-
-def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
-    held = held_by_node(snapshot)
-    if held is None:
-        return None
-    found: dict[str, Amounts] = {}
-    for node, holders_there in held.items():
-        sums: dict[str, int] = {}
-        for one in holders_there:
-            for name, amount in one.requests.items():
-                sums[name] = sums.get(name, 0) + amount
-        found[node] = FrozenMap(sums)
-    return found
-
-
-def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
-    """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`)."""
-    return cluster_cost(book, snapshot.nodes, snapshot.derived.once(_requested, snapshot))
-
-
-@collector.resting()
-def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBill:
-    """The cluster's cost shared out by namespace, label, pool or workload.
-
-    Raises
-    ------
-    InputError
-        When `by` is none of them.
-    """
-    cost, unseen_pods = cost_cluster(book, snapshot), _unseen_pods(snapshot)
-    nodes = {node.name: node for node in snapshot.nodes}
-    pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes} if by == POOL else None
-    by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by), pool_of))
-    lines = (*added_up(by_node, pool_of), *_unused(cost))
-    known = {one.name: getattr(cost, one.name) for one in fields(ClusterCost)}
-    known["list_sentence"] = cost.sentence
-    usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
-    idle = _idle(lines) if cost.nodes and not unseen_pods else None
-    if usd_a_month is not None:
-        known["sentence"] = Text(_sentence(cost, usd_a_month, idle) + (f": {unseen_pods}" if unseen_pods else ""))
-    return ClusterBill(
-        **known,
-        by=by,
-        bill_usd_per_month=usd_a_month,
-        bill_idle=idle,
-        lines=lines,
-        by_node=by_node,
-        resources=tuple(resource_of(nodes[one.node.node]) for one in cost.nodes),
-        starts_at=snapshot.taken_at,
-        not_in=(*_not_in(snapshot, cost), *_unknown_commitments(cost)),
-    )
-
-
-def _idle(lines: Iterable[AllocatedCost]) -> SplitCost:
-    idle = [line for line in lines if line.share is Share.IDLE]
-    gpu, cpu, memory = (sum(round(100 * getattr(line, f"{part}_usd")) for line in idle) / 100 for part in PARTS)
-    return SplitCost(gpu=gpu, cpu=cpu, memory=memory)
-
-
-def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None) -> str:
-    priced = len(cost.nodes)
-    every = priced + sum(len(group.nodes) for group in cost.unpriced)
-    unused = any(one.usd_per_month is not None for one in cost.unused_commitments)
-    return cost_words(
-        usd_a_month,
-        idle,
-        has_gpus=bool(cost.cost.gpu),
-        priced=priced,
-        count=every,
-        more=" and commitments that cover none" if unused else "",
-    )
-
-
-def _unused(cost: ClusterCost) -> Iterator[AllocatedCost]:
-    """A line for each commitment that covers fewer nodes than it is paid for; its machine isn't taken apart."""
-    for one in cost.unused_commitments:
-        if one.usd_per_month is not None:
-            cents = round(one.usd_per_month, 2)
-            yield AllocatedCost(name=one.commitment_id, share=Share.UNUSED, gpu_usd=0.0, cpu_usd=cents, memory_usd=0.0)
-
-
-def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held]] | None:
-    """Node → what is requested on it, by whom; None where the pods weren't seen. The system's namespaces are shared,
-    whoever is asked for.
-
-    Made once a snapshot; don't change it.
-
-    Raises
-    ------
-    InputError
-        When `by` is none of namespace, label:NAME, pool and workload.
-    """
-    return snapshot.derived.once(_held_by_node, snapshot, by)
-
-
-def _held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
-    found = holders(snapshot, bound_pods(snapshot), by)
-    return None if _unseen_pods(snapshot) else found
-
-
-def _unseen_pods(snapshot: Snapshot) -> str:
-    """Why the pods weren't seen; "" where they were."""
-    return next((str(one.sentence) for one in unseen(snapshot) if one.kind == POD.name), "")
-
-
-def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, list[Held]]:
-    """`held_by_node` where the snapshot's pods are elsewhere."""
-    label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
-    if not label and by not in (NAMESPACE, POOL, WORKLOAD):
-        raise InputError(
-            f'"{by[:60]}" is nothing to share a bill out by',
-            where="by",
-            mend="Give namespace, label:NAME, pool or workload",
-        )
-    keys = workload_keys(snapshot) if by == WORKLOAD else {}
-    spaces = {one.name: one.labels for one in snapshot.namespaces}
-
-    def held(pod: Pod, node: str) -> tuple[str, str, bool]:
-        if pod.namespace in SYSTEM_NAMESPACES:
-            return node, pod.namespace, True
-        if label:
-            said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
-            return node, str(said) if said else f"no label {label}", False
-        return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, False
-
-    found: dict[str, list[Held]] = {}
-    sums = _added_up((pod, held(pod, node)) for pod, node in bound)
-    for node, name, is_shared in sorted(sums):
-        share, amounts = Share.SHARED if is_shared else Share.USED, FrozenMap(sums[node, name, is_shared])
-        found.setdefault(node, []).append(Held(name=name, share=share, requests=amounts))
-    return found
-
-
-# https://cloud.google.com/kubernetes-engine/pricing (2026): a fee for each cluster, of whatever mode
-GKE_FEE_USD_PER_HOUR: Final = 0.10
-
-
-def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
-    """What nodes' prices leave out, as far as the snapshot shows that it is there."""
-    if any(is_gke(node) for node in snapshot.nodes):
-        usd_a_month = GKE_FEE_USD_PER_HOUR * HOURS_PER_MONTH
-        yield NotIn(
-            name="cluster fee",
-            usd_per_month=usd_a_month,
-            sentence=Text(
-                f"GKE's management fee, {usd(usd_a_month)} a month for each cluster, less the account's free tier"
-            ),
-        )
-    if snapshot.nodes:
-        yield NotIn(
-            name="boot disks",
-            usd_per_month=None,
-            sentence=Text(f"boot disks of {count(len(snapshot.nodes), 'node')}: their type and size are on no node, and the "
-                          "book has no price of disks"),
-        )  # fmt: skip
-    priced = {one.node.node for one in cost.nodes if any(p.kind is PartKind.LOCAL_SSD for p in one.node.price.parts)}
-    local = [node for node in snapshot.nodes if has_local_ssd(node) and node.name not in priced]
-    if local:
-        yield NotIn(
-            name="local SSD",
-            usd_per_month=None,
-            sentence=Text(f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …): how many isn't told by these, "
-                          "or the book has no price of them there; where both are known they are in the price"),
-        )  # fmt: skip
-    disks = len(snapshot.persistent_volumes)
-    if disks:
-        yield NotIn(
-            name="volumes",
-            usd_per_month=None,
-            sentence=Text(f"{count(disks, 'PersistentVolume')}: the book has no price of disks"),
-        )
-
-
-def _unknown_commitments(cost: ClusterCost) -> Iterator[NotIn]:
-    for one in cost.unused_commitments:
-        if one.usd_per_month is None:
-            said = f"{count(one.nodes, 'node')} of {one.commitment_id} ({one.machine_type}, {one.region_id}, {one.term}) that cover none"
-            yield NotIn(name="commitment", usd_per_month=None, sentence=Text(f"{said}: no price; give usd_per_hour"))
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,20 +10,20 @@ from typing import Any, Final
 
 from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.what_if import apply
-from planner.errors import HeadroomError, InputError
+from planner.ground.errors import HeadroomError, InputError
+from planner.ground.settings import setting
+from planner.ground.tables import Row
+from planner.ground.words import Text, count, listing, usd
+from planner.history.levels import Streak
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
 from planner.questions import costs, findings, overview, savings, trends
 from planner.questions.overview import WorkloadOverview
-from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.questions.wording import heading
 from planner.rollout.answers import Verdict
-from planner.settings import setting
-from planner.store.history import Streak
-from planner.tables import Row
-from planner.words import Text, count, listing, usd
+from planner.rollout.prepared import compiled
 
 _NUMBERS: Final = (
     "nodes", "pods", "pods_waiting", "gpus_allocatable", "gpus_requested", "gpus_free", "gpus_out_of_use", "gpus_pending",
@@ -90,32 +90,40 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     HeadroomError
         When a change doesn't apply.
     """
-    if bool(settings.changes) == bool(given.others):
-        raise InputError("there is nothing to compare with", mend="Give a second cluster, or changes: one of both")
     skipped: list[str] = []
-    then, named = (
-        (given.others[0], given.others[0].source) if given.others else _changed(snapshot, settings, given, skipped)
-    )
+    then, named = _other_side(snapshot, settings, given, skipped)
     sides = snapshot, then
     lines = tuple(one.derived.once(overview.overview, one) for one in sides)
     facts = [dict(_numbers(one, given, skipped)) for one in sides]
     found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
+    before, after = ({line.workload: line for line in one.workloads} for one in lines)
+    workloads = _workloads(before, after, unseen=_unseen_kinds(sides))
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
         after=named,
-        workloads=_workloads(
-            *({line.workload: line for line in one.workloads} for one in lines), unseen=_unseen_kinds(sides)
-        ),
+        workloads=workloads,
         numbers=_differing(*facts),
         appeared=_more(found[1], found[0]),
         gone=_more(found[0], found[1]),
         notes=tuple(dict.fromkeys(skipped)),
+        since=_since(given, workloads),
     )
-    differing = {one.workload for one in answer.workloads}
+    return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
+
+
+def _other_side(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
+    if bool(settings.changes) == bool(given.others):
+        raise InputError("there is nothing to compare with", mend="Give a second cluster, or changes: one of both")
+    if given.others:
+        return given.others[0], given.others[0].source
+    return _changed(snapshot, settings, given, skipped)
+
+
+def _since(given: Given, workloads: Iterable[WorkloadDifference]) -> tuple[Streak, ...]:
+    differing = {one.workload for one in workloads}
     streaks = given.history.streaks if given.history else ()
-    since = tuple(one for one in streaks if one.workload in differing)
-    return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))), since=since)
+    return tuple(one for one in streaks if one.workload in differing)
 
 
 def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:

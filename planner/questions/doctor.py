@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from planner.exit_status import ExitStatus
+from planner.ground.exit_status import ExitStatus
+from planner.ground.tables import Row
+from planner.ground.words import Text, count, listing
 from planner.inventory import account, wire
 from planner.inventory.account import ServerLoad
 from planner.inventory.checks import needed_kinds
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.tables import Row
-from planner.words import Text, count, listing
 
 
 class Weight(StrEnum):

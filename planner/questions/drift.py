@@ -9,8 +9,9 @@ from typing import Final
 from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule
 from planner.drift.rows import flat_rows, suggestion_rows
 from planner.drift.services import drift
-from planner.errors import InputError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.settings import setting, settings_within
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.filters import Filter, Kept
@@ -18,7 +19,6 @@ from planner.questions.overview import kept_by
 from planner.questions.patched import put
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
-from planner.settings import setting, settings_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,21 +6,20 @@ workloads, pods, nodes and findings are listed, and whoever lists fewer says so 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, fields
 from typing import Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.settings import setting
+from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, Labels, LabelSelector, Requirement, Snapshot
-from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.records import EMPTY, Labels, Snapshot
+from planner.kubernetes.selectors import labels_match, read_selector
 from planner.rollout.answers import Verdict
 from planner.rollout.wording import WORD
-from planner.settings import setting
-from planner.words import NO_WORDS, Text, count, listing, plural
 
 _WORKLOADS: Final = frozenset(kind.name for kind in WORKLOADS)
 """How a node that says no pool is asked for."""
@@ -107,9 +106,7 @@ ALL: Final = Kept()
 def keep(snapshot: Snapshot, wanted: Filter, verdicts: Mapping[str, Verdict] = EMPTY) -> Kept:
     """What `wanted` lets through. A workload is in a pool where it has pods on its nodes; a node is listed for the pods on it.
 
-    Parameters
-    ----------
-    verdicts : of each workload's own rollout (`overview`); only needed where the filter asks for one
+    `verdicts` of each workload's own rollout (`overview`) are only needed where the filter asks for one.
 
     Raises
     ------
@@ -118,13 +115,28 @@ def keep(snapshot: Snapshot, wanted: Filter, verdicts: Mapping[str, Verdict] = E
     """
     if wanted.is_empty:
         return ALL
-    selector = read_selector(wanted.labels)
     pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes}
     _check("namespace", wanted.namespaces, namespaces_of(snapshot))
     _check("pool", wanted.pools, pool_of.values())
     keys = workload_keys(snapshot)
     own: dict[str, Labels | dict[str, str]] = {w.key: {**w.template.labels, **w.labels} for w in snapshot.workloads}
-    sought = wanted.search.casefold()
+    passes = _passes(wanted, verdicts)
+    pods, nodes, workloads = set(), set(), set()
+    for pod in snapshot.pods:
+        key, is_there = keys[pod.uid], not wanted.pools or pool_of.get(pod.node_name) in wanted.pools
+        if is_there and passes(key, pod.namespace, {**pod.labels, **own.get(key, EMPTY)}, pod.name):
+            pods.add(f"{pod.namespace}/{pod.name}")
+            nodes.add(pod.node_name)
+            workloads.add(key)
+    if not wanted.pools:
+        workloads |= {w.key for w in snapshot.workloads if passes(w.key, w.namespace, own[w.key])}
+    if not (wanted.namespaces or wanted.labels or wanted.verdicts):  # what is left asks for nodes as well
+        nodes |= {name for name, pool in pool_of.items() if _node_passes(wanted, name, pool)}
+    return _kept(wanted, pods, nodes, workloads, pool_of)
+
+
+def _passes(wanted: Filter, verdicts: Mapping[str, Verdict]) -> Callable[..., bool]:
+    selector, sought = read_selector(wanted.labels), wanted.search.casefold()
 
     def passes(key: str, namespace: str, labels: Mapping[str, str], *names: str) -> bool:
         return (
@@ -134,23 +146,14 @@ def keep(snapshot: Snapshot, wanted: Filter, verdicts: Mapping[str, Verdict] = E
             and (not wanted.verdicts or verdicts.get(key) in wanted.verdicts)
         )
 
-    pods, nodes, workloads = set(), set(), set()
-    for pod in snapshot.pods:
-        key = keys[pod.uid]
-        if wanted.pools and pool_of.get(pod.node_name) not in wanted.pools:
-            continue
-        if passes(key, pod.namespace, {**pod.labels, **own.get(key, EMPTY)}, pod.name):
-            pods.add(f"{pod.namespace}/{pod.name}")
-            nodes.add(pod.node_name)
-            workloads.add(key)
-    if not wanted.pools:
-        workloads |= {w.key for w in snapshot.workloads if passes(w.key, w.namespace, own[w.key])}
-    if not (wanted.namespaces or wanted.labels or wanted.verdicts):  # what is left asks for nodes as well
-        nodes |= {
-            name
-            for name, pool in pool_of.items()
-            if (not wanted.pools or pool in wanted.pools) and (not sought or sought in name.casefold())
-        }
+    return passes
+
+
+def _node_passes(wanted: Filter, name: str, pool: str) -> bool:
+    return (not wanted.pools or pool in wanted.pools) and wanted.search.casefold() in name.casefold()
+
+
+def _kept(wanted: Filter, pods: Set[str], nodes: Set[str], workloads: Set[str], pool_of: Mapping[str, str]) -> Kept:
     return Kept(
         said=said(wanted),
         workloads=frozenset(workloads),
@@ -181,40 +184,6 @@ def said(wanted: Filter) -> Text:
     if wanted.search:
         parts.append(f"with “{wanted.search}” in the name")
     return Text(", ".join(parts))
-
-
-_SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
-_EQUAL: Final = re.compile(r"([^\s=!,()]+)\s*(==|!=|=)\s*([^\s=!,()]*)")
-_THERE: Final = re.compile(r"(!?)\s*([^\s=!,()]+)")
-
-
-def read_selector(text: str) -> LabelSelector:
-    """A label selector as kubectl's ``-l`` takes it: ``app=api,tier!=test,env in (a,b),!old``.
-
-    Source: apimachinery `pkg/labels/selector.go`, the grammar above ``Parse``.
-
-    Raises
-    ------
-    InputError
-        Where it isn't one.
-    """
-    requirements = []
-    for part in re.split(r",(?![^()]*\))", text) if text.strip() else ():
-        one = part.strip()
-        if found := _SET.fullmatch(one):
-            values = tuple(value.strip() for value in found[3].split(","))
-            requirements.append(
-                Requirement(key=found[1], operator="In" if found[2] == "in" else "NotIn", values=values)
-            )
-        elif found := _EQUAL.fullmatch(one):
-            operator = "NotIn" if found[2] == "!=" else "In"
-            requirements.append(Requirement(key=found[1], operator=operator, values=(found[3],)))
-        elif found := _THERE.fullmatch(one):
-            requirements.append(Requirement(key=found[2], operator="DoesNotExist" if found[1] else "Exists"))
-        else:
-            mend = "Write it as for kubectl -l: app=api,tier!=test,env in (a,b),!old"
-            raise InputError(f'"{one[:60]}" is no label selector', where="label", mend=mend)
-    return LabelSelector(match_expressions=tuple(requirements))
 
 
 def _check(what: str, asked: Iterable[str], there: Iterable[str]) -> None:

@@ -9,7 +9,10 @@ from typing import Final
 
 from planner import restarts
 from planner.drift import services as drift
-from planner.exit_status import ExitStatus
+from planner.ground.exit_status import ExitStatus
+from planner.ground.settings import settings_within
+from planner.ground.tables import Row
+from planner.ground.words import Text, count
 from planner.inventory import checks
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Severity, Snapshot
@@ -17,9 +20,6 @@ from planner.memory import risks
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.settings import settings_within
-from planner.tables import Row
-from planner.words import Text, count
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.gpu_lines import GpuModelLine
-from planner.exit_status import ExitStatus
+from planner.ground.exit_status import ExitStatus
+from planner.ground.tables import Row
+from planner.ground.words import Text, count, listing, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
-from planner.questions.costs import USD_A_MONTH, cost_cluster
-from planner.questions.overview import overview
+from planner.pricing.bill import USD_A_MONTH, cost_cluster
+from planner.pricing.model import PriceBook
+from planner.questions.overview import ClusterOverview, overview
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Verdict
-from planner.tables import Row
-from planner.words import Text, count, listing, usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,23 +111,7 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
     clusters, found = [], defaultdict(list)
     for name, one in zip(cluster_names(snapshots), snapshots, strict=True):
         seen = overview(one)
-        verdicts = Counter(line.verdict for line in seen.workloads)
-        cost = cost_cluster(given.book, one) if given.book is not None else None
-        clusters.append(
-            FleetCluster(
-                cluster=name,
-                taken_at=one.taken_at,
-                nodes=seen.node_count,
-                pods=seen.pod_count,
-                waiting=seen.pending_pods,
-                workloads=len(seen.workloads),
-                stuck=verdicts[Verdict.STUCK],
-                unknown=verdicts[Verdict.UNKNOWN],
-                usd_per_month=cost.usd_per_month if cost else None,
-                nodes_without_price=sum(len(group.nodes) for group in cost.unpriced) if cost else seen.node_count,
-                gpus=seen.gpus,
-            )
-        )
+        clusters.append(_cluster(name, one, seen, given.book))
         specs = {workload.key: workload.template.spec for workload in one.workloads}
         for line in seen.workloads:
             images = tuple(container.image for container in specs[line.workload].containers)
@@ -145,6 +130,24 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
         models=models,
         workloads=workloads,
         usd_per_month=total,
+    )
+
+
+def _cluster(name: str, snapshot: Snapshot, seen: ClusterOverview, book: PriceBook | None) -> FleetCluster:
+    verdicts = Counter(line.verdict for line in seen.workloads)
+    cost = cost_cluster(book, snapshot) if book is not None else None
+    return FleetCluster(
+        cluster=name,
+        taken_at=snapshot.taken_at,
+        nodes=seen.node_count,
+        pods=seen.pod_count,
+        waiting=seen.pending_pods,
+        workloads=len(seen.workloads),
+        stuck=verdicts[Verdict.STUCK],
+        unknown=verdicts[Verdict.UNKNOWN],
+        usd_per_month=cost.usd_per_month if cost else None,
+        nodes_without_price=sum(len(group.nodes) for group in cost.unpriced) if cost else seen.node_count,
+        gpus=seen.gpus,
     )
 
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from planner.errors import InputError
-from planner.inventory.gpu_use import GpuUse
+from planner.ground.errors import InputError
+from planner.ground.settings import setting
+from planner.ground.tables import Row
+from planner.ground.words import duration, moment
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import NO_POOL, gpu_count, gpu_model, node_pool
-from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.requests import requested_gpus
-from planner.pricing.allocation import Share, allocated_cents
-from planner.pricing.cents import shared_out
-from planner.pricing.cluster import NodeCost
-from planner.questions.costs import USD_A_MONTH, cost_cluster, held_by_node, known_book
+from planner.pricing.bill import USD_A_MONTH, cost_cluster
+from planner.pricing.idle import HeldIdle, IdleAnswer, idle_gpus
+from planner.questions.costs import known_book
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.settings import setting
-from planner.tables import Row
-from planner.words import Text, count, duration, moment, plural, usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,51 +33,6 @@ class IdleSettings:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldIdle:
-    """A pod with GPUs that it holds and doesn't use. `idle_since`: seconds since the epoch, of the GPU idle longest.
-
-    `is_since_before`: it was idle in all readings, so that it began then or earlier. `usd_per_month`: the GPUs' own part of
-    the node's effective price; None where the node has none.
-    """
-
-    workload: str
-    namespace: str
-    pod: str
-    node: str
-    node_pool: str
-    model: str
-    held: int
-    measured: int
-    idle: int
-    idle_since: float
-    is_since_before: bool
-    peak_percent: float
-    mean_percent: float
-    used_bytes: int | None
-    usd_per_month: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleAnswer:
-    """`pods` by what they cost; money is USD a month after sustained use, whole cents, None without any price.
-
-    `gpus` = `held` + `free`; of the held ones `idle` aren't used and `unmeasured` aren't known.
-    """
-
-    sentence: Text
-    gpus: int
-    held: int
-    free: int
-    idle: int
-    unmeasured: int
-    idle_usd: float | None
-    free_usd: float | None
-    pods: tuple[HeldIdle, ...]
-    unpriced_pods: int  # idle ones without a price: in no sum
-    until: float
-
-
 def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -> IdleAnswer:
     """Pods that hold GPUs, joined with what was measured of them.
 
@@ -95,106 +45,8 @@ def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -
         raise InputError(
             "nobody says how busy GPUs are", mend="Name a Prometheus that scrapes DCGM's or AMD's exporter"
         )
-    uses: dict[tuple[str, str], list[GpuUse]] = defaultdict(list)
-    for one in given.gpu_uses:
-        uses[one.namespace, one.pod].append(one)
-    until = max((one.last_at for one in given.gpu_uses), default=snapshot.taken_at)
-    cost, nodes = cost_cluster(known_book(given), snapshot), {node.name: node for node in snapshot.nodes}
-    priced = {one.node.node: one for one in cost.nodes}
-    keys = workload_keys(snapshot)
-    holders = [pod for pod in snapshot.pods if pod.holds_room and requested_gpus(pod.spec)]
-    found, held, unmeasured = [], 0, 0
-    for pod in holders:
-        wanted = requested_gpus(pod.spec)
-        now = [one for one in uses.get((pod.namespace, pod.name), ()) if one.last_at >= until - _GONE_SECONDS][:wanted]
-        held, unmeasured = held + wanted, unmeasured + wanted - len(now)
-        idle = [one for one in now if until - _idle_since(one) >= settings.idle_minutes * 60]
-        node = nodes.get(pod.node_name)
-        if idle and node is not None:
-            found.append(
-                HeldIdle(
-                    workload=keys[pod.uid],
-                    namespace=pod.namespace,
-                    pod=pod.name,
-                    node=pod.node_name,
-                    node_pool=node_pool(node) or NO_POOL,
-                    model=gpu_model(node) or idle[0].model,
-                    held=wanted,
-                    measured=len(now),
-                    idle=len(idle),
-                    idle_since=min(map(_idle_since, idle)),
-                    is_since_before=any(one.busy_at is None for one in idle),
-                    peak_percent=round(max(one.peak_percent for one in idle), 1),
-                    mean_percent=round(sum(one.mean_percent for one in idle) / len(idle), 1),
-                    used_bytes=_used(idle),
-                    usd_per_month=_gpu_usd(priced.get(pod.node_name), gpu_count(node), len(idle)),
-                )
-            )
-    pods = _in_cents(found)
-    total = max(held, sum(gpu_count(node) for node in snapshot.nodes))
-    money = [one.usd_per_month for one in pods if one.usd_per_month is not None]
-    idle_usd = round(sum(money), 2) if money or (not pods and cost.nodes) else None
-    result = IdleAnswer(
-        sentence=Text(""),
-        gpus=total,
-        held=held,
-        free=total - held,
-        idle=sum(one.idle for one in pods),
-        unmeasured=unmeasured,
-        idle_usd=idle_usd,
-        free_usd=_free_usd(snapshot, cost.nodes) if cost.nodes else None,
-        pods=pods,
-        unpriced_pods=len(pods) - len(money),
-        until=until,
-    )
-    return replace(result, sentence=Text(_said(result)))
-
-
-_GONE_SECONDS: Final = 3 * 3_600.0
-"""A GPU whose last reading is older isn't measured any more: the longest step of readings."""
-
-
-def _idle_since(one: GpuUse) -> float:
-    return one.first_at if one.busy_at is None else one.busy_at
-
-
-def _used(idle: list[GpuUse]) -> int | None:
-    known = [one.used_bytes for one in idle if one.used_bytes is not None]
-    return max(known) if known else None
-
-
-def _gpu_usd(cost: NodeCost | None, gpus: int, idle: int) -> float | None:
-    return None if cost is None or not gpus else cost.effective.gpu * min(idle, gpus) / gpus
-
-
-def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:
-    """Whole cents that add up, dearest first."""
-    known = [one for one in found if one.usd_per_month is not None]
-    amounts = [one.usd_per_month or 0.0 for one in known]
-    cents = shared_out(amounts, sum(amounts))
-    priced = [replace(one, usd_per_month=each / 100) for one, each in zip(known, cents, strict=True)]
-    every = priced + [one for one in found if one.usd_per_month is None]
-    return tuple(sorted(every, key=lambda one: (-(one.usd_per_month or 0.0), one.namespace, one.pod)))
-
-
-def _free_usd(snapshot: Snapshot, costs: tuple[NodeCost, ...]) -> float:
-    """What GPUs cost that nobody asked for: the bill's own idle line."""
-    nodes = {node.name: node for node in snapshot.nodes}
-    sums = allocated_cents(costs, nodes, held_by_node(snapshot))
-    return sum(gpus for (_, _, share), (gpus, _, _) in sums.items() if share is Share.IDLE) / 100
-
-
-def _said(found: IdleAnswer) -> str:
-    if not found.held:
-        return "no pod holds a GPU"
-    money = "" if found.idle_usd is None else f", {usd(found.idle_usd)} a month"
-    free = "" if found.free_usd is None else f", {usd(found.free_usd)} a month"
-    unknown = f"; {count(found.unmeasured, 'held one is', 'held ones are')} not measured" if found.unmeasured else ""
-    whose = f" by {count(len(found.pods), 'pod')}" if found.pods else ""
-    return (
-        f"{found.idle:,} of {count(found.held, 'held GPU')} {plural(found.idle, 'is', 'are')} held and not used{whose}{money}"
-        f"{unknown}. Nobody asked for {count(found.free, 'more GPU')}{free}"
-    )
+    cost = cost_cluster(known_book(given), snapshot)
+    return idle_gpus(snapshot, given.gpu_uses, cost.nodes, settings.idle_minutes * 60)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

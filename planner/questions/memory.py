@@ -9,8 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.errors import ChangeError, InputError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import ChangeError, InputError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.quantity import parse
+from planner.ground.settings import setting, settings_within
+from planner.ground.tables import Row
+from planner.ground.vocabulary import MEMORY
+from planner.ground.words import count
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
@@ -19,16 +24,11 @@ from planner.memory.nodes import ClusterMemory, cluster_memory
 from planner.memory.risks import risks
 from planner.memory.rows import container_rows, node_rows, pod_rows
 from planner.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
-from planner.quantity import parse
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
 from planner.questions.patched import Patched, put
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
-from planner.settings import setting, settings_within
-from planner.tables import Row
-from planner.vocabulary import MEMORY
-from planner.words import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +103,9 @@ def memory(snapshot: Snapshot, settings: KubeletSettings, stats: tuple[NodeMemor
 
 
 def memory_what_if(
-    snapshot: Snapshot,
-    settings: KubeletSettings,
-    change: MemoryChange | None,
-    changed_settings: KubeletSettings,
+    snapshot: Snapshot, settings: KubeletSettings, change: MemoryChange | None, changed_settings: KubeletSettings,
     stats: tuple[NodeMemoryStats, ...] = (),
-) -> MemoryWhatIf:
+) -> MemoryWhatIf:  # fmt: skip
     """What `change` to a workload and `changed_settings` of the kubelets would do, against `settings` as they are.
 
     Raises
@@ -116,28 +113,37 @@ def memory_what_if(
     ChangeError
         When the workload or container isn't there, or the API server would refuse the values.
     """
-    before = cluster_memory(snapshot, settings, stats)
-    after = before
+    before = after = cluster_memory(snapshot, settings, stats)
     if change is not None or changed_settings != settings:
         after = cluster_memory(apply(snapshot, change) if change else snapshot, changed_settings, stats)
-    every = differences(before, after)
-    mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
-    moved = {one.object for one in every if one.object not in mine and one.field == Value.EVICTION_RANK}
-    put_to_engine = _rolled_out(snapshot, change) if change else None
-    rollout = put_to_engine.rollout if put_to_engine else None
-    shown = tuple(one for one in every if one.object in mine or kind_in(one.object) is NODE)
-    old, new = ({(one.code, one.object): one for one in risks(cluster)} for cluster in (before, after))
+    shown, moved = _told(differences(before, after), before, change)
+    played = _rolled_out(snapshot, change) if change else None
+    rollout = played.rollout if played else None
     return MemoryWhatIf(
-        sentence=_sentence(shown, len(moved), before, after, rollout),
+        sentence=_sentence(shown, moved, before, after, rollout),
         before=before,
         after=after,
         differences=shown,
-        moved_pods=len(moved),
-        cured=tuple(one for key, one in old.items() if key not in new),
-        caused=tuple(one for key, one in new.items() if key not in old),
+        moved_pods=moved,
+        cured=_risks_gone(before, after),
+        caused=_risks_gone(after, before),
         rollout=rollout,
-        command=put_to_engine.command if put_to_engine else "",
+        command=played.command if played else "",
     )
+
+
+def _told(
+    every: tuple[Difference, ...], before: ClusterMemory, change: MemoryChange | None
+) -> tuple[tuple[Difference, ...], int]:
+    """Those of the changed workload and of nodes; how many other pods move in the order of eviction."""
+    mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
+    moved = {one.object for one in every if one.object not in mine and one.field == Value.EVICTION_RANK}
+    return tuple(one for one in every if one.object in mine or kind_in(one.object) is NODE), len(moved)
+
+
+def _risks_gone(of: ClusterMemory, than: ClusterMemory) -> tuple[Finding, ...]:
+    there = {(one.code, one.object) for one in risks(than)}
+    return tuple(one for one in risks(of) if (one.code, one.object) not in there)
 
 
 def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:

@@ -8,30 +8,25 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.budget import LIST_UNITS, allowed, part
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
-from planner.inventory.account import get_command, missing, several, told
-from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
+from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.settings import settings_within
+from planner.ground.tables import Row
+from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.inventory.account import get_command, missing, told
+from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in, several
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import ALL, Filter, Kept, keep
-from planner.questions.prepared import compiled
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.certain import certain_course
+from planner.rollout.glance import Answer, Answers, nodes_with_pods, restarted, unjudged_words
 from planner.rollout.ownership import pods_of
-from planner.rollout.run import Revision, Run, simulate, simulate_alone
-from planner.rollout.surroundings import surroundings
-from planner.rollout.unknowns import unknowns
-from planner.rollout.verdict import Explanation, explain
-from planner.rollout.wording import stay_ready
+from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
-from planner.settings import settings_within
-from planner.tables import Row
-from planner.words import NO_WORDS, Text, count, listing, plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +97,6 @@ def played(snapshot: Snapshot) -> ClusterOverview:
     )
 
 
-def unjudged_words(some: Sequence[Unjudged]) -> str:
-    """``1 Rollout isn't judged (its 6 pods hold 48 GPUs)``, "" where everything is."""
-    said = []
-    for one in some:
-        number = len(one.keys)
-        gpus = f"{plural(one.pods, 'holds', 'hold')} {count(one.gpus, 'GPU')}" if one.gpus else "without GPUs"
-        pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}"
-        said.append(f"{count(number, one.kind)} {plural(number, 'is', 'are')} not judged ({pods})")
-    return "; ".join(said)
-
-
 def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
     """How many workloads could be rolled out, and whose rollouts aren't judged."""
     beside = unjudged_words(unjudged(snapshot))
@@ -159,117 +143,16 @@ def _without_workloads(snapshot: Snapshot) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """How a workload's own rollout would go."""
-
-    verdict: Verdict
-    reason: Reason
-    sentence: str
-    lowest_ready: int = 0
-    replicas: int = 0
-    headline: Text = NO_WORDS
-
-
-class Answers:
-    """Workloads' own rollouts, each a question by itself; those that are alike have one answer."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._known: dict[Hashable, Answer] = {}
-
-    def of(self, revision: Revision) -> Answer:
-        workload, before = revision.after, revision.before
-        alike = surroundings(self._cluster, workload)
-        key = None if alike is None else (alike, before.strategy if before else None, revision.has_new_template)
-        known = self._known.get(key) if key is not None else None
-        if known is not None:
-            return known
-        with part():
-            found = glance(self._cluster, revision)
-        if key is not None and not found.names_objects:
-            self._known[key] = found.answer
-        return found.answer
-
-
-def restarted(workload: Workload) -> Revision:
-    """Its template changed, and nothing else."""
-    return Revision(before=workload, after=workload, has_new_template=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
-    """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck.
-
-    `names_objects`: see `Explanation`; what isn't known may lie in an object of the namespace.
-    """
-
-    answer: Answer
-    run: Run | None = None
-    why: Explanation | None = None
-
-    @property
-    def names_objects(self) -> bool:
-        return self.answer.verdict is Verdict.UNKNOWN or (self.why is not None and self.why.names_objects)
-
-
-def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ()) -> Glance:
-    """A rollout by itself, or beside those `along` that are made with it: counted where its course is certain, simulated
-    where it isn't."""
-    workload = revision.after
-    before = revision.before
-    is_same = before is not None and before.template is workload.template and before.replicas == workload.replicas
-    course = certain_course(cluster, workload) if is_same and revision.has_new_template and not along else None
-    run: Run | None = None
-    why: Explanation | None = None
-    verdict, new = Verdict.COMPLETES, None
-    if course is not None and course.completes:
-        ticks, lowest = course.ticks, course.lowest_ready
-    else:
-        run = simulate(cluster, [*along, revision]) if along else simulate_alone(cluster, revision)
-        why = None if run.done[workload.key] else explain(run, revision)
-        verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
-        lowest = min(m.ready for m in run.moments[workload.key][1:])
-        ticks = run.ticks
-    unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
-    replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
-    if unknown is not None:
-        reason = why.reason if why else Reason.UNKNOWN
-        said = str(Text(f"not known: {unknown.what}"))
-        return Glance(
-            answer=Answer(
-                verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas, headline=Text(unknown.what)
-            )
-        )
-    if why is not None:
-        stuck = Answer(
-            verdict=verdict, reason=why.reason, sentence=str(why.sentence), lowest_ready=lowest, replicas=replicas,
-            headline=why.headline,
-        )  # fmt: skip
-        return Glance(answer=stuck, run=run, why=why)
-    sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest:,} of {replicas:,} Ready")
-    done = Answer(
-        verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas,
-        headline=Text(stay_ready(lowest, replicas)),
-    )  # fmt: skip
-    return Glance(answer=done)
-
-
-def _nodes(cluster: Cluster, workload: Workload) -> set[int]:
-    pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, workload))
-    return {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
-
-
 def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
-    nodes = _nodes(cluster, workload)
+    nodes = nodes_with_pods(cluster, workload)
     gpus = requested_gpus(workload.template.spec)
     replicas = len(nodes) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
         verdict=answer.verdict,
         reason=answer.reason,
-        sentence=answer.sentence,
+        sentence=str(answer.sentence),
         replicas=replicas,
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,

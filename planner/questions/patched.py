@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from planner.errors import HeadroomError
+from planner.capacity import rollouts
+from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import Snapshot
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
 from planner.rollout.answers import RolloutResult
+from planner.rollout.prepared import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
     command = commands.patch(workload.key, patch)
     change = WorkloadChange(workload=workload.key, patch=json.dumps(patch))
     try:
-        found = rollout_question.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
+        found = rollouts.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
     except HeadroomError as error:
         note = f"The rollout can't be worked out: {error.what}."
         return Patched(patch_yaml=written, command=command, note=note, error=error)

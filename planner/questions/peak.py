@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from planner.budget import LIST_UNITS, allowed, part
-from planner.errors import HeadroomError
+from planner.ground.budget import LIST_UNITS, allowed, part
+from planner.ground.errors import HeadroomError
+from planner.ground.tables import Row
+from planner.ground.words import Text, count, listing, short_name
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
-from planner.questions.overview import glance
-from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.questions.scaled import scaled
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.glance import glance
+from planner.rollout.prepared import compiled
 from planner.rollout.run import Revision
-from planner.tables import Row
-from planner.words import Text, count, listing, short_name
+from planner.rollout.scaled import scaled
 
 _MOST_WORKLOADS: Final = 300
 """Of more, the rest isn't asked: each takes the cluster apart anew."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.ground.settings import setting
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.questions.question import Given
-from planner.settings import setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,13 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from planner.errors import NotKnownError
-from planner.exit_status import ExitStatus, gravest
+from planner.ground.errors import NotKnownError
+from planner.ground.exit_status import ExitStatus, gravest
+from planner.ground.settings import written
+from planner.ground.tables import Row, Rows
+from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
+from planner.ground.words import Text
+from planner.history.levels import History
 from planner.inventory.account import ServerLoad, Unseen, told, unseen
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.gpu_use import GpuUse
@@ -24,13 +29,8 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
-from planner.settings import written
 from planner.spot.assumptions import Life
 from planner.spot.own_history import OwnHistory
-from planner.store.history import History
-from planner.tables import Row, Rows
-from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
-from planner.words import Text
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from planner.errors import HeadroomError, InputError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import HeadroomError, InputError
+from planner.ground.exit_status import ExitStatus
+from planner.history.rows import Answered
 from planner.kubernetes.records import Snapshot
 from planner.questions import question_called
 from planner.questions.question import Given, Question, plain
-from planner.store.rows import Answered
 
 ASKED: Final = ("overview", "capacity", "seats", "costs", "savings", "memory", "restarts", "drift", "findings")
 """Questions of the hall that are asked with their usual settings."""

@@ -13,7 +13,10 @@ from typing import Any, Final
 from planner.capacity.gpu_lines import free_words, supplies_of
 from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
-from planner.errors import HeadroomError
+from planner.ground.errors import HeadroomError
+from planner.ground.settings import settings_within
+from planner.ground.tables import Row, Rows
+from planner.ground.words import Text, count, listing, moment, sentence
 from planner.kubernetes.records import Presence, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import doctor, question_called
@@ -23,9 +26,6 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
 from planner.questions.wording import for_people
-from planner.settings import settings_within
-from planner.tables import Row, Rows
-from planner.words import Text, count, listing, moment, sentence
 
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
@@ -359,15 +359,7 @@ class Review:
 def review(
     snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING, doing: Callable[[str], None] = lambda _: None
 ) -> Review:
-    """Ask everything.
-
-    Parameters
-    ----------
-    given : Given
-        The first of `others` is what the cluster was before.
-    doing : callable
-        Told which chapter is being answered.
-    """
+    """Ask everything; the first of ``given.others`` is what the cluster was before, `doing` is told each chapter."""
     asked: dict[str, Asked] = {}
     failed: dict[str, str] = {}
     written: list[Written] = []
@@ -379,7 +371,7 @@ def review(
             except HeadroomError as error:
                 failed[chapter.question] = str(error)
         one, why = asked.get(chapter.question), failed.get(chapter.question, "")
-        if one is not None and chapter.closer is not None:
+        if one and chapter.closer:
             one, why = _closer(snapshot, given, one, chapter.closer(one.answer))
         written.append(_written(chapter, one, why, told={before.said for before in written}))
     answer = ReportAnswer(

@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from planner.exit_status import ExitStatus
+from planner.ground.exit_status import ExitStatus
+from planner.ground.settings import setting, settings_within
+from planner.ground.vocabulary import MEMORY
+from planner.ground.words import count, measured_bytes
 from planner.inventory.usage import Usage
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
@@ -25,9 +28,6 @@ from planner.restarts import restarts as find_restarts
 from planner.restarts.model import Activity, Loop, RestartReport
 from planner.restarts.rows import line_rows, loop_rows
 from planner.rollout.answers import RolloutResult
-from planner.settings import setting, settings_within
-from planner.vocabulary import MEMORY
-from planner.words import count, measured_bytes
 
 MOST_CURES = 20
 

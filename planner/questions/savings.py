@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from planner.budget import part
-from planner.errors import InputError
+from planner.ground.budget import part
+from planner.ground.errors import InputError
+from planner.ground.settings import setting, settings_within
+from planner.ground.tables import Row
+from planner.ground.words import Text, count, duration, usd
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
-from planner.kubernetes.records import FrozenMap, Pod, Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.allocation import Share
+from planner.pricing.bill import USD_A_MONTH
 from planner.pricing.model import PriceBook
-from planner.questions.costs import USD_A_MONTH, known_book
+from planner.questions.costs import known_book
 from planner.questions.filters import Filter, Kept
-from planner.questions.fleet_savings import Bearer, FleetSavings, Move, fleet_savings, on_demand_shares
 from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.questions.spot_inputs import AssumptionRow, Derived, assume, derive, find, table
-from planner.settings import setting, settings_within
-from planner.spot.assumptions import Assumptions, Capacity, SpotSettings
-from planner.spot.economics import Savings, savings
-from planner.spot.mix import Mix, mix
-from planner.spot.months import simulate
+from planner.spot.assumptions import SpotSettings
+from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, on_demand_shares
+from planner.spot.inputs import Derived, derive, find
 from planner.spot.own_history import OwnHistory
-from planner.spot.suitability import Fitness, Suitability, check_workload
-from planner.spot.ways import Way, compare
-from planner.tables import Row
-from planner.words import Text, count, duration, usd
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What spot would save, and every mix of it."""
-
-    savings: Savings
-    mix: Mix
+from planner.spot.workload import SavingsDetail, SavingsLine, savings_detail, savings_line, worst_move
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,52 +33,6 @@ class SavingsSettings:
     workload: str = setting("", short="-w", help="kind/namespace/name. Without it every workload is listed.")
     spot: SpotSettings = settings_within(SpotSettings)
     filter: Filter = settings_within(Filter)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsLine:
-    """A workload in one line; money is USD a month, None where there is no estimate: `why` says so.
-
-    Of one workload asked for: its nodes at their price, and the saving of the median month. In the list: its share of the
-    on-demand nodes' bill, and what its move saves as part of the whole (`FleetSavings`).
-    """
-
-    workload: str
-    fitness: Fitness
-    nodes: int | None
-    on_demand_usd: float | None
-    p5_usd: float | None
-    saved_usd: float | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsDetail:
-    """One workload's estimate with all it rests on."""
-
-    derived: Derived
-    assumptions: tuple[AssumptionRow, ...]
-    estimate: Estimate
-    suitability: Suitability
-    assumed: Assumptions
-    ways: tuple[Way, ...]  # every way of buying the same work
-
-    @property
-    def sentence(self) -> Text:
-        """Whether it may, before what it saves."""
-        saved, fitness = self.estimate.savings, self.suitability.fitness
-        if fitness in (Fitness.UNSUITABLE, Fitness.OPTED_OUT):
-            kept = "is unsuitable for spot" if fitness is Fitness.UNSUITABLE else "is kept off spot"
-            return Text(f"{self.derived.name} {kept}: nothing is saved. If it could go there: {saved.sentence}")
-        if not self.assumed.nodes:
-            return Text(str(saved.sentence))
-        if not self.derived.is_running:
-            return Text(
-                f"{self.derived.name} holds no node now: nothing of the bill is saved. Once it runs: {saved.sentence}"
-            )
-        if fitness is Fitness.NEEDS_CHANGES:
-            return Text(f"After the changes below: {saved.sentence}")
-        return Text(str(saved.sentence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,23 +48,6 @@ class SavingsAnswer:
     hidden: int = 0  # workloads, by the filter
     hidden_usd: float = 0.0  # what they save, of `fleet`'s sums
     hidden_namespaces: int = 0
-
-
-def suitability(
-    snapshot: Snapshot,
-    key: str,
-    capacity: Capacity,
-    job_minutes: float | None,
-    pods: tuple[Pod, ...] | None = None,
-) -> Suitability:
-    """The spot checklist of one workload; `pods` are its own, where they are at hand."""
-    return check_workload(snapshot, find(snapshot, key), capacity=capacity, job_minutes=job_minutes, pods=pods)
-
-
-def estimate(assumptions: Assumptions) -> Estimate:
-    """What spot would save, and every mix of it."""
-    months = simulate(assumptions)
-    return Estimate(savings=savings(assumptions, months), mix=mix(assumptions, months))
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -144,8 +70,8 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
         asked = values_of(settings.spot, given, derived.machine_types)
         derived = _with_sources(derived, given)
-        detail = _detail(snapshot, derived, asked)
-        line = _line(detail.suitability, derived, detail.assumed, detail.estimate.savings)
+        detail = savings_detail(snapshot, derived, asked)
+        line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings)
         return SavingsAnswer(
             sentence=detail.sentence, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own
         )
@@ -191,7 +117,7 @@ def _fleet_lines(snapshot: Snapshot, book: PriceBook, fleet: FleetSavings) -> It
     for workload, fitness in zip(fleet.workloads, fleet.fitness, strict=True):
         own = [move for move in moves[workload] if move.is_worth_it]
         saved = sum(move.expected_usd for move in own)
-        worst = sum(move.spot_usd for move in own) * _worst_move(book)
+        worst = sum(move.spot_usd for move in own) * worst_move(book)
         why = kept_off.get(workload) or ("" if own else "moving it saves nothing")
         yield SavingsLine(
             workload=workload,
@@ -202,12 +128,6 @@ def _fleet_lines(snapshot: Snapshot, book: PriceBook, fleet: FleetSavings) -> It
             saved_usd=round(saved, 2),
             why=why or f"{count(len(own), 'pool')} left: {', '.join(move.node_pool for move in own)}",
         )
-
-
-def _worst_move(book: PriceBook) -> float:
-    """How far the spot price rises in the dearest of twenty months."""
-    moves = sorted(book.spot_moves)
-    return max(0.0, moves[round(0.95 * (len(moves) - 1))]) if moves else 0.0
 
 
 def values_of(settings: SpotSettings, given: Given, machine_types: Iterable[str] = ()) -> dict[str, Any]:
@@ -238,35 +158,10 @@ def _with_sources(derived: Derived, given: Given) -> Derived:
     return replace(derived, sources=FrozenMap({**derived.sources, **from_own}))
 
 
-def _detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any]) -> SavingsDetail:
-    assumptions = assume(derived, asked)
-    found = estimate(assumptions)
-    return SavingsDetail(
-        derived=derived,
-        assumptions=table(derived, asked, assumptions),
-        estimate=found,
-        ways=compare(assumptions, found.savings, found.mix),
-        suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
-        assumed=assumptions,
-    )
-
-
 def detail_of(answer: SavingsAnswer) -> SavingsDetail:
     """The detail, which an answer for one workload has."""
     assert answer.detail is not None
     return answer.detail
-
-
-def _line(fitness: Suitability, derived: Derived, assumptions: Assumptions, saved: Savings) -> SavingsLine:
-    return SavingsLine(
-        workload=derived.workload,
-        fitness=fitness.fitness,
-        nodes=assumptions.nodes,
-        on_demand_usd=saved.on_demand_usd,
-        p5_usd=saved.saved_usd.p5,
-        saved_usd=saved.saved_usd.p50,
-        why=f"bought now: {derived.bought_as}" + (", saves already" if derived.is_on_spot else ""),
-    )
 
 
 def facts(answer: SavingsAnswer) -> Iterator[Fact]:
@@ -278,17 +173,8 @@ def facts(answer: SavingsAnswer) -> Iterator[Fact]:
         yield fact("spot_saving", line.saved_usd, USD_A_MONTH, percentile="50", **named)
         yield fact("spot_saving", line.p5_usd, USD_A_MONTH, percentile="5", **named)
     if answer.fleet is not None:
-        for name in (
-            "bill_usd",
-            "on_demand_usd",
-            "kept_usd",
-            "freed_usd",
-            "packing_usd",
-            "spot_usd",
-            "saved_usd",
-            "expected_usd",
-        ):
-            yield fact(f"fleet_{name.removesuffix('_usd')}", getattr(answer.fleet, name), USD_A_MONTH)
+        for name in ("bill", "on_demand", "kept", "freed", "packing", "spot", "saved", "expected"):
+            yield fact(f"fleet_{name}", getattr(answer.fleet, f"{name}_usd"), USD_A_MONTH)
     if (own := answer.own_history) is not None:
         yield fact("own_spot_node_hours", own.node_hours, "node-hours")
         yield fact("own_spot_losses", own.lost, "nodes")
@@ -296,9 +182,12 @@ def facts(answer: SavingsAnswer) -> Iterator[Fact]:
             yield fact("own_spot", figure.seen, figure.unit, figure=figure.name)
         yield fact("own_spot_windows_tested", own.back_test.windows, "windows")
         yield fact("own_spot_windows_held", own.back_test.losses_held, "windows")
-    if answer.detail is None:
-        return
-    saved, named = answer.detail.estimate.savings, {"workload": answer.detail.derived.workload}
+    if answer.detail is not None:
+        yield from _facts_of(answer.detail)
+
+
+def _facts_of(detail: SavingsDetail) -> Iterator[Fact]:
+    saved, named = detail.estimate.savings, {"workload": detail.derived.workload}
     yield fact("spot_interruptions", saved.interruptions.p50, "per month", **named)
     yield fact("spot_lost_hours", saved.lost_hours.p50, "node-hours/month", **named)
     yield fact("spot_shortfall_hours", saved.shortfall_hours, "hours/month", **named)
@@ -393,33 +282,29 @@ def own_rows(answer: SavingsAnswer) -> list[Row]:
     ]
 
 
+_SIMULATED: Final = {
+    "interruptions": "a month",
+    "lost_hours": "node-hours a month",
+    "down_hours": "node-hours a month",
+    "late_jobs": "a month",
+    "failed_jobs": "a month",
+}
+
+
 def figure_rows(answer: SavingsAnswer) -> list[Row]:
     """The numbers with their assumptions, one a line: figures have mean and percentiles, assumptions a value."""
     if answer.detail is None:
         return workload_rows(answer)
     saved, mixed = answer.detail.estimate.savings, answer.detail.estimate.mix
-    money, times = "USD a month", "a month"
+    money, short = "USD a month", "a month with too few nodes"
     figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
     figures += [
-        (
-            "mix",
-            f"{one.spot_nodes} spot",
-            one.net_usd,
-            money,
-            f"{duration(one.shortfall_hours * 3_600)} a month with too few nodes",
-        )
+        ("mix", f"{one.spot_nodes} spot", one.net_usd, money, f"{duration(one.shortfall_hours * 3_600)} {short}")
         for one in mixed.points
     ]
     figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))
     figures += [
-        ("result", name.replace("_", " "), getattr(saved, name), unit, "simulated")
-        for name, unit in (
-            ("interruptions", times),
-            ("lost_hours", "node-hours a month"),
-            ("down_hours", "node-hours a month"),
-            ("late_jobs", times),
-            ("failed_jobs", times),
-        )
+        ("result", name.replace("_", " "), getattr(saved, name), unit, "simulated") for name, unit in _SIMULATED.items()
     ]
     empty: dict[str, object] = dict.fromkeys(("kind", "name", "mean", "p5", "p50", "p95", "value", "unit", "source"))
     rows: list[Row] = [

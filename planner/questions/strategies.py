@@ -6,24 +6,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.errors import InputError
+from planner.capacity import rollouts
+from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
+from planner.ground.errors import InputError
+from planner.ground.settings import settings_within
+from planner.ground.tables import Row
+from planner.ground.words import Text
 from planner.inventory.applied import Applied, applied
 from planner.kubernetes.kinds import NODE, POD, RECREATE
 from planner.kubernetes.records import Snapshot, Strategy
-from planner.questions import rollout as rollout_question
+from planner.pricing.bill import USD_A_MONTH
 from planner.questions import strategy_costs
-from planner.questions.costs import USD_A_MONTH
-from planner.questions.prepared import prepare
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
-from planner.questions.strategy_costs import SpareSettings, StrategyCosts, StrategyCostSettings
+from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import choice as choices
 from planner.rollout.answers import GridCell, StrategyGrid
 from planner.rollout.choice import Choice, Option, Weights
 from planner.rollout.grid import rolling
-from planner.settings import settings_within
-from planner.tables import Row
-from planner.words import Text
+from planner.rollout.prepared import prepare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     rollout = without_strategy(settings.rollout)
     scenario = scenario_of(snapshot, rollout)
     after = prepare(snapshot, scenario).revisions[0].after
-    grid = rollout_question.strategy_grid(snapshot, scenario, after.key)
+    grid = rollouts.strategy_grid(snapshot, scenario, after.key)
     costs = _costs(snapshot, rollout, given)
     found = weighed(grid, after.replicas, settings.weights, costs)
     return StrategiesAnswer(

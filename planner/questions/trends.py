@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
-from enum import StrEnum
 from functools import cache
-from typing import Final, TypeVar
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from planner.errors import InputError
-from planner.exit_status import ExitStatus
-from planner.history.trend import Outlook, Trend, trend
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.settings import setting
+from planner.ground.tables import Row
+from planner.ground.words import Text, moment, usd
+from planner.history.days import (
+    IN_TROUBLE,
+    DayOfGpus,
+    DayOfMoney,
+    DayOfVerdicts,
+    Period,
+    TrendLine,
+    days_of_gpus,
+    days_of_money,
+    days_of_verdicts,
+    time_zone,
+    trend_lines,
+    trends_sentence,
+)
+from planner.history.levels import History, Streak
+from planner.history.trend import Outlook, trend
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
-from planner.settings import setting
-from planner.store.history import History, Streak
-from planner.tables import Row
-from planner.words import Text, count, listing, moment, usd
-
-K = TypeVar("K")
-
-CARRIED_DAYS: Final = 2
-"""A cluster without a snapshot counts with its last one for so many days; then the day is not known."""
-WORKING_DAYS: Final = range(5)  # Monday to Friday
-WORKING_HOURS: Final = range(8, 18)
-
-
-def _zone(text: str) -> str:
-    try:
-        ZoneInfo(text)
-    except (ValueError, OSError, KeyError):
-        mend = "Give a name of the tz database: Europe/Berlin, America/New_York, UTC"
-        raise InputError(f'"{text[:40]}" is no time zone', mend=mend) from None
-    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,71 +39,13 @@ class TrendsSettings:
     """How the history is looked at."""
 
     time_zone: str = setting(
-        "UTC", name="time_zone", parse=_zone, form="NAME", label="Time zone",
+        "UTC", name="time_zone", parse=time_zone, form="NAME", label="Time zone",
         help="Where days begin, and working hours (Monday to Friday, 8 to 18) are.",
     )  # fmt: skip
     lead_days: int | None = setting(
         None, name="lead_days", least=0, most=1000, unit="days", optional=True, label="Lead time", form="DAYS",
         help="Days from an order to GPUs that can be used; with it an answer says when to order.",
     )  # fmt: skip
-
-
-class Period(StrEnum):
-    ALL = "all hours"
-    WORKING = "working hours"
-    NIGHTS = "nights and weekends"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayOfGpus:
-    """A model's GPUs on one day, each the day's highest over its snapshots; of several clusters the sum.
-
-    `held` is what bound pods ask for, `waiting` what pods ask for that wait (None for a pool: they could go to several).
-    """
-
-    day: str
-    gpu_model: str
-    resource: str
-    node_pool: str  # "": all pools
-    allocatable: int
-    held: int
-    free: int  # the day's lowest
-    waiting: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayOfMoney:
-    """USD a month at one day's mean; None where a node had no price."""
-
-    day: str
-    cost_usd: float | None
-    idle_usd: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayOfVerdicts:
-    """Workloads by verdict, in each cluster's last snapshot of the day."""
-
-    day: str
-    completes: int
-    stuck: int
-    needs_growth: int
-    unknown: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendLine:
-    """What is to be expected of a model, or of one pool. `order_by`: the early end less the lead time."""
-
-    gpu_model: str
-    resource: str
-    node_pool: str
-    period: Period
-    trend: Trend
-    sentence: Text
-    full_from: str = ""  # dates of the early and the late end of the band
-    full_until: str = ""
-    order_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,227 +78,34 @@ def known_history(given: Given) -> History:
 def answer(_snapshot: Snapshot, settings: TrendsSettings, given: Given = NOTHING) -> TrendsAnswer:
     """Everything by day, and what the days make expect; nothing but the history goes into it."""
     history, zone = known_history(given), ZoneInfo(settings.time_zone)
-    by_day = _gpus(history, zone, Period.ALL)
+    by_day = days_of_gpus(history, zone, Period.ALL)
     expected = cache(trend)  # a day's one snapshot is its period's too: most series come twice
-    lines = [line for period in Period for line in _lines(_gpus(history, zone, period), period, settings, expected)]
+    lines = [
+        line
+        for period in Period
+        for line in trend_lines(days_of_gpus(history, zone, period), period, settings.lead_days, expected)
+    ]
     said = [line for line in lines if line.period is Period.ALL or line.trend.outlook is not Outlook.TOO_SHORT]
     moments = [at for _, at in history.moments]
-    streaks = sorted(history.streaks, key=lambda one: (_TROUBLE.get(one.verdict, 9), one.since, one.workload))
+    streaks = sorted(history.streaks, key=lambda one: (IN_TROUBLE.get(one.verdict, 9), one.since, one.workload))
     return TrendsAnswer(
-        sentence=_sentence(said, history),
+        sentence=trends_sentence(said, history),
         clusters=history.clusters,
         snapshots=len(moments),
         first_at=min(moments),
         last_at=max(moments),
         lines=tuple(said),
         gpus=tuple(one for days in by_day.values() for one in days),
-        money=_money(history, zone),
-        verdicts=_verdicts(history, zone),
+        money=days_of_money(history, zone),
+        verdicts=days_of_verdicts(history, zone),
         streaks=tuple(streaks),
     )
 
 
-_TROUBLE: Final = {Verdict.STUCK.value: 0, Verdict.NEEDS_GROWTH.value: 1, Verdict.UNKNOWN.value: 2}
-
-
 # ── by day ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _when(taken_at: float, zone: tzinfo) -> datetime:
-    return datetime.fromtimestamp(taken_at, zone)
-
-
-def _period_of(when: datetime) -> Period:
-    return Period.WORKING if when.weekday() in WORKING_DAYS and when.hour in WORKING_HOURS else Period.NIGHTS
-
-
-def _summed(
-    found: Mapping[str, Mapping[int, Mapping[K, Sequence[float]]]],
-) -> dict[int, dict[K, list[float]]]:
-    """Cluster → day → key → numbers, as day → key → sums; a cluster that is missing counts with its last days'.
-
-    A day on which a cluster has had no snapshot for longer isn't known, and isn't there.
-    """
-    days = sorted({day for of in found.values() for day in of})
-    sums: dict[int, dict[K, list[float]]] = {}
-    last: dict[str, int] = {}
-    begun = {cluster: min(of) for cluster, of in found.items() if of}
-    for day in days:
-        last |= {cluster: day for cluster, of in found.items() if day in of}
-        if any(day - last[cluster] > CARRIED_DAYS for cluster in last) or any(day < one for one in begun.values()):
-            continue
-        total: dict[K, list[float]] = {}
-        for cluster, seen in last.items():
-            for key, numbers in found[cluster][seen].items():
-                line = total.setdefault(key, [0.0] * len(numbers))
-                line[:] = [a + b for a, b in zip(line, numbers, strict=True)]
-        sums[day] = total
-    return sums
-
-
-Supply = tuple[str, str, str]  # model, resource, node pool
-
-
-def _gpus(history: History, zone: tzinfo, period: Period) -> dict[Supply, list[DayOfGpus]]:
-    """Model, resource and pool ("" for all) → its days."""
-    at: dict[tuple[str, float], dict[Supply, list[float]]] = {moment: {} for moment in history.moments}
-    for one in history.levels:
-        for pool in {"", one.node_pool}:
-            key = (one.gpu_model, one.resource, pool)
-            line = at[one.cluster, one.taken_at].setdefault(key, [0.0, 0.0, 0.0, 0.0])
-            line[:3] = line[0] + one.allocatable, line[1] + one.requested, line[2] + one.free
-    for number in history.numbers:
-        if number.metric == "gpus_pending" and number.value is not None:
-            key = (number.about, number.resource, "")
-            at[number.cluster, number.taken_at].setdefault(key, [0.0, 0.0, 0.0, 0.0])[3] += number.value
-    by: dict[str, dict[int, dict[Supply, list[float]]]] = defaultdict(dict)
-    for (cluster, taken_at), lines in at.items():
-        when = _when(taken_at, zone)
-        if period not in (Period.ALL, _period_of(when)):
-            continue
-        day = by[cluster].setdefault(when.toordinal(), {})
-        for key, (allocatable, held, free, waiting) in lines.items():
-            best = day.get(key)
-            # the moment with most demand stands for the day: its numbers belong together
-            if best is None or held + waiting > best[1] + best[3]:
-                day[key] = [allocatable, held, free, waiting]
-    found: dict[Supply, list[DayOfGpus]] = defaultdict(list)
-    for number_of_day, supplies in sorted(_summed(by).items()):
-        for key, (allocatable, held, free, waiting) in sorted(supplies.items()):
-            found[key].append(
-                DayOfGpus(
-                    day=date.fromordinal(number_of_day).isoformat(),
-                    gpu_model=key[0],
-                    resource=key[1],
-                    node_pool=key[2],
-                    allocatable=int(allocatable),
-                    held=int(held),
-                    free=int(free),
-                    waiting=None if key[2] else int(waiting),
-                )
-            )
-    return dict(sorted(found.items()))
-
-
-def _money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
-    """A day's mean over its snapshots, added over clusters."""
-    at: dict[tuple[str, float], list[float | None]] = {}
-    for one in history.numbers:
-        if one.metric in ("cost", "cost_idle"):
-            line = at.setdefault((one.cluster, one.taken_at), [0.0, 0.0])
-            place = one.metric == "cost_idle"
-            line[place] = None if one.value is None or line[place] is None else (line[place] or 0.0) + one.value
-    days: dict[str, dict[int, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
-    for (cluster, taken_at), line in at.items():
-        nan = [float("nan") if one is None else one for one in line]
-        days[cluster][_when(taken_at, zone).toordinal()].append(nan)
-    means = {
-        cluster: {day: {"": [sum(some) / len(some) for some in zip(*of, strict=True)]} for day, of in by.items()}
-        for cluster, by in days.items()
-    }
-    return tuple(
-        DayOfMoney(
-            day=date.fromordinal(day).isoformat(),
-            cost_usd=None if line[""][0] != line[""][0] else line[""][0],
-            idle_usd=None if line[""][1] != line[""][1] else line[""][1],
-        )
-        for day, line in sorted(_summed(means).items())
-    )
-
-
-def _verdicts(history: History, zone: tzinfo) -> tuple[DayOfVerdicts, ...]:
-    last: dict[str, dict[int, tuple[float, dict[str, list[float]]]]] = defaultdict(dict)
-    for one in history.numbers:
-        if one.metric == "workloads":
-            day = _when(one.taken_at, zone).toordinal()
-            taken_at, counts = last[one.cluster].get(day, (one.taken_at, {}))
-            counts = {} if one.taken_at > taken_at else counts
-            counts[one.about] = [one.value or 0.0]
-            last[one.cluster][day] = (one.taken_at, counts)
-    found = _summed({cluster: {day: counts for day, (_, counts) in of.items()} for cluster, of in last.items()})
-    return tuple(
-        DayOfVerdicts(
-            day=date.fromordinal(day).isoformat(),
-            **{one.value: int(counts.get(one.value, [0])[0]) for one in Verdict},
-        )
-        for day, counts in sorted(found.items())
-    )
 
 
 # ── what is to be expected ───────────────────────────────────────────────────────────────────────────────────────────
-def _lines(
-    found: Mapping[Supply, Sequence[DayOfGpus]],
-    period: Period,
-    settings: TrendsSettings,
-    expected: Callable[[tuple[int, ...], tuple[float, ...], float], Trend],
-) -> Iterator[TrendLine]:
-    for (model, resource, pool), days in found.items():
-        if not days[-1].allocatable:
-            continue  # pods wait for what no node has
-        numbers = tuple(date.fromisoformat(one.day).toordinal() for one in days)
-        wanted = tuple(float(one.held + (one.waiting or 0)) for one in days)
-        seen = expected(numbers, wanted, float(days[-1].allocatable))
-        last = date.fromordinal(numbers[-1])
-        full_from, full_until = (_after(last, weeks) for weeks in (seen.early_weeks, seen.late_weeks))
-        order_by = ""
-        if full_from and settings.lead_days is not None:
-            order_by = (date.fromisoformat(full_from) - timedelta(days=settings.lead_days)).isoformat()
-        yield TrendLine(
-            gpu_model=model,
-            resource=resource,
-            node_pool=pool,
-            period=period,
-            trend=seen,
-            sentence=Text(_said(seen, order_by, last)),
-            full_from=full_from,
-            full_until=full_until,
-            order_by=order_by,
-        )
-
-
-def _after(last: date, weeks: float | None) -> str:
-    return "" if weeks is None else (last + timedelta(days=round(weeks * 7))).isoformat()
-
-
-def _said(seen: Trend, order_by: str, last: date) -> str:
-    if seen.outlook is Outlook.FULL:
-        return "full today"
-    if seen.outlook is Outlook.TOO_SHORT:
-        return f"too short a history to say: {count(seen.days, 'day')}"
-    slope = f"{_signed(seen.per_week)} a week"
-    if seen.outlook is Outlook.NO_TREND:
-        return f"no trend ({slope}, {_signed(seen.per_week_low)} to {_signed(seen.per_week_high)})"
-    if seen.outlook is Outlook.FALLS:
-        return f"falls, {slope}"
-    if seen.typical_weeks is None or seen.early_weeks is None:
-        early = "" if seen.early_weeks is None else f", {_weeks(seen.early_weeks)} at the earliest"
-        return f"grows, {slope}; not full within {_weeks(seen.told_weeks)}{early}, and this history tells no more"
-    late = f"more than {seen.told_weeks:.0f}" if seen.late_weeks is None else f"{seen.late_weeks:.0f}"
-    ordered = ""
-    if order_by:
-        ordered = f"; order by {order_by}" if order_by > last.isoformat() else f"; order now (by {order_by})"
-    return f"full in about {_weeks(seen.typical_weeks)} ({seen.early_weeks:.0f} to {late}), {slope}{ordered}"
-
-
-def _signed(number: float | None) -> str:
-    """``+1.2``, ``−0.3``, ``0.0``."""
-    text = f"{number or 0.0:+.1f}".replace("-", "−")
-    return text[1:] if text[1:] == "0.0" else text
-
-
-def _weeks(weeks: float) -> str:
-    return count(round(weeks), "week")
-
-
-def _sentence(lines: Sequence[TrendLine], history: History) -> Text:
-    whole = [line for line in lines if not line.node_pool and line.period is Period.ALL]
-    if not whole:
-        return Text("No GPUs in this history.")
-    rank = {Outlook.FULL: 0, Outlook.FILLS: 1, Outlook.NOT_SOON: 2}
-    first = sorted(whole, key=lambda line: (rank.get(line.trend.outlook, 3), line.trend.early_weeks or 0.0))
-    said = [f"{line.gpu_model or line.resource}: {line.sentence}" for line in first]
-    days = {datetime.fromtimestamp(at, UTC).date() for _, at in history.moments}
-    of = f"{count(len(history.moments), 'snapshot')} of {count(len(days), 'day')}"
-    of += f", {count(len(history.clusters), 'cluster')}" if len(history.clusters) > 1 else ""
-    return Text(f"{listing(said, most=4)} ({of}).")
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -474,7 +218,7 @@ def money_words(answer: TrendsAnswer) -> str:
 
 def in_trouble(streaks: Iterable[Streak]) -> list[Streak]:
     """Those that can't be rolled out, or may not."""
-    return [one for one in streaks if one.verdict in _TROUBLE]
+    return [one for one in streaks if one.verdict in IN_TROUBLE]
 
 
 def _status(answer: TrendsAnswer) -> ExitStatus:

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.budget import allowed
 from planner.capacity.changes import FORMS, Change, parse_changes, text_of
 from planner.capacity.gpu_lines import supplies_of
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.pod_shapes import standard_shapes
+from planner.capacity.room import shape
 from planner.capacity.what_if import Step, apply
-from planner.errors import ChangeError, InputError
-from planner.exit_status import ExitStatus
+from planner.ground.budget import allowed
+from planner.ground.errors import ChangeError, InputError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.settings import setting, settings_within
+from planner.ground.tables import Row
+from planner.ground.words import count, usd
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
+from planner.pricing.bill import USD_A_MONTH, cost_cluster
 from planner.pricing.model import PriceBook
 from planner.questions import overview as overview_question
-from planner.questions import prepared as prepared_question
-from planner.questions.capacity import CapacityAnswer, capacity, shape
-from planner.questions.costs import USD_A_MONTH, cost_cluster
-from planner.questions.overview import WorkloadOverview
+from planner.questions.capacity import CapacityAnswer, capacity
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import Verdict
-from planner.settings import setting, settings_within
-from planner.tables import Row
-from planner.words import count, usd
 
 _FORMS: Final = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
@@ -83,83 +84,73 @@ class WhatIfAnswer:
     before: CapacityAnswer
     after: CapacityAnswer
     fits: tuple[FitChange, ...]
-    verdicts: tuple[VerdictChange, ...]
-    completing_before: int | None  # None where rollouts were not played
-    completing_after: int | None
-    unknown_before: int | None  # rollouts of which it isn't known
-    unknown_after: int | None
+    verdicts: tuple[VerdictChange, ...] = ()
+    completing_before: int | None = None  # None where rollouts were not played
+    completing_after: int | None = None
+    unknown_before: int | None = None  # rollouts of which it isn't known
+    unknown_after: int | None = None
     waiting_before: int
     waiting_after: int
     usd_per_month_before: float | None = (
-        None  # list prices less discounts; None where no price book was given, or lacks some
+        None  # list prices less discounts; None without a price book, or with gaps in it
     )
     usd_per_month_after: float | None = None
 
 
 def what_if(
-    snapshot: Snapshot,
-    changes: tuple[Change, ...],
-    limits: tuple[PoolLimits, ...] = (),
-    shape_text: str = "",
-    with_rollouts: bool = True,
-    book: PriceBook | None = None,
-) -> WhatIfAnswer:
+    snapshot: Snapshot, changes: tuple[Change, ...], limits: tuple[PoolLimits, ...] = (), shape_text: str = "",
+    with_rollouts: bool = True, book: PriceBook | None = None,
+) -> WhatIfAnswer:  # fmt: skip
     """The cluster after `changes`, answered like today's.
 
-    Parameters
-    ----------
-    with_rollouts : bool
-        Whether every workload's own rollout is played on both clusters too: seconds, on one of thousands of nodes.
-
-    Raises
-    ------
-    HeadroomError
-        When a change doesn't apply to the snapshot, or the shape can't be read.
+    `with_rollouts`: every workload's own rollout is played on both clusters too (seconds, on one of thousands of nodes).
+    Raises what `apply` and `shape` do.
     """
-    made = apply(prepared_question.compiled(snapshot), changes, limits)
-    then = replace(made.snapshot, digest=_digest(snapshot, changes))
     today = prepared_question.compiled(snapshot)
+    made = apply(today, changes, limits)
+    then = replace(made.snapshot, digest=_digest(snapshot, changes))
     before = snapshot.derived.once(capacity, snapshot, limits)
     after = capacity(then, limits)
     shapes = _fit_changes(before, after, fits(prepared_question.compiled(then), standard_shapes(today)))
-    if shape_text:
-        typed = shape(snapshot, shape_text)
-        shapes = (FitChange(shape=typed.shape, before=typed.count, after=shape(then, shape_text).count), *shapes)
-    now: tuple[WorkloadOverview, ...] = ()
-    later: tuple[WorkloadOverview, ...] = ()
-    if with_rollouts:
-        now = snapshot.derived.once(overview_question.overview, snapshot).workloads
-        later = overview_question.overview(then).workloads
-    verdicts = {line.workload: line for line in now}
-    changed = tuple(
-        VerdictChange(
-            workload=line.workload, before=verdicts[line.workload].verdict, after=line.verdict, sentence=line.sentence
-        )
-        for line in later
-        if line.workload in verdicts and verdicts[line.workload].verdict is not line.verdict
-    )
-    completing, not_known = (
-        [sum(one.verdict is verdict for one in lines) for lines in (now, later)]
-        for verdict in (Verdict.COMPLETES, Verdict.UNKNOWN)
-    )
     answer = WhatIfAnswer(
         sentence="",
         changes=text_of(changes),
         steps=made.steps,
         before=before,
         after=after,
-        fits=shapes,
-        verdicts=changed,
-        completing_before=completing[0] if with_rollouts else None,
-        completing_after=completing[1] if with_rollouts else None,
-        unknown_before=not_known[0] if with_rollouts else None,
-        unknown_after=not_known[1] if with_rollouts else None,
+        fits=(*_typed(snapshot, then, shape_text), *shapes),
         waiting_before=made.waiting_before,
         waiting_after=len(prepared_question.compiled(then).waiting),
         usd_per_month_before=cost_cluster(book, snapshot).usd_per_month if book else None,
         usd_per_month_after=cost_cluster(book, then).usd_per_month if book else None,
     )
+    answer = _with_rollouts(answer, snapshot, then) if with_rollouts else answer
     return replace(answer, sentence=_what_if_sentence(answer))
+
+
+def _with_rollouts(answer: WhatIfAnswer, snapshot: Snapshot, then: Snapshot) -> WhatIfAnswer:
+    now = snapshot.derived.once(overview_question.overview, snapshot).workloads
+    later = overview_question.overview(then).workloads
+    before = {line.workload: line.verdict for line in now}
+    todays, thens = (Counter(line.verdict for line in lines) for lines in (now, later))
+    return replace(
+        answer,
+        verdicts=tuple(
+            VerdictChange(workload=one.workload, before=before[one.workload], after=one.verdict, sentence=one.sentence)
+            for one in later
+            if before.get(one.workload, one.verdict) is not one.verdict
+        ),
+        completing_before=todays[Verdict.COMPLETES],
+        completing_after=thens[Verdict.COMPLETES],
+        unknown_before=todays[Verdict.UNKNOWN],
+        unknown_after=thens[Verdict.UNKNOWN],
+    )
+
+
+def _typed(snapshot: Snapshot, then: Snapshot, text: str) -> Iterator[FitChange]:
+    if text:
+        typed = shape(snapshot, text)
+        yield FitChange(shape=typed.shape, before=typed.count, after=shape(then, text).count)
 
 
 def _digest(snapshot: Snapshot, changes: tuple[Change, ...]) -> str:

@@ -8,24 +8,24 @@ from typing import Final
 
 from planner.capacity.headroom import Fit, fit
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin, parse_shape
-from planner.errors import InputError, NotKnownError
+from planner.ground.errors import InputError, NotKnownError
+from planner.ground.settings import setting
+from planner.ground.tables import Row
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import Text, count, listing, usd
 from planner.inventory.account import told
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count
 from planner.kubernetes.records import EMPTY, Amounts, Snapshot
+from planner.pricing.bill import USD_A_MONTH
 from planner.pricing.cluster import SplitCost, cluster_cost
 from planner.questions import rollout
-from planner.questions.costs import USD_A_MONTH
 from planner.questions.fleet import cluster_names
-from planner.questions.prepared import compiled, manifest_namespace, prepare, unread_files
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout.answers import Verdict
-from planner.settings import setting
-from planner.tables import Row
-from planner.vocabulary import CPU, MEMORY
-from planner.words import Text, count, listing, usd
+from planner.rollout.prepared import compiled, manifest_namespace, prepare, unread_files
 
 _RANK: Final = {Verdict.COMPLETES: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.STUCK: 3}
 

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from planner.ground.tables import Row, Rows, columns
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
 from planner.kubernetes.records import Presence, Severity
 from planner.questions.findings import WORD as SEVERITY
 from planner.restarts import wording as restarts
 from planner.restarts.model import Activity, Cause
 from planner.rollout import wording as rollout
 from planner.rollout.answers import Reason, Verdict
-from planner.tables import Row, Rows, columns
-from planner.vocabulary import CPU, MEMORY
-from planner.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
 
 PRESENCE: Final = {
     Presence.PRESENT: "✓ read",

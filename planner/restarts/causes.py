@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from planner.ground.words import count
 from planner.restarts.causes_children import dying_children, killed_children, task_limit
 from planner.restarts.causes_memory import out_of_memory, runtime_memory
 from planner.restarts.causes_nodes import node_lost, refused
@@ -26,7 +27,6 @@ from planner.restarts.question import (
     status,
 )
 from planner.restarts.signs import Sign
-from planner.words import count
 
 SIGNAL_NAMES = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV"}
 

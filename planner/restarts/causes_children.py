@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.ground.words import count, duration
 from planner.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.restarts.population import FEW_CHILD_KILLS
 from planner.restarts.question import (
@@ -14,7 +15,6 @@ from planner.restarts.question import (
     spec,
 )
 from planner.restarts.signs import Hit, Sign
-from planner.words import count, duration
 
 
 def killed_children(question: Question) -> Diagnosis | None:

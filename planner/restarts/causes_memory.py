@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import MEMORY
+from planner.ground.words import duration, measured_bytes
 from planner.kubernetes.records import Event
-from planner.quantity import format_amount
 from planner.restarts.model import Cause, Confidence, Diagnosis, Peers
 from planner.restarts.pressure import names
 from planner.restarts.question import (
@@ -16,8 +18,6 @@ from planner.restarts.question import (
     status,
 )
 from planner.restarts.signs import Sign
-from planner.vocabulary import MEMORY
-from planner.words import duration, measured_bytes
 
 
 def out_of_memory(question: Question) -> Diagnosis | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.ground.words import duration
 from planner.kubernetes.records import Probe
 from planner.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.restarts.pressure import names
@@ -13,7 +14,6 @@ from planner.restarts.question import (
     spec,
     status,
 )
-from planner.words import duration
 
 _RESTART_SLACK_SECONDS = 15.0
 

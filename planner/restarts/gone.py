@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from planner.ground.words import Text, count, short_name
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Snapshot
 from planner.memory.pod_names import Makers
 from planner.restarts.lines import template
 from planner.restarts.model import Activity, Cause, Confidence, Diagnosis, Evidence, EvidenceSource, Loop
-from planner.words import Text, count, short_name
 
 _CAUSES = {
     "Evicted": Cause.EVICTED,

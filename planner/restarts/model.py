@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion
-from planner.words import Text
 
 
 class Cause(StrEnum):

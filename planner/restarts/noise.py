@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from planner.ground.words import Text, count
 from planner.restarts.model import LineVerdict, LogLine
 from planner.restarts.population import Case, Population
-from planner.words import Text, count
 
 MOST_LINES = 12
 _NOISE_SHARE = 0.5  # of the working pods of the same program that have a log; our choice

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
@@ -15,7 +16,6 @@ from planner.restarts import signs as signs_of
 from planner.restarts.lines import Digest, content, digest
 from planner.restarts.model import Peers
 from planner.restarts.signs import Sign, Signs
-from planner.vocabulary import CPU, MEMORY
 
 SETTLED_SECONDS = 86_400.0  # restarted longer ago than this and running since: it works
 FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import listing, measured_bytes, ratio, short_name
 from planner.memory.suggestion import CPU_BOUND_PERCENT, is_starved
-from planner.quantity import format_amount
 from planner.restarts.model import Evidence, EvidenceSource, Peers
 from planner.restarts.population import Case
-from planner.vocabulary import CPU, MEMORY
-from planner.words import listing, measured_bytes, ratio, short_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.ground.words import count
 from planner.kubernetes.records import Event
 from planner.restarts.lines import last_words, template
 from planner.restarts.model import Confidence, Evidence, EvidenceSource, Peers
 from planner.restarts.population import Case
 from planner.restarts.pressure import Pressure
 from planner.restarts.signs import Hit
-from planner.words import count
 
 SAME_MOMENT_SECONDS = 300.0
 

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from planner import collector
+from planner.ground import collector
+from planner.ground.vocabulary import MEMORY
+from planner.ground.words import Text, count, duration, listing, short_name
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.memory.pod_names import usages_by_workload
@@ -19,8 +21,6 @@ from planner.restarts.model import Activity, Cause, Confidence, Diagnosis, Loop,
 from planner.restarts.population import Case, Population, cases
 from planner.restarts.pressure import pressure
 from planner.restarts.question import Question
-from planner.vocabulary import MEMORY
-from planner.words import Text, count, duration, listing, short_name
 
 # CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
 # (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from planner.ground.tables import Row
 from planner.restarts.model import Loop, RestartReport
-from planner.tables import Row
 
 
 def loop_rows(report: RestartReport) -> list[Row]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation
@@ -38,9 +40,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.storage_classes import class_name_of
-from planner.quantity import format_amount
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.ground.words import NO_WORDS, Text
 from planner.inventory.applied import Applied
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap
-from planner.words import NO_WORDS, Text
 
 
 class Verdict(StrEnum):
@@ -255,3 +255,16 @@ class StrategyGrid:
     cells: tuple[tuple[GridCell, ...], ...]
     recreate: GridCell
     sentence: Text
+
+
+# Reasons an autoscaler reacts to: the pod waits, and would be placed on an empty node.
+GROWING_REASONS = frozenset(
+    {
+        Reason.HOLD_AND_WAIT,
+        Reason.INSUFFICIENT_RESOURCE,
+        Reason.TOO_MANY_PODS,
+        Reason.HOST_PORT,
+        Reason.POD_AFFINITY,
+        Reason.TOPOLOGY_SPREAD,
+    }
+)

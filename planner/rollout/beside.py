@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.ground.vocabulary import POD_TEMPLATE_HASH
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
@@ -23,7 +24,6 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import anti_terms
-from planner.vocabulary import POD_TEMPLATE_HASH
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.vocabulary import DESIRED_REPLICAS, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
@@ -26,7 +27,6 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, alike, compile_shape, seats
 from planner.scheduling.state import anti_terms
-from planner.vocabulary import DESIRED_REPLICAS, POD_TEMPLATE_HASH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from planner.ground.settings import setting
+from planner.ground.words import Text, count, duration, listing, usd
 from planner.kubernetes import kinds
 from planner.rollout.answers import GridCell, Verdict
-from planner.settings import setting
-from planner.words import Text, count, duration, listing, usd
 
 RECREATE: Final = (-1, -1)
 """Stands for Recreate, which has no cell."""

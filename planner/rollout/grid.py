@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isqrt
 
-from planner.budget import TOO_LARGE
+from planner.ground.budget import TOO_LARGE
+from planner.ground.words import Text
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import requested_gpus
@@ -18,7 +19,6 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
-from planner.words import Text
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them
 FEW = 11

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DESIRED_REPLICAS
+from planner.ground.words import Text, duration
 from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
@@ -23,8 +25,6 @@ from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.ownership import is_starting, pods_by_owner, revision_of, sets_by_owner
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.shape import compile_shape
-from planner.vocabulary import CONTROLLER_REVISION_HASH, DESIRED_REPLICAS
-from planner.words import Text, duration
 
 _OVERDUE = "False/ProgressDeadlineExceeded"
 

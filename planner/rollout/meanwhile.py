@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from planner.ground.words import NO_WORDS, Text, count
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
 from planner.rollout.answers import Ties
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
-from planner.words import NO_WORDS, Text, count
 
 _CLOCKS = (
     (

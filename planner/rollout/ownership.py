@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import ControllerRevision, Pod, ReplicaSet, Template, Workload
 from planner.scheduling.cluster import Cluster, PodGroup
-from planner.vocabulary import CONTROLLER_REVISION_HASH
 
 
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:

@@ -10,6 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import is_extended_resource
+from planner.ground.words import Text, duration, listing, plural, short_name
 from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -20,7 +23,6 @@ from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.quantity import format_amount
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.choice import strategy_name
@@ -34,8 +36,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape
-from planner.vocabulary import is_extended_resource
-from planner.words import Text, duration, listing, plural, short_name
 
 _MOST_AWAITED = 5  # of those in flight, for which a command is printed
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room

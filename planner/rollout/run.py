@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from planner.budget import TooLargeError, too_large
+from planner.ground.budget import TooLargeError, too_large
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
@@ -64,7 +64,7 @@ class Run:
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
-    work : how costly the run was, in units of `planner.budget`
+    work : how costly the run was, in units of `planner.ground.budget`
     is_cut : it was too large to be played to its end
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     replicas : per workload key, those it is to have at the end: an autoscaler may have set others than the change

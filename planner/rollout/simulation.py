@@ -15,7 +15,8 @@ from itertools import chain, islice
 from random import Random
 from typing import Protocol, runtime_checkable
 
-from planner.budget import current, too_large
+from planner.ground.budget import current, too_large
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COST, is_extended_resource
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
 from planner.kubernetes.derived import Same
@@ -43,7 +44,6 @@ from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
 from planner.scheduling.storage import claims_by_key
-from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COST, is_extended_resource
 
 # The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
 # it; a wide range around each number gives the same outcomes.
@@ -51,7 +51,7 @@ _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
 _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 40, 10
-"""Of work (`planner.budget`), as measured; a StatefulSet's pods have a shape each."""
+"""Of work (`planner.ground.budget`), as measured; a StatefulSet's pods have a shape each."""
 _MOST_MADE = 500_000  # pods of one run: about half a GB of memory
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
@@ -884,7 +884,7 @@ def _claim_usages(cluster: Cluster) -> dict[tuple[str, str], dict[str, int]]:
 
 
 def units_of_attempt(shape: Shape) -> int:
-    """Of work (`planner.budget`): kube-scheduler's look for a node of one pod."""
+    """Of work (`planner.ground.budget`): kube-scheduler's look for a node of one pod."""
     return _ATTEMPT_UNITS + len(shape.candidates) // 20
 
 

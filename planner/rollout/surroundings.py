@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.ground.vocabulary import NAMESPACE_NAME, POD_DELETION_COST
 from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Pod, PodSpec, Workload
@@ -24,7 +25,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand
 from planner.scheduling.shape import Term
 from planner.scheduling.state import carried_terms
-from planner.vocabulary import NAMESPACE_NAME, POD_DELETION_COST
 
 _NOWHERE = -1
 

@@ -16,7 +16,8 @@ from itertools import takewhile
 
 import numpy as np
 
-from planner.budget import TOO_LARGE
+from planner.ground.budget import TOO_LARGE
+from planner.ground.words import Text
 from planner.rollout.answers import Ties
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
@@ -24,10 +25,9 @@ from planner.scheduling.filters import is_judged_by_node
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.state import State
-from planner.words import Text
 
 _FEWEST_RUNS = 5
-_WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.budget`): about a second
+_WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.budget`): about a second
 
 
 def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from planner.ground.words import count
 from planner.kubernetes.records import Pod, Workload
 from planner.kubernetes.startup import learn_start
 from planner.rollout.ownership import pods_of, workloads_by_key, workloads_by_owner
@@ -16,7 +17,6 @@ from planner.rollout.pod_counts import Moment
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from planner.words import count
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
 

@@ -8,7 +8,9 @@ from functools import cache
 
 import numpy as np
 
-from planner.budget import TOO_LARGE
+from planner.ground.budget import TOO_LARGE
+from planner.ground.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
+from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import Unit, accelerator, short_model, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
@@ -30,8 +32,6 @@ from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.storage import NO_SPACE
-from planner.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
-from planner.words import NO_WORDS, Text, count, listing, plural, roughly
 
 _REFUSALS = {
     Fails.PORTS: Reason.HOST_PORT,

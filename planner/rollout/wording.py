@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.ground.words import Text
+from planner.ground.words import sentence as as_sentence
 from planner.rollout.answers import Reason, Verdict
-from planner.words import Text
-from planner.words import sentence as as_sentence
 
 GLYPH: Final = {Verdict.COMPLETES: "✓", Verdict.STUCK: "✗", Verdict.NEEDS_GROWTH: "△", Verdict.UNKNOWN: "?"}
 WORD: Final = {

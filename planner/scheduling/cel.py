@@ -15,9 +15,9 @@ from typing import Any
 import celpy
 from celpy import celtypes
 
-from planner.errors import QuantityError
+from planner.ground.errors import QuantityError
+from planner.ground.quantity import parse_decimal
 from planner.kubernetes.records import Device, FrozenMap, Version
-from planner.quantity import parse_decimal
 
 
 class CelError(Exception):

@@ -14,13 +14,13 @@ from typing import TypeVar, TypeVarTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
-from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -39,7 +40,6 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import term_matches, tolerates_taints
 from planner.scheduling.cel import CelError, NotEvaluated, satisfies
 from planner.scheduling.cluster import BoolArray, Cluster, CodeArray
-from planner.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
 
 ALL_NODES = -1
 MOST_DEVICES = 32  # of one claim: AllocationResultsMaxSize

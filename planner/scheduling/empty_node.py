@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.ground.vocabulary import HOSTNAME, PODS
 from planner.kubernetes.nodes import TAINTS_OUT_OF_USE
 from planner.kubernetes.records import FrozenMap, Node
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import HOSTNAME, PODS
 
 
 def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:

@@ -14,12 +14,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.vocabulary import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.scores import Amounts, resource_score, resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.storage import STORAGE_REASONS
-from planner.vocabulary import PODS
 
 Nodes = NDArray[np.intp] | slice
 _FEW = 8  # nodes that are quicker looked at one by one than as a table

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.vocabulary import HOSTNAME
 from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, IntArray
 from planner.scheduling.shape import Shape, Spread
 from planner.scheduling.state import State
-from planner.vocabulary import HOSTNAME
 
 _TAINT_WEIGHT, _AFFINITY_WEIGHT, _SPREAD_WEIGHT, _INTER_POD_WEIGHT = 3, 2, 2, 2
 

@@ -14,6 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
 from planner.kubernetes.derived import Same
 from planner.kubernetes.priorities import class_of
 from planner.kubernetes.records import (
@@ -42,7 +43,6 @@ from planner.kubernetes.selectors import (
 from planner.scheduling.cluster import PODS_ROW, TOO_MUCH, BoolArray, Cluster, IntArray
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
-from planner.vocabulary import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
 
 
 class Static(IntEnum):

@@ -16,7 +16,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.inventory.account import several
+from planner.ground.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
+from planner.kubernetes.kinds import several
 from planner.kubernetes.records import (
     ClaimTemplate,
     Node,
@@ -31,7 +32,6 @@ from planner.kubernetes.records import (
 from planner.kubernetes.selectors import labels_match, terms_match
 from planner.kubernetes.storage_classes import default_class
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
-from planner.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING, NO_SPACE = 1, 2, 3, 4, 5
 STORAGE_REASONS = {

@@ -23,8 +23,8 @@ import h11
 from starlette.requests import ClientDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from planner.ground.words import count, listing
 from planner.serve.callers import CERTIFIED
-from planner.words import count, listing
 
 MOST: Final = 1024
 SHARE_OF_ADDRESS: Final = 0.75  # an Ingress is one address, and so is an API server behind another one

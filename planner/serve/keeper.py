@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.capacity.node_pools import NodePool
-from planner.errors import HeadroomError
+from planner.capacity.rollouts import growing
+from planner.ground.errors import HeadroomError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
-from planner.questions.metrics import ClusterMetrics
-from planner.questions.rollout import growing
+from planner.serve.cluster_metrics import ClusterMetrics
 
 _METRICS_SHARE = 0.1
 """Of the time that goes into metrics at most: reviews are answered on the same cores."""

@@ -10,9 +10,9 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from planner.inventory.certificates import Validity
-from planner.questions.admission import Review
 from planner.serve.connections import ENDS, Connections
 from planner.serve.keeper import Keeper
+from planner.serve.review import Review
 
 PREFIX = "headroom"
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)

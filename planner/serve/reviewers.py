@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.node_pools import NodePool
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
-from planner.questions.admission import API_VERSION, NO_POLICY, Review, Silence, read_request, review
-from planner.questions.gate_policy import GatePolicy
-from planner.serve.process import Known, Process
+from planner.processes.process import Known, Process
+from planner.rollout.policy import GatePolicy
+from planner.serve.review import API_VERSION, NO_POLICY, Review, Silence, read_request, review
 
 MOST_WAITING: Final = 32  # questions for each process
 LARGE: Final = 256 * 2**10  # bytes; a Deployment of 50 containers has less

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.certificates import Validity, validity_of
 from planner.serve import health
 from planner.serve.callers import Callers

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.node_pools import NodePool
-from planner.errors import HeadroomError, SourceError
+from planner.ground.errors import HeadroomError, SourceError
 from planner.kubernetes.records import Snapshot
-from planner.questions.metrics import ClusterMetrics, cluster_metrics
+from planner.processes.process import Known, Process
 from planner.questions.question import Given
-from planner.serve.process import Known, Process
+from planner.serve.cluster_metrics import ClusterMetrics, cluster_metrics
 
 NICENESS: Final = 10
 

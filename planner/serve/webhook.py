@@ -10,9 +10,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.questions.admission import API_VERSION, Review, Silence, read_uid
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics, said_of
+from planner.serve.review import API_VERSION, Review, Silence, read_uid
 from planner.serve.reviewers import Reviewers
 
 ANSWER_SECONDS: Final = 0.9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.documents import values_of
 from planner.kubernetes import accelerators
 from planner.sources import bounded

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 
 VARIABLE: Final = "HEADROOM_SIGN_IN"
 """The file. Without it a ``secrets.toml`` where Streamlit looks for one counts, when it has an ``[auth]``."""

@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
-from planner import quantity, vocabulary
-from planner.errors import InputError
+from planner.ground import quantity, vocabulary
+from planner.ground.errors import InputError
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 
 T = TypeVar("T")

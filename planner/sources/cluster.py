@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO, Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.history import kept, names
 from planner.inventory.archives import Content, Walk, inflated
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, demo, kubectl
-from planner.store import kept, names
 
 CONTEXT_PREFIX: Final = "context:"
 CLUSTER_VARIABLE: Final = "HEADROOM_CLUSTER"  # of the environment: what the dashboard begins with

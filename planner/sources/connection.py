@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import urllib3
 from kubernetes import client
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
+from planner.ground.words import duration
 from planner.inventory.certificates import Validity, validity_of
-from planner.words import duration
 
 CONNECT_SECONDS: Final = 5.0
 READ_SECONDS: Final = 60.0

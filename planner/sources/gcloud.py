@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import FrozenMap, Taint
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.pricing.skus import Sku, TieredRate
 
 if TYPE_CHECKING:

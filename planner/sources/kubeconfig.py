@@ -17,10 +17,10 @@ from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.kube_config import KubeConfigMerger
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.words import duration
 from planner.sources import bounded
-from planner.vocabulary import DEFAULT_NAMESPACE
-from planner.words import duration
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
 PLUGIN_SECONDS: Final = 60.0  # that an exec plugin may take

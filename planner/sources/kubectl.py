@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import Content, Found, TooLarge, Walk
 from planner.inventory.documents import EmptyFileError, parts_of, refuse_prose

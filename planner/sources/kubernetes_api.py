@@ -18,14 +18,14 @@ import msgspec
 import urllib3
 from kubernetes import client
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
+from planner.ground.words import duration
 from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Severity, Snapshot
 from planner.sources import bounded
 from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
 from planner.sources.kubeconfig import log_in
-from planner.words import duration
 
 PAGE_SIZE: Final = 500  # objects; what kubectl asks for
 ATTEMPTS: Final = 4  # of one request

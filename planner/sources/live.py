@@ -27,15 +27,15 @@ from typing import Final
 import urllib3
 from kubernetes import client
 
-from planner import collector
-from planner.errors import HeadroomError, SourceError
+from planner.ground import collector
+from planner.ground.errors import HeadroomError, SourceError
+from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.parse import Part
 from planner.inventory.picture import Picture
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.sources import kubernetes_api, watches
 from planner.sources.connection import Connection
-from planner.words import duration
 
 LISTS_AT_ONCE: Final = 4
 MOST_REFUSALS: Final = 3  # of a watch, one after the other, before its kind is listed anew

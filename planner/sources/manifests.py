@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.documents import objects_of
 from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded

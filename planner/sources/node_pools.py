@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.quantity import parse
+from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.documents import objects_of, values_of
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import FrozenMap, Snapshot, Taint
-from planner.quantity import parse
 from planner.sources import bounded, demo, gcloud
-from planner.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 
 LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less than one MiB
 _STATUS_NAME: Final = "cluster-autoscaler-status"

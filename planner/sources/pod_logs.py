@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
 from planner.sources import bounded

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import planner
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
 from planner.pricing.commitments import parse_commitments
 from planner.pricing.history import PriceChange, read_changes, spot_moves

@@ -20,12 +20,12 @@ import requests
 import urllib3
 from numpy.typing import NDArray
 
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
+from planner.ground.vocabulary import SYSTEM_NAMESPACES
+from planner.ground.words import duration
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import FrozenMap, Labels, Snapshot
 from planner.sources import bounded
-from planner.vocabulary import SYSTEM_NAMESPACES
-from planner.words import duration
 
 WORKING_SET = "container_memory_working_set_bytes"
 CPU_SECONDS = "container_cpu_usage_seconds_total"

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import Labels
 from planner.sources.prometheus import Prometheus, Series, step_seconds

@@ -12,13 +12,20 @@ from typing import Final
 
 import numpy as np
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
+from planner.ground.vocabulary import (
+    GKE_FLEX_START,
+    GKE_NODE_POOL,
+    GKE_PREEMPTIBLE,
+    GKE_PROVISIONING,
+    GKE_SPOT,
+    INSTANCE_TYPE,
+)
 from planner.inventory.node_lives import GOING_TAINTS, NodeSeen, Watch
 from planner.kubernetes import accelerators
 from planner.kubernetes.nodes import is_spot, machine_type, node_pool
 from planner.kubernetes.records import FrozenMap, Labels, Node
 from planner.sources.prometheus import Prometheus, Series
-from planner.vocabulary import GKE_FLEX_START, GKE_NODE_POOL, GKE_PREEMPTIBLE, GKE_PROVISIONING, GKE_SPOT, INSTANCE_TYPE
 
 CREATED: Final = "kube_node_created"
 LABELS: Final = "kube_node_labels"

@@ -24,7 +24,7 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any, Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 
 VARIABLE: Final = "HEADROOM_SESSIONS"
 """A folder that is kept over restarts and shared by replicas; without it a restart signs everybody out."""

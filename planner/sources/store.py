@@ -1,7 +1,7 @@
 """A store of history: Parquet tables and whole snapshots under a URL, on a disk or in an object store.
 
 ``file:///path`` (or a path), ``s3://bucket/path`` and ``gs://bucket/path`` are what pyarrow's file systems take, with their
-options and the environment's credentials. What counts is settled by the manifest (`planner.store.manifest`): a file under
+options and the environment's credentials. What counts is settled by the manifest (`planner.history.manifest`): a file under
 a name of its own is put whole, and then the entry that names it. On a disk a file appears whole by being renamed after it
 was synced; an object store shows an object when it is whole.
 """
@@ -28,17 +28,18 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from planner.errors import InputError, NotKnownError, SourceError
+from planner.ground.errors import InputError, NotKnownError, SourceError
+from planner.ground.words import duration
+from planner.history import kept, manifest, names
+from planner.history import levels as history
+from planner.history.manifest import Entry, Reading
+from planner.history.names import Partition, Place
+from planner.history.rows import Rows
+from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Kind, Table
 from planner.inventory.archives import Walk, grown
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
-from planner.store import history, kept, manifest, names
-from planner.store.manifest import Entry, Reading
-from planner.store.names import Partition, Place
-from planner.store.rows import Rows
-from planner.store.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Kind, Table
-from planner.words import duration
 
 T = TypeVar("T")
 
@@ -279,7 +280,7 @@ class Store:
         *,
         seconds: float = SQL_SECONDS,
     ) -> list[dict[str, Any]]:
-        """What DuckDB answers to `sql` over the store's tables (`planner.store.schema`), a row a dict.
+        """What DuckDB answers to `sql` over the store's tables (`planner.history.schema`), a row a dict.
 
         Raises
         ------
@@ -440,7 +441,7 @@ class Store:
 
         `told` hears what is done, how many partitions are, and of how many. It may be stopped at any moment.
 
-        Two that do it at once, and writers meanwhile, don't disturb one another (`planner.store.manifest`).
+        Two that do it at once, and writers meanwhile, don't disturb one another (`planner.history.manifest`).
 
         Raises
         ------

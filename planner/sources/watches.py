@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 import urllib3
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.sources import bounded
 from planner.sources.connection import Connection, retry_after_seconds
 

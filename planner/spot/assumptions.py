@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.settings import Setting, setting, settings_of
+from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.words import duration
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.sustained_use import billed_hours
-from planner.settings import Setting, setting, settings_of
-from planner.vocabulary import HOURS_PER_MONTH
-from planner.words import duration
 
 
 class Capacity(StrEnum):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from planner import vocabulary
+from planner.ground import vocabulary
+from planner.ground.words import duration
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
 from planner.kubernetes.budgets import Protection, limit_text
@@ -30,7 +31,6 @@ from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
 from planner.spot.windows import Provider, Window
-from planner.words import duration
 
 _LONG_START_SECONDS: Final = GPU_NODE_ARRIVAL_SECONDS  # longer: the pod, not the node, is what one waits for
 

@@ -13,12 +13,12 @@ from typing import Final
 
 import numpy as np
 
+from planner.ground.words import Text, count, duration, signed, usd
 from planner.pricing.sustained_use import billed_hours_of
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
 from planner.spot.interruption import Floats, availability_of, gaps_of, lives_of, mean_life_hours
 from planner.spot.months import OVERRUN, Months, simulate
-from planner.words import Text, count, duration, signed, usd
 
 _PERCENTILES: Final = (5, 50, 95)
 _HISTOGRAM_BINS: Final = 40

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.words import duration
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, PREEMPTIBLE_HOURS, Assumptions, Capacity, Life
-from planner.words import duration
 
 Floats = NDArray[np.float64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.ground.words import Text, count, duration, usd
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Band, band, bill, shortfall_hours
 from planner.spot.months import Months, simulate
-from planner.words import Text, count, duration, usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,12 +20,12 @@ from typing import Final
 
 import numpy as np
 
-from planner.budget import TOO_LARGE, TooLargeError, part
+from planner.ground.budget import TOO_LARGE, TooLargeError, part
+from planner.ground.words import Text, count, duration, moment
 from planner.inventory.node_lives import NodeSeen, Told, Watch, until
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, Assumptions, Fallback, Life, Work
 from planner.spot.interruption import life_table, mean_life_hours
 from planner.spot.months import simulate
-from planner.words import Text, count, duration, moment
 
 FEWEST_LOSSES: Final = 5
 """Lives of one machine type are used for it where so many were lost; else those of all are."""

@@ -14,7 +14,9 @@ from typing import Any, Final
 
 import yaml
 
-from planner import vocabulary
+from planner.ground import vocabulary
+from planner.ground.vocabulary import SYSTEM_NAMESPACES
+from planner.ground.words import Text
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import protection
 from planner.kubernetes.kinds import POD
@@ -25,8 +27,6 @@ from planner.kubernetes.startup import LearntStart, learn_start
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECKS, Case, CheckResult, Status, in_sentence
 from planner.spot.windows import Provider, Window, window_of
-from planner.vocabulary import SYSTEM_NAMESPACES
-from planner.words import Text
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 BACKGROUND: Final = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.words import count, duration
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, MixPoint
 from planner.spot.months import simulate
-from planner.vocabulary import HOURS_PER_MONTH
-from planner.words import count, duration
 
 _COMPARED_RUNS = 1_000
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from planner import vocabulary
+from planner.ground import vocabulary
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.records import Node
 from planner.spot.assumptions import Capacity

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
-from planner.questions.scripts import script
 from planner.rollout.answers import Step
+from planner.rollout.scripts import script
 from planner.ui import errors, link
 
 _SHOWN = "shown_as"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from planner.errors import HeadroomError
-from planner.settings import Setting, made, setting_of
+from planner.ground.errors import HeadroomError
+from planner.ground.settings import Setting, made, setting_of
 from planner.ui import link
 
 Record = TypeVar("Record")

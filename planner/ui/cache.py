@@ -1,4 +1,4 @@
-"""Answers kept for a while, for all sessions: each by everything it hangs on (`planner.questions.identity`).
+"""Answers kept for a while, for all sessions: each by everything it hangs on (`planner.processes.identity`).
 
 The key is ours: Streamlit's own cache hashes only a sample of large frames and arrays, so that two different inputs could
 share an entry, and copies records to look into them.
@@ -12,12 +12,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from planner.budget import allowed
+from planner.ground.budget import allowed
+from planner.ground.progress import Listener, told_to
 from planner.kubernetes.records import Snapshot
-from planner.questions.identity import key_of
-from planner.questions.progress import Listener, told_to
+from planner.processes import pool
+from planner.processes.identity import key_of
 from planner.questions.question import NOTHING, Given, Question
-from planner.ui import patience, pool
+from planner.ui import patience
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner import words
 from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
 from planner.capacity.node_pools import NodePool
-from planner.errors import HeadroomError, InputError
+from planner.ground import words
+from planner.ground.errors import HeadroomError, InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import ARRIVAL_WORDS, zone
 from planner.kubernetes.records import Snapshot
+from planner.processes.identity import identity
 from planner.questions.capacity import CapacitySettings
-from planner.questions.identity import identity
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings

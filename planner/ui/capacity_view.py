@@ -8,11 +8,13 @@ from typing import Literal
 
 import streamlit as st
 
-from planner import words
+from planner.capacity import room
 from planner.capacity.drain import DrainResult
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit, in_pools, stops
 from planner.figures import capacity_pools, capacity_stranded
+from planner.ground import words
+from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
@@ -21,8 +23,7 @@ from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.filters import ALL, Kept
 from planner.questions.what_if import WhatIfAnswer, gpu_figures
 from planner.rollout.wording import details
-from planner.ui import charts, downloads, errors, filtered, findings, link, opening, tables, tiles, verdict
-from planner.vocabulary import CPU, MEMORY
+from planner.ui import cache, charts, downloads, errors, filtered, findings, link, opening, tables, tiles, verdict
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
@@ -109,8 +110,16 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
     return f"maxSurge {settings.max_surge}, maxUnavailable {settings.max_unavailable}"
 
 
+def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
+    """What of a typed shape fits, shown; nothing where none is typed."""
+    found = [cache.answer(room.shape, snapshot, shape)] if shape else []
+    for one in found:
+        _one_shape(one)
+    return found
+
+
 @errors.part
-def one_shape(found: Fit) -> None:
+def _one_shape(found: Fit) -> None:
     """A typed shape: number, reason, where."""
     box = st.success if found.count else st.error
     glyph = "✓" if found.count else "✗"

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from planner.figures.drawing import NotDrawn
-from planner.words import count, literal
+from planner.ground.words import count, literal
 
 _CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 

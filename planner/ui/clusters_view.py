@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
-from planner.errors import InputError
+from planner.ground import words
+from planner.ground.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.fleet import FleetAnswer, cluster_rows, model_rows, workload_rows
 from planner.questions.where import WhereAnswer, WhereSettings

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
+from planner.history.levels import History
 from planner.kubernetes.records import Snapshot
 from planner.questions.diff import QUESTION, DiffSettings, finding_rows, number_rows, since_rows, workload_rows
 from planner.questions.question import Given
 from planner.questions.wording import for_people
-from planner.store.history import History
 from planner.ui import capacity_inputs, downloads, errors, prices, tables
 from planner.ui.asked import Asked
 

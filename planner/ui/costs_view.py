@@ -6,28 +6,19 @@ from collections import Counter
 
 import streamlit as st
 
-from planner import words
 from planner.figures import allocation_bars, pool_costs
+from planner.ground import words
+from planner.ground.words import usd
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
+from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.pricing.cluster import ClusterCost, PoolCost
 from planner.pricing.commitments import COLUMNS, parse_commitments
+from planner.pricing.focus import VERSION
 from planner.pricing.model import OwnedCommitment, PriceBook
-from planner.questions.costs import (
-    LABEL,
-    NAMESPACE,
-    POOL,
-    QUESTION,
-    WORKLOAD,
-    ClusterBill,
-    CostsSettings,
-    allocation_rows,
-    unfilled,
-)
-from planner.questions.focus import VERSION
+from planner.questions.costs import QUESTION, CostsSettings, allocation_rows, unfilled
 from planner.sources import bounded
 from planner.ui import charts, downloads, errors, link, price_age, prices, tables, tiles, uploads
-from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs")
 _BARS = 12  # pools drawn; the table has all

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from planner.ground.tables import Rows, as_csv, as_json
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Question
 from planner.questions.question import document as document_of
-from planner.tables import Rows, as_csv, as_json
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
 from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, EnvironmentSuggestion, MatchBy, ServiceDrift
-from planner.errors import InputError
+from planner.ground import words
+from planner.ground.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
 from planner.sources import kubectl

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
 from planner.drift import telling
 from planner.drift.members import environment_names
 from planner.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
 from planner.drift.rows import matrix_rows
 from planner.figures import drift_memory
+from planner.ground import words
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift

@@ -11,9 +11,9 @@ from typing import NoReturn, ParamSpec, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.budget import UnwantedError
-from planner.errors import HeadroomError
-from planner.words import literal, sentence
+from planner.ground.budget import UnwantedError
+from planner.ground.errors import HeadroomError
+from planner.ground.words import literal, sentence
 
 _LOG = logging.getLogger(__name__)
 

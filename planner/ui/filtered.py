@@ -7,15 +7,16 @@ from typing import Final
 
 import streamlit as st
 
-from planner import words
-from planner.errors import HeadroomError
+from planner.ground import words
+from planner.ground.errors import HeadroomError
+from planner.ground.settings import setting_of
 from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.records import EMPTY, Snapshot
-from planner.questions.filters import ALL, Filter, Kept, keep, namespaces_of, read_selector, said
-from planner.questions.identity import identity
+from planner.kubernetes.selectors import read_selector
+from planner.processes.identity import identity
+from planner.questions.filters import ALL, Filter, Kept, keep, namespaces_of, said
 from planner.questions.overview import QUESTION, OverviewSettings, verdicts_of
 from planner.rollout.wording import WORD
-from planner.settings import setting_of
 from planner.ui import cache, errors, link
 
 WITHOUT: Final = frozenset({"what_if", "compare", "clusters", "history"})

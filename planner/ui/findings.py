@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.inventory import account, checks
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, kinds, narrowed, summary

@@ -6,11 +6,11 @@ from collections import Counter
 
 import streamlit as st
 
-from planner import words
-from planner.questions.fleet_savings import FleetSavings
+from planner.ground import words
+from planner.ground.words import usd
 from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
+from planner.spot.fleet import FleetSavings
 from planner.ui import errors, opening, tables, tiles
-from planner.words import usd
 
 
 def fleet_of(found: SavingsAnswer) -> FleetSavings:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
 from planner.figures import commitment_curve, history_gpus
+from planner.ground import words
+from planner.ground.vocabulary import NVIDIA_GPU
 from planner.history.commitment import Above
+from planner.history.days import Period, TrendLine
 from planner.history.trend import Outlook
 from planner.questions import commitments, trends
 from planner.questions.commitments import CommitmentsAnswer
-from planner.questions.trends import Period, TrendLine, TrendsAnswer
+from planner.questions.trends import TrendsAnswer
 from planner.ui import charts, link, tables
-from planner.vocabulary import NVIDIA_GPU
 
 _RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
+from planner.ground.words import usd
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import Snapshot
-from planner.questions.idle import QUESTION, IdleAnswer, IdleSettings, pod_rows
+from planner.pricing.idle import IdleAnswer
+from planner.questions.idle import QUESTION, IdleSettings, pod_rows
 from planner.questions.question import Given
 from planner.sources.prometheus_gpus import gpu_use
 from planner.ui import cache, downloads, errors, prices, tables, tiles
 from planner.ui.asked import Asked
 from planner.ui.prometheus_form import Form
-from planner.words import usd
 
 _FORM: Form[tuple[GpuUse, ...]] = Form(
     key="_gpu_use",

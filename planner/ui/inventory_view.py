@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from planner import words
-from planner.errors import HeadroomError
+from planner.ground import words
+from planner.ground.errors import HeadroomError
 from planner.inventory import account, wire
 from planner.kubernetes.pod_templates import is_templated
 from planner.kubernetes.records import Presence, Snapshot

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from planner.errors import HeadroomError, InputError
-from planner.settings import digest_of, is_digest
-from planner.words import literal
+from planner.ground.errors import HeadroomError, InputError
+from planner.ground.settings import digest_of, is_digest
+from planner.ground.words import literal
 
 T = TypeVar("T")
 

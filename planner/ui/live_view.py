@@ -18,15 +18,16 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from planner import words
-from planner.errors import HeadroomError
+from planner.ground import words
+from planner.ground.errors import HeadroomError
 from planner.inventory import account
 from planner.kubernetes.records import Snapshot
-from planner.questions.prepared import make_ready
+from planner.processes import pool
+from planner.rollout.prepared import make_ready
 from planner.serve import beside
 from planner.sources import live
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
-from planner.ui import cache, pool, sign_in
+from planner.ui import cache, sign_in
 
 LOOK_SECONDS: Final = 2.0
 SHARE_OF_TIME: Final = 0.5  # of one core's time that goes into answering anew by itself, all sessions together

@@ -21,7 +21,7 @@ from planner.memory.kubelet import (
 )
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.what_if import MemoryChange
-from planner.questions.identity import identity
+from planner.processes.identity import identity
 from planner.questions.memory import MemoryWhatIfSettings
 from planner.sources import bounded
 from planner.ui import link, uploads

@@ -7,9 +7,9 @@ from typing import Final
 
 import streamlit as st
 
-from planner import words
 from planner.figures.memory_eviction import MOST_PODS
 from planner.figures.memory_nodes import MOST_NODES
+from planner.ground import words
 from planner.kubernetes.records import Finding, Snapshot
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, NodeReport

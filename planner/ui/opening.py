@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import streamlit as st
 
+from planner.ground.words import literal, short_name, shortened
 from planner.kubernetes.kinds import NODE, kind_in
 from planner.kubernetes.records import Finding
-from planner.words import literal, short_name, shortened
 
 SELECT: Final = "Select a row to open its rollout."
 _LONGEST_NAME: Final = 40  # letters that a column and a phone have room for

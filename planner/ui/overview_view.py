@@ -6,9 +6,9 @@ from collections import Counter
 
 import streamlit as st
 
-from planner import words
 from planner.capacity.gpu_lines import GpuModelLine, supplies_of
 from planner.figures import gpu_bars
+from planner.ground import words
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.questions.filters import Kept
@@ -19,9 +19,9 @@ from planner.questions.overview import (
     WorkloadOverview,
     by_cause,
     by_trouble,
-    unjudged_words,
 )
 from planner.rollout.answers import Verdict
+from planner.rollout.glance import unjudged_words
 from planner.ui import charts, downloads, errors, filtered, opening, session, tables, tiles, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all

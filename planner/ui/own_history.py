@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.inventory.node_lives import Watch, node_events, together, watch_snapshots
 from planner.kubernetes.records import Snapshot
-from planner.questions.identity import key_of
+from planner.processes.identity import key_of
 from planner.questions.question import Given
 from planner.questions.savings import SavingsAnswer, own_rows
 from planner.sources import bounded

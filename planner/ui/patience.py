@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from planner import words
+from planner.ground import words
 
 FIRST_SECONDS: Final = 1.0
 _STOPPED: Final = "_stopped"

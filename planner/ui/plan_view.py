@@ -7,17 +7,18 @@ from typing import Literal
 
 import streamlit as st
 
-from planner import words
-from planner.errors import HeadroomError
+from planner.capacity.readiness import MeasureKind, PlanAnswer
+from planner.ground import words
+from planner.ground.errors import HeadroomError
+from planner.ground.words import usd
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
-from planner.questions.plan import QUESTION, MeasureKind, Numbered, PlanAnswer, PlanSettings, alike
+from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike
 from planner.questions.question import Given
 from planner.rollout.wording import words as verdict_words
 from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, tables, tiles
 from planner.ui.asked import Asked
-from planner.words import usd
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
 _MOST_COMMANDS = 5  # more of them scroll

@@ -6,7 +6,7 @@ import time
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.pricing.book import age_warning
 
 

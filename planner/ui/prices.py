@@ -8,12 +8,12 @@ from typing import Final
 
 import streamlit as st
 
-from planner.errors import HeadroomError
+from planner.ground.errors import HeadroomError
+from planner.ground.words import literal
 from planner.pricing.history import PriceChange
 from planner.pricing.model import OwnedCommitment, PriceBook
 from planner.sources import prices as read
 from planner.ui import uploads
-from planner.words import literal
 
 COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts on every page of the session
 _SAID: Final = "_price_problem_said"  # in this run

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Given, Question
 from planner.ui import cache, patience

@@ -12,10 +12,10 @@ from typing import Generic, TypeVar, cast
 
 import streamlit as st
 
-from planner import words
-from planner.errors import HeadroomError
+from planner.ground import words
+from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
-from planner.questions.identity import identity
+from planner.processes.identity import identity
 from planner.sources.prometheus import Prometheus
 from planner.ui import errors
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner import words
-from planner.errors import InputError
+from planner.ground import words
+from planner.ground.errors import InputError
+from planner.ground.words import short_name
 from planner.kubernetes.records import PodLog, Snapshot
-from planner.questions.identity import identity
+from planner.processes.identity import identity
 from planner.restarts.model import Loop
 from planner.restarts.wanted import wanted_logs
 from planner.restarts.wording import CAUSE
 from planner.sources import pod_logs
 from planner.ui import errors, link, live_view, sign_in, uploads
-from planner.words import short_name
 
 _LOGS = "_uploaded_logs"
 _NONE: tuple[PodLog, ...] = ()

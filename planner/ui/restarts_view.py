@@ -7,8 +7,9 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from planner import words
 from planner.figures import restarts_memory
+from planner.ground import words
+from planner.ground.words import short_name
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
@@ -25,7 +26,6 @@ from planner.restarts.model import (
 from planner.restarts.wording import ACTIVITY, SOURCE
 from planner.ui import cache, charts, downloads, errors, filtered, opening, tables, tiles, verdict
 from planner.ui.restarts_inputs import cause_words
-from planner.words import short_name
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner import words
-from planner.errors import ChangeError
+from planner.ground import words
+from planner.ground.errors import ChangeError
+from planner.ground.quantity import format_amount
+from planner.ground.settings import setting_of
+from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.autoscalers import autoscaler_of
 from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
-from planner.questions.scaled import At
-from planner.settings import setting_of
+from planner.rollout.scaled import At
 from planner.ui import capacity_inputs, errors, filtered, link
 from planner.ui.asked import Asked
-from planner.vocabulary import CPU, MEMORY
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
 _LONGEST_TEXT = 200_000  # letters of a patch or manifest

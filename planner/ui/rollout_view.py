@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner import words
+from planner.capacity import usable_devices as usable_question
+from planner.capacity.usable_devices import UsableDevices
 from planner.figures import palette, rollout_timeline, wait_for
+from planner.ground import words
+from planner.ground.tables import columns
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout as rollout_question
-from planner.questions import usable_devices as usable_question
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, timeline_rows
-from planner.questions.scaled import At
-from planner.questions.usable_devices import UsableDevices
 from planner.questions.wording import for_people
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, WorkloadRollout
-from planner.tables import columns
+from planner.rollout.scaled import At
 from planner.ui import (
     apply_view,
     cache,

@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
+from planner.ground.settings import Setting
 from planner.kubernetes.records import Snapshot
-from planner.questions import spot_inputs
 from planner.questions.savings import SavingsSettings
-from planner.questions.spot_inputs import Derived
-from planner.settings import Setting
+from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
+from planner.spot.inputs import Derived
 from planner.ui import cache, errors, filtered, link, prices
 from planner.ui.asked import Asked
 

@@ -7,21 +7,22 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner import words
 from planner.figures import savings_break_even, savings_discount
+from planner.ground import words
+from planner.ground.tables import shown
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_in
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.questions.savings import SavingsAnswer, SavingsDetail, way_rows
-from planner.questions.spot_inputs import AssumptionRow, Derived
+from planner.questions.savings import SavingsAnswer, way_rows
 from planner.questions.wording import for_people
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
+from planner.spot.inputs import AssumptionRow, Derived
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.tables import shown
+from planner.spot.workload import SavingsDetail
 from planner.ui import charts, errors, price_age, prices, tables, tiles
 
 _GLYPH: Final = {

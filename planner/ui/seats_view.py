@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import words
+from planner.capacity.seats import NodeSeats
 from planner.figures import node_seats, pool_seats
+from planner.ground import words
 from planner.kubernetes.nodes import NO_POOL, PART, Sharing
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import Kept
-from planner.questions.seats import NodeSeats
 from planner.ui import charts, errors, filtered, link, opening, tables, tiles
 
 _ALL = "all"

@@ -16,12 +16,12 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from planner import words
-from planner.errors import InputError
+from planner.ground import words
+from planner.ground.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
-from planner.questions.identity import identity
+from planner.processes.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
 from planner.ui import link, live_view, sign_in

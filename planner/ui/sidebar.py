@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.rollout import glossary
 from planner.ui import filtered, findings, prices, review, session, sign_in
 

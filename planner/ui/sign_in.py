@@ -12,7 +12,7 @@ from functools import cache, partial
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.sources import access, sessions

@@ -6,23 +6,21 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from planner import words
-from planner.errors import HeadroomError
+from planner.capacity import rollouts as rollouts_room
+from planner.capacity import spare_needs, strategy_prices
+from planner.capacity.spare_needs import SpareNeeds
+from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts, StrategyPrice
+from planner.ground import words
+from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.strategy_cost import SpareTerms
-from planner.questions import remedy_costs, spare_needs, strategy_costs
 from planner.questions import rollout as rollout_question
+from planner.questions import strategy_costs
 from planner.questions.question import Given
 from planner.questions.question import document as document_of
 from planner.questions.rollout import RolloutSettings
-from planner.questions.spare_needs import SpareNeeds
-from planner.questions.strategy_costs import (
-    SETTINGS,
-    SpareSettings,
-    StrategyCosts,
-    StrategyCostSettings,
-    StrategyPrice,
-)
+from planner.questions.strategy_costs import StrategyCostSettings
+from planner.rollout import remedy_costs
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
 from planner.ui import cache, errors, link, price_age, prices, tables, verdict
 from planner.ui.asked import Asked
@@ -39,7 +37,7 @@ def known(
         if not needs.gpus_per_pod:
             return None
         settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**given))
-        return strategy_costs.price_strategies(snapshot, prices.book(), needs, strategy_costs.spare_values(settings))
+        return strategy_prices.price_strategies(snapshot, prices.book(), needs, strategy_costs.spare_values(settings))
     except HeadroomError:  # said where the costs stand
         return None
 
@@ -74,9 +72,9 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         said = st.container()
         with st.container(border=True), st.grid(min_column_width=190):
             settings = StrategyCostSettings(
-                rollout=rollout, spares=_inputs(strategy_costs.default_terms(snapshot, book, needs))
+                rollout=rollout, spares=_inputs(strategy_prices.default_terms(snapshot, book, needs))
             )
-        costs = strategy_costs.price_strategies(snapshot, book, needs, strategy_costs.spare_values(settings))
+        costs = strategy_prices.price_strategies(snapshot, book, needs, strategy_costs.spare_values(settings))
     except HeadroomError as error:
         errors.show(error)
         return None
@@ -84,7 +82,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         st.markdown(words.literal(costs.sentence))
         for note in costs.notes:
             st.caption(f"△ {words.literal(words.sentence(note))}")
-        pools = rollout_question.growing(snapshot, rollout.pools.known(given))
+        pools = rollouts_room.growing(snapshot, rollout.pools.known(given))
         if any(pool.name == costs.node_pool and pool.is_autoscaled is False for pool in pools):
             st.caption(
                 f"△ Pool {words.literal(costs.node_pool)} has a fixed size: somebody has to add its nodes and take them back."

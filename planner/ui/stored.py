@@ -12,13 +12,13 @@ from typing import Final
 
 import streamlit as st
 
-from planner import words
-from planner.errors import HeadroomError, NotKnownError
+from planner.ground import words
+from planner.ground.errors import HeadroomError, NotKnownError
+from planner.history import names
+from planner.history.levels import History
 from planner.inventory.node_lives import Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources.store import Kept, Store, days_before, latest_of
-from planner.store import names
-from planner.store.history import History
 from planner.ui import link, session, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"

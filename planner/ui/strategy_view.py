@@ -7,20 +7,21 @@ from dataclasses import fields
 
 import streamlit as st
 
-from planner import words
+from planner.capacity import rollouts
+from planner.capacity.strategy_prices import StrategyCosts
 from planner.figures import strategy_grid
+from planner.ground import words
+from planner.ground.settings import setting_of
+from planner.ground.words import usd
 from planner.kubernetes.kinds import ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
-from planner.questions.strategy_costs import StrategyCosts
 from planner.rollout.answers import GridCell, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights, strategy_name
-from planner.settings import setting_of
 from planner.ui import cache, charts, errors, link, rollout_inputs, spares, tables, verdict
-from planner.words import usd
 
 _PICK = "_pick_strategy"  # what is asked for beside the grid, by keyboard too
 
@@ -67,7 +68,7 @@ def show(
 def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:
     """With today's strategy as the current one, whichever is looked at: so one grid serves for all of them."""
     settings = strategies.without_strategy(settings)
-    return cache.answer(rollout_question.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
+    return cache.answer(rollouts.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
 
 
 def costs_of(

@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from planner.tables import Rows, is_amounts, shown
+from planner.ground.tables import Rows, is_amounts, shown
+from planner.ground.words import Text, capital, literal, printable, usd_cents
 from planner.ui import opening
-from planner.words import Text, capital, literal, printable, usd_cents
 
 _PAGE_PIXELS = 810  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _EDGE_PIXELS = 20, 18

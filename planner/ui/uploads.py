@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from planner import words
-from planner.errors import HeadroomError
+from planner.ground import words
+from planner.ground.errors import HeadroomError
 from planner.ui import errors, session
 
 T = TypeVar("T")

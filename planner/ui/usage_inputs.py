@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner import words
+from planner.ground import words
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.sources.prometheus import usage_before

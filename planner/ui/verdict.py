@@ -6,9 +6,9 @@ from typing import Final, Literal
 
 import streamlit as st
 
+from planner.ground.words import Text, literal
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.wording import GLYPH, REASON, WORD, details, words
-from planner.words import Text, literal
 
 __all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "details", "show", "title", "words"]
 _Colour = Literal["green", "red", "orange", "gray"]

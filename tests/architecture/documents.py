@@ -17,15 +17,15 @@ import click
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom, main, terminal
-from planner.exit_status import MEANING, ExitStatus
+from planner.ground.exit_status import MEANING, ExitStatus
+from planner.history import schema
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
-from planner.questions import spot_inputs
 from planner.rollout import glossary
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from planner.spot import inputs as spot_inputs
 from planner.spot.economics import savings
-from planner.store import schema
 from tests.architecture import schemas
 from tests.architecture.tree import ROOT, project_files
 from tests.collection import asking
@@ -131,7 +131,7 @@ def with_fields(text: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """docs/store.md with its tables as `planner.store.schema` has them."""
+    """docs/store.md with its tables as `planner.history.schema` has them."""
     parts = [
         _table("Columns of every table", "", schema.EVERY),
         _table("Columns of the path", "", schema.PARTITIONED_BY),

@@ -14,11 +14,11 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from planner.cli.prices import PRICES_FORMAT
+from planner.ground.settings import settings_of
+from planner.ground.words import Text
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.listing import WAYS
 from planner.questions import INDEX, question_called
-from planner.settings import settings_of
-from planner.words import Text
 
 FOLDER = Path("docs/schemas")
 _PLAIN = {str: "string", Text: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}

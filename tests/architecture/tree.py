@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = (
+    "ground",
     "kubernetes",
     "inventory",
     "scheduling",
@@ -20,6 +21,7 @@ CORE = (
     "memory",
     "restarts",
     "drift",
+    "history",
     "questions",
 )  # the pure rooms
 

@@ -19,28 +19,27 @@ from typing import Any
 
 import click
 
+from planner.capacity import rollouts, seats
 from planner.capacity.headroom import fit, fits
 from planner.capacity.node_pools import pools
 from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
+from planner.capacity.strategy_prices import costs_of
+from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity as capacity_question
 from planner.questions import drift as drift_question
 from planner.questions import overview as overview_question
 from planner.questions import plan as plan_question
-from planner.questions import prepared as prepared_question
 from planner.questions import restarts as restarts_question
-from planner.questions import rollout as rollout_question
-from planner.questions import seats as seats_question
-from planner.questions.fleet_savings import fleet_savings
-from planner.questions.prepared import Scenario
-from planner.questions.strategy_costs import costs_of
+from planner.rollout import prepared as prepared_question
+from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
-from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
+from planner.spot.fleet import fleet_savings
 from tests.bench import clusters, crowd, history, live
 from tests.bench import webhook as webhooks
 from tests.bench.table import Figure, best, header, once
@@ -100,7 +99,7 @@ def rollout(nodes: int) -> Iterator[Figure]:
     yield Figure(
         figure="first verdict, tables not yet made",
         cluster=cluster,
-        seconds=once(lambda: rollout_question.rollout(snapshot, _restart(clusters.FIFTY, 0))),
+        seconds=once(lambda: rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))),
     )
     for key, what in ((clusters.FIFTY, "completes"), (clusters.HELD, "stuck")):
         replicas = next(w.replicas for w in snapshot.workloads if w.key == key)
@@ -115,14 +114,12 @@ def rollout(nodes: int) -> Iterator[Figure]:
     yield Figure(
         figure="the same with remedies and ties",
         cluster=cluster,
-        seconds=best(lambda run: rollout_question.rollout(snapshot, _restart(clusters.HELD, run, ties=True)), runs=3),
+        seconds=best(lambda run: rollouts.rollout(snapshot, _restart(clusters.HELD, run, ties=True)), runs=3),
     )
     yield Figure(
         figure="strategy grid 11 x 11",
         cluster=cluster,
-        seconds=best(
-            lambda run: rollout_question.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5
-        ),
+        seconds=best(lambda run: rollouts.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5),
         at_most_seconds=0.300 if is_target else None,
     )
     if nodes <= LARGEST_OVERVIEW:
@@ -151,8 +148,8 @@ def _restart(key: str, seed: int, *, ties: bool = False) -> Scenario:
 @cache
 def _verdict_seconds(nodes: int, key: str) -> float:
     snapshot = made(nodes)
-    rollout_question.rollout(snapshot, _restart(key, 0))
-    return best(lambda run: rollout_question.rollout(snapshot, _restart(key, run)), runs=9)
+    rollouts.rollout(snapshot, _restart(key, 0))
+    return best(lambda run: rollouts.rollout(snapshot, _restart(key, run)), runs=9)
 
 
 def _reference_seconds(nodes: int, key: str) -> float | None:
@@ -191,7 +188,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
         )
 
     def ask(key: str, run: int, *, ties: bool = False) -> object:
-        return rollout_question.rollout(snapshot, _restart(key, run, ties=ties))
+        return rollouts.rollout(snapshot, _restart(key, run, ties=ties))
 
     yield figure("first verdict, tables not yet made", once(lambda: ask(crowd.STUCK, 0)), None, 0.5)
     yield figure(
@@ -208,7 +205,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
     )
     yield figure(
         "strategy grid",
-        best(lambda run: rollout_question.strategy_grid(snapshot, _restart(crowd.STUCK, run), crowd.STUCK), runs=5),
+        best(lambda run: rollouts.strategy_grid(snapshot, _restart(crowd.STUCK, run), crowd.STUCK), runs=5),
         lambda: _quiet_seconds(quiet, "grid"),
         0.100,
     )
@@ -228,7 +225,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
     yield figure("restarts, and the cure of one loop", once(lambda: _one_cure(snapshot)), None, 2.0)
     yield figure("drift, and the rollout of one suggestion", once(lambda: _one_suggestion(snapshot)), None, 2.0)
     yield figure(
-        "seats", best(lambda _: seats_question.seats(snapshot), runs=3), lambda: _quiet_seconds(quiet, "seats"), 0.300,
+        "seats", best(lambda _: seats.seats(snapshot), runs=3), lambda: _quiet_seconds(quiet, "seats"), 0.300,
     )  # fmt: skip
     yield figure(
         "capacity", best(lambda _: capacity_question.capacity(snapshot), runs=3),
@@ -254,17 +251,15 @@ def _quiet_seconds(nodes: int, question: str) -> float:
     calm = made(nodes)
     match question:
         case "ties":
-            return best(lambda run: rollout_question.rollout(calm, _restart(clusters.HELD, run, ties=True)), runs=3)
+            return best(lambda run: rollouts.rollout(calm, _restart(clusters.HELD, run, ties=True)), runs=3)
         case "grid":
-            return best(
-                lambda run: rollout_question.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5
-            )
+            return best(lambda run: rollouts.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5)
         case "overview":
             return best(lambda _: overview_question.played(calm), runs=2)
         case "plan":
             return once(lambda: plan_question.answer(calm, plan_question.PlanSettings()))
         case "seats":
-            return best(lambda _: seats_question.seats(calm), runs=3)
+            return best(lambda _: seats.seats(calm), runs=3)
     return best(lambda _: capacity_question.capacity(calm), runs=3)
 
 
@@ -273,11 +268,11 @@ def _waiting() -> Iterator[Figure]:
     for waiting in (0, 100, 1_000, 10_000):
         snapshot = crowd.waiting(waiting)
         key = crowd.STUCK
-        rollout_question.rollout(snapshot, _restart(key, 0))
+        rollouts.rollout(snapshot, _restart(key, 0))
         yield Figure(
             figure="one verdict",
             cluster=f"{waiting:,} wait",
-            seconds=best(lambda run, s=snapshot: rollout_question.rollout(s, _restart(crowd.STUCK, run)), runs=5),  # type: ignore[misc]
+            seconds=best(lambda run, s=snapshot: rollouts.rollout(s, _restart(crowd.STUCK, run)), runs=5),  # type: ignore[misc]
         )
 
 
@@ -290,7 +285,7 @@ def _many_replicas() -> Iterator[Figure]:
             figure=f"one verdict, {replicas:,} replicas",
             cluster="demo",
             seconds=best(
-                lambda run, c=change: rollout_question.rollout(  # type: ignore[misc]
+                lambda run, c=change: rollouts.rollout(  # type: ignore[misc]
                     snapshot, Scenario(changes=(c,), seed=run, runs=1, with_remedies=False)
                 ),
                 runs=3,
@@ -305,7 +300,7 @@ def _many_replicas() -> Iterator[Figure]:
                 figure=f"whole answer: ways out, growth, {workload.rpartition('/')[2]} at {replicas:,} replicas",
                 cluster="demo",
                 seconds=best(
-                    lambda run, c=change: rollout_question.rollout(snapshot, Scenario(changes=(c,), seed=run), growing),  # type: ignore[misc]
+                    lambda run, c=change: rollouts.rollout(snapshot, Scenario(changes=(c,), seed=run), growing),  # type: ignore[misc]
                     runs=2,
                 ),
                 at_most_seconds=1.0,
@@ -336,7 +331,7 @@ def _many_replicas() -> Iterator[Figure]:
                 figure=f"one verdict, {what} {replicas:,} that find room",
                 cluster=_cluster(5_000),
                 seconds=best(
-                    lambda run, c=change: rollout_question.rollout(  # type: ignore[misc]
+                    lambda run, c=change: rollouts.rollout(  # type: ignore[misc]
                         snapshot, Scenario(changes=(c,), seed=run, runs=1, with_remedies=False)
                     ),
                     runs=2,
@@ -370,20 +365,18 @@ def openb(_: int) -> Iterator[Figure]:
     yield Figure(
         figure="first verdict, tables not yet made",
         cluster=cluster,
-        seconds=once(lambda: rollout_question.rollout(snapshot, _restart(biggest.key, 0))),
+        seconds=once(lambda: rollouts.rollout(snapshot, _restart(biggest.key, 0))),
     )
     for workload in (biggest, tenfold):
         yield Figure(
             figure=f"one verdict, {workload.replicas:,} replicas",
             cluster=cluster,
-            seconds=best(lambda run, key=workload.key: rollout_question.rollout(snapshot, _restart(key, run)), runs=5),  # type: ignore[misc]
+            seconds=best(lambda run, key=workload.key: rollouts.rollout(snapshot, _restart(key, run)), runs=5),  # type: ignore[misc]
         )
     yield Figure(
         figure="strategy grid 11 x 11",
         cluster=cluster,
-        seconds=best(
-            lambda run: rollout_question.strategy_grid(snapshot, _restart(tenfold.key, run), tenfold.key), runs=3
-        ),
+        seconds=best(lambda run: rollouts.strategy_grid(snapshot, _restart(tenfold.key, run), tenfold.key), runs=3),
     )
     yield Figure(
         figure=f"every workload's own rollout ({len(snapshot.workloads):,})",

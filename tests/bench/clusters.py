@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from planner import vocabulary
+from planner.ground import vocabulary
 from planner.kubernetes.records import FrozenMap, NodeAffinity, NodeSelectorTerm, Presence, Requirement, Snapshot
 from planner.sources import kubectl
 

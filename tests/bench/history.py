@@ -16,18 +16,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from planner.history.rows import Rows, every_of, rows_of
 from planner.kubernetes.records import Snapshot
+from planner.processes.sweep import Asked, Crew, Local, OnDask, sweep
 from planner.questions import recorded, trends
 from planner.questions.question import Given
 from planner.questions.trends import TrendsSettings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
-from planner.store.rows import Rows, every_of, rows_of
-from planner.sweep.run import Asked, Crew, Local, OnDask, sweep
 from tests.bench import crowd
 from tests.bench.table import Figure
-from tests.sweep.dask_cluster import dask_cluster
+from tests.processes.dask_cluster import dask_cluster
 
 CLUSTERS, DAYS, COPIES = 20, 30, 42
 DAY = 86_400.0

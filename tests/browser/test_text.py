@@ -15,7 +15,7 @@ TEXTS = (
 )  # fmt: skip
 SCRIPT = f"""
 import streamlit as st
-from planner.words import literal
+from planner.ground.words import literal
 for text in {TEXTS!r}:
     shown = literal(text)
     st.markdown(f"x {{shown}}")

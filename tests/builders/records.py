@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from planner.ground.quantity import parse
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node
-from planner.quantity import parse
 
 
 def amounts(given: Mapping[str, str | int] | None = None, /, **more: str | int) -> Amounts:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.drain import DrainResult, drain
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot

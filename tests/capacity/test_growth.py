@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from planner.capacity import growth
+from planner.capacity import growth, rollouts
 from planner.capacity.growth import new_nodes
 from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS
 from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.questions import prepared as prepared_question
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
+from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
 from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools
@@ -29,7 +28,7 @@ def asked(
     cluster: Snapshot, *limits: PoolLimits, workload: str = "Deployment/ml/a", seconds: float | None = None
 ) -> RolloutResult:
     scenario = Scenario(changes=(WorkloadChange(workload=workload),), runs=1, with_remedies=False)
-    return rollout_question.rollout(cluster, scenario, pools(prepared_question.compiled(cluster), limits), seconds)
+    return rollouts.rollout(cluster, scenario, pools(prepared_question.compiled(cluster), limits), seconds)
 
 
 def full(*more: Item | list[Item]) -> Snapshot:
@@ -48,7 +47,7 @@ def test_a_pool_with_room_makes_the_stuck_rollout_one_that_needs_growth() -> Non
 
 def test_without_pools_nothing_is_different() -> None:
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    found = rollout_question.rollout(full(), scenario)
+    found = rollouts.rollout(full(), scenario)
     assert (found.verdict, str(found.growth)) == (Verdict.STUCK, "")
 
 
@@ -161,9 +160,7 @@ def test_a_joint_rollout_says_which_part_needs_growth() -> None:
         runs=1,
         with_remedies=False,
     )
-    found = rollout_question.rollout(
-        cluster, scenario, pools(prepared_question.compiled(cluster), parse_typed_limits("t4=5"))
-    )
+    found = rollouts.rollout(cluster, scenario, pools(prepared_question.compiled(cluster), parse_typed_limits("t4=5")))
     assert [part.verdict for part in found.workloads] == [Verdict.COMPLETES, Verdict.NEEDS_GROWTH]
     assert str(found.sentence).startswith("1 of 2 rollouts finish; Deployment/ml/a completes if")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.budget import allowed
 from planner.capacity import headroom
 from planner.capacity.headroom import fit, fits
 from planner.capacity.pod_shapes import (
@@ -21,7 +20,8 @@ from planner.capacity.pod_shapes import (
     usual_share,
     workload_shapes,
 )
-from planner.errors import InputError
+from planner.ground.budget import allowed
+from planner.ground.errors import InputError
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State

@@ -12,11 +12,11 @@ from planner.capacity.repack import Packing, nodes_alike
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
-from planner.questions import fleet_savings
-from planner.questions.prepared import compiled
+from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.sources import kubectl
 from planner.sources.prices import embedded_book
+from planner.spot import fleet as fleet_savings
 from tests.bench import clusters, crowd
 from tests.capacity.plain_packing import PlainPacking
 from tests.reference.random_clusters import random_case

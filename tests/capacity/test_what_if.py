@@ -6,7 +6,7 @@ import pytest
 
 from planner.capacity.changes import FORMS, ChangeKind, parse_changes, text_of
 from planner.capacity.what_if import Changed, apply
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.scheduling.cluster import Cluster

@@ -20,7 +20,7 @@ import yaml
 
 from planner.cli import COMMANDS, headroom, kubectl_plugin, main, plugin
 from planner.cli.output import write_file
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions.doctor import DoctorSettings, Weight, answer
 from planner.sources import demo

@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from planner.cli import main
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.documents import objects_of
-from planner.questions.gate_policy import Failing, GatePolicy, read_policy
+from planner.rollout.policy import Failing, GatePolicy, read_policy
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main, trends
+from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
 from planner.questions import recorded
 from planner.questions.question import Given
 from planner.questions.recorded import ASKED
 from planner.sources import demo
 from planner.sources.store import Store
-from planner.store.rows import rows_of
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
+from planner.history.rows import rows_of
 from planner.kubernetes.records import Event, Snapshot
 from planner.sources import demo
 from planner.sources.store import Store
-from planner.store.rows import rows_of
 from tests.sources.nodes_and_gpus import metrics
 from tests.sources.prometheus_server import running
 

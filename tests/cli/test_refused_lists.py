@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planner.cli import main
-from planner.exit_status import ExitStatus
+from planner.ground.exit_status import ExitStatus
 from planner.inventory import wire
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources import cluster, demo

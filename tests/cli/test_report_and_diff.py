@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 from planner.cli import main
+from planner.ground.words import usd
 from planner.memory import nodes
+from planner.pricing import bill as bill_room
 from planner.pricing.allocation import Share
-from planner.questions import costs, findings, overview
+from planner.questions import findings, overview
 from planner.questions.question import Given
 from planner.questions.report import CHAPTERS, ReportSettings, review
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.words import usd
 from tests.builders.objects import deployment, node, pod, pod_spec
 
 EVIL = "<script src=//x.example></script>"
@@ -170,7 +171,7 @@ def test_a_sentence_is_said_in_one_chapter(files: Path) -> None:
 def test_the_summary_has_the_bill_that_costs_has_and_counts_the_findings_that_are_listed(files: Path) -> None:
     said = json.loads((files / "r.json").read_text())
     summary = said["result"]["sentence"]
-    bill = costs.bill(embedded_book(), demo.read())
+    bill = bill_room.bill(embedded_book(), demo.read())
     assert bill.bill_usd_per_month is not None
     assert bill.usd_per_month is not None
     assert bill.bill_idle is not None

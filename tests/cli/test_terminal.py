@@ -12,10 +12,10 @@ import yaml
 
 from planner.cli import main
 from planner.figures.labels import plain
+from planner.ground.tables import as_csv, as_json
+from planner.ground.words import literal
 from planner.kubernetes.records import ContainerState, Finding, Severity
 from planner.sources import cluster, demo
-from planner.tables import as_csv, as_json
-from planner.words import literal
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x1b]8;;https://evil.example\x1b\\x\x9b31m\r\x08\u202e\x00"
 ALIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

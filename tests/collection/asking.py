@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from planner.errors import HeadroomError, NotKnownError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import HeadroomError, NotKnownError
+from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.records import Snapshot
 from planner.questions.gate import GateSettings, answer
 from tests.collection.clusters import CLUSTERS, HALVES

@@ -7,8 +7,8 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
+from planner.history.anonymous import anonymised
 from planner.sources import demo
-from planner.store.anonymous import anonymised
 from tests.compatibility.test_compatibility import HERE, QUESTIONS, fields_of, today
 
 if __name__ == "__main__":

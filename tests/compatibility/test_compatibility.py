@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from planner.questions import overview, question_called
 from planner.questions.gate import GateSettings
-from planner.questions.gate_policy import read_policy
 from planner.questions.question import Given, document
 from planner.questions.rollout import RolloutSettings
+from planner.rollout.policy import read_policy
 from planner.sources import demo
 from planner.sources.cluster import read_cluster
 from planner.sources.prices import embedded_book

@@ -14,16 +14,17 @@ from typing import Any
 import pytest
 import yaml
 
+from planner.capacity import rollouts
 from planner.inventory.applied import MANIFEST
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import DAEMON_SET, ROLLOUT_STATUS, WORKLOADS
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
 from planner.questions.rollout import RolloutSettings
-from planner.questions.scripts import script, steps_of
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
+from planner.rollout.prepared import Scenario
+from planner.rollout.scripts import script, steps_of
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.deploy import kubectl
 from tests.deploy.control_plane import ControlPlane, Resource
@@ -285,7 +286,7 @@ def lent() -> tuple[list[Item], RolloutResult, Remedy]:
     """A surge that finds no room, and another workload that can lend it."""
     serve = deployment("serve", ["gpu-0", "gpu-1"], POD_SPEC, namespace="prod", strategy=rolling(1, 0))
     other = deployment("api", ["gpu-2", "gpu-3"], POD_SPEC, namespace="prod")
-    result = rollout_question.rollout(
+    result = rollouts.rollout(
         snapshot(*NODES, serve, other), Scenario(changes=(WorkloadChange(workload="Deployment/prod/serve"),))
     )
     return deployments([*serve, *other]), result, freeing(result)

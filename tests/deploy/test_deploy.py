@@ -14,13 +14,13 @@ import yaml
 from click.testing import CliRunner
 
 from planner.cli import headroom
-from planner.errors import InputError
-from planner.questions.metrics import cluster_metrics
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.questions.question import Given
+from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.paths import REVIEWS
 from planner.sources import access, demo
 from planner.sources.prices import embedded_book
-from planner.vocabulary import WARNINGS_SWITCH
 from tests.architecture.tree import ROOT
 from tests.sources.prometheus_server import programs
 

@@ -11,11 +11,11 @@ from planner.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_
 from planner.drift.rows import flat_rows, matrix_rows, suggestion_rows
 from planner.drift.services import drift, findings
 from planner.drift.values import image_version
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.words import ratio
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, PodSpec, Probe, Strategy
 from planner.memory.pod_names import pod_name_pattern
-from planner.words import ratio
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB, NOW, Cluster, container, crashed
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from planner.capacity.gpu_lines import GpuModelLine
+from planner.capacity.seats import NodeSeats, Seat
+from planner.ground.words import Text
 from planner.kubernetes.records import FrozenMap
-from planner.questions.seats import NodeSeats, Seat
 from planner.rollout.answers import (
     GridCell,
     PodState,
@@ -15,7 +16,6 @@ from planner.rollout.answers import (
     WaitForEdge,
     WorkloadRollout,
 )
-from planner.words import Text
 
 GPU = "nvidia.com/gpu"
 WORKER = "Deployment/prod/ml-worker"

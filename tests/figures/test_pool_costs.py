@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from planner.figures import pool_costs
-from planner.questions.costs import cost_cluster
+from planner.pricing.bill import cost_cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 

@@ -1,12 +1,11 @@
 import pytest
 
+from planner.capacity import rollouts, strategy_prices
 from planner.figures import palette, strategy_grid
 from planner.inventory.change import WorkloadChange
-from planner.questions import rollout as rollout_question
-from planner.questions import strategy_costs as plan_strategy_cost
-from planner.questions.prepared import Scenario
 from planner.rollout.answers import Verdict
 from planner.rollout.choice import choose
+from planner.rollout.prepared import Scenario
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.figures import answers
@@ -77,10 +76,10 @@ def test_words_count_what_completes() -> None:
 def test_a_priced_cells_hover_says_what_its_spare_costs() -> None:
     snapshot, key = demo.read(), "Deployment/prod/ml-worker"
     scenario = Scenario(changes=(WorkloadChange(workload=key),))
-    costs = plan_strategy_cost.costs_of(snapshot, scenario, key, embedded_book(), {})
-    grid = rollout_question.strategy_grid(snapshot, scenario, key)
+    costs = strategy_prices.costs_of(snapshot, scenario, key, embedded_book(), {})
+    grid = rollouts.strategy_grid(snapshot, scenario, key)
     squares = strategy_grid.figure(grid, costs).to_dict()["data"][1]
     said = dict(zip(map(tuple, squares["customdata"]), squares["text"], strict=True))
     assert said[1, 0].endswith("with 1 spare GPU: $438 a month kept on demand, $273 on spot, $8.03 as nodes added")
     assert said[0, 1].endswith("no spare GPU")
-    assert strategy_grid.alt(grid, costs).endswith(costs.sentence)
+    assert strategy_grid.alt(grid, costs).endswith(str(costs.sentence))

@@ -15,18 +15,18 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
-from planner.errors import HeadroomError
+from planner.ground.errors import HeadroomError
+from planner.ground.tables import as_csv, as_json, as_markdown, as_text
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.model import PriceBook
 from planner.questions import question_called
-from planner.questions.prepared import compiled
 from planner.questions.question import Given, document
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import RolloutResult
+from planner.rollout.prepared import compiled
 from planner.sources import kubectl
 from planner.sources.prices import load_book
-from planner.tables import as_csv, as_json, as_markdown, as_text
 from tests.fuzz.mutations import mutated
 from tests.fuzz.readers import try_reader
 

@@ -12,21 +12,21 @@ from typing import Any, Final
 
 import yaml
 
+from planner.ground.tables import as_json
+from planner.history import kept
 from planner.inventory import cadvisor
 from planner.inventory.change import document_of
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.book import read_table
 from planner.questions import question_called
-from planner.questions.admission import read_request, review
 from planner.questions.gate import GateSettings
-from planner.questions.gate_policy import read_policy
 from planner.questions.question import Given, document
 from planner.questions.rollout import RolloutSettings
+from planner.rollout.policy import read_policy
+from planner.serve.review import read_request, review
 from planner.sources import demo, kubectl, node_pools, pod_logs, prometheus
 from planner.sources.prices import data_folder
 from planner.spot.interruption import parse_lives
-from planner.store import kept
-from planner.tables import as_json
 from tests.fuzz.mutations import Item, change_value, piece
 
 Read = Callable[[random.Random], None]

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory import archives
 from planner.inventory.archives import TooLarge, Walk, inflated
 from planner.sources import kubectl

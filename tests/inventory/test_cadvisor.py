@@ -1,6 +1,6 @@
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.cadvisor import ContainerMemoryStats, parse
 
 # The shape of a kubelet's /metrics/cadvisor; names and figures made up.

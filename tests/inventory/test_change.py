@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change, document_of, read_changed
 from planner.kubernetes.records import CommandForm, Finding, FrozenMap, Strategy, Workload
 from planner.sources import demo, kubectl

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.archives import TooLarge
 from planner.inventory.documents import objects_of, parts_of, values_of
 from planner.inventory.json_text import LARGEST_OBJECT_BYTES

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.overview import overview
-from planner.questions.prepared import Scenario
-from planner.questions.rollout import rollout
 from planner.rollout.answers import Verdict
+from planner.rollout.prepared import Scenario
 from planner.sources import kubectl
 from tests.inventory.objects import Object, node, pod, workload
 

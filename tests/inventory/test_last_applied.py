@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
+from planner.history import kept
 from planner.inventory.last_applied import fields_in
 from planner.inventory.manifest import AppliedWorkload, Manifest, read_manifest
 from planner.kubernetes.patches import merge, of_apply
 from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
-from planner.store import kept
 
 Object = dict[str, Any]
 LAST = "kubectl.kubernetes.io/last-applied-configuration"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.inventory.manifest import Manifest, read_manifest
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import Presence, Snapshot, Strategy

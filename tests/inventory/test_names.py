@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.inventory.manifest import read_manifest
 from planner.kubernetes import names
 from planner.kubernetes.records import Severity

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.sources import kubectl
 from tests.builders import objects
 from tests.pages.clusters import worker

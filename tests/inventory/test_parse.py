@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.ground.vocabulary import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import (
@@ -38,7 +39,6 @@ from planner.kubernetes.records import (
 )
 from planner.sources import demo, kubectl
 from planner.sources.prices import data_folder
-from planner.vocabulary import KEPT_ANNOTATIONS
 from tests.inventory.objects import (
     a_list,
     container,

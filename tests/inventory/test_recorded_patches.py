@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Workload
 from planner.sources import kubectl

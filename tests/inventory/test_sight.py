@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from planner.errors import HeadroomError
+from planner.ground.errors import HeadroomError
+from planner.ground.tables import as_csv, as_json
+from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.inventory import checks
 from planner.inventory.sight import HIDDEN, as_seen
 from planner.kubernetes.records import Snapshot
@@ -21,8 +23,6 @@ from planner.questions.rollout import QUESTION, RolloutSettings
 from planner.rollout.answers import Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.tables import as_csv, as_json
-from planner.vocabulary import SYSTEM_NAMESPACES
 from tests.builders import objects
 from tests.builders.teams import two_teams
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory.yaml_text import DEEPEST, MOST_UNFOLDED, yaml_documents
 
 

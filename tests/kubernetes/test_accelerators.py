@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes import accelerators
 from planner.kubernetes.accelerators import Tables, Unit, accelerator, alike, extended, is_gpu_resource, unit
 from planner.kubernetes.nodes import (

@@ -7,7 +7,7 @@ import pytest
 from planner.kubernetes import derived
 from planner.kubernetes.derived import Derived, Same
 from planner.kubernetes.records import Snapshot
-from planner.questions.prepared import compiled
+from planner.rollout.prepared import compiled
 
 calls: list[tuple[int, str]] = []
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.kubernetes.patches import merge
 
 POD = {

@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.ground.vocabulary import MEMORY
 from planner.kubernetes.qos import (
     QosClass,
     is_critical,
@@ -12,7 +13,6 @@ from planner.kubernetes.qos import (
 )
 from planner.kubernetes.records import Container, FrozenMap, Owner, PodSpec
 from planner.kubernetes.requests import pod_request, pod_requests
-from planner.vocabulary import MEMORY
 from tests.builders.records import amounts
 from tests.memory.objects import GIB, MIB, container, pod
 

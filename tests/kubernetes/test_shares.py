@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.kubernetes.records import PodSpec, Strategy, Template, Workload
 from planner.kubernetes.shares import fenceposts, rolling_limits, scaled_value
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
+from planner.ground.quantity import parse
 from planner.kubernetes.records import (
     Container,
     ContainerMetrics,
@@ -19,7 +20,6 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
-from planner.quantity import parse
 from tests.builders import records
 from tests.builders.records import amounts
 

@@ -1,6 +1,6 @@
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.records import Node
 from planner.memory.kubelet import (
     GKE_DEFAULTS,

@@ -1,6 +1,6 @@
 import pytest
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Container, Snapshot
 from planner.memory.kubelet import KubeletSettings, ReservationPolicy

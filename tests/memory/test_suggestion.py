@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, FrozenMap
 from planner.memory.suggestion import Basis, round_up_bytes, suggest
-from planner.vocabulary import CPU, MEMORY
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB
 

@@ -69,14 +69,14 @@ def _free() -> None:
     import dataclasses
 
     from planner.kubernetes.records import Snapshot
+    from planner.pricing import bill as bill_room
     from planner.pricing.commitments import parse_commitments
-    from planner.questions import costs
     from planner.ui import costs_view, prices
     from tests.pricing.books import make_node
 
     owned = "machine_type,region,nodes,term,usd_per_hour,id\nn1-standard-8,asia-northeast3,1,3y,0,given"
     book = dataclasses.replace(prices.book(), commitments=parse_commitments(owned, where="owned.csv"))
-    bill = costs.bill(book, Snapshot(taken_at=0.0, source="test", digest="0", nodes=(make_node(),)))
+    bill = bill_room.bill(book, Snapshot(taken_at=0.0, source="test", digest="0", nodes=(make_node(),)))
     costs_view.head(bill, book)
 
 

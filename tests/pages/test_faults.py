@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
+from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import recorded
 from planner.questions.question import Given
@@ -19,7 +20,6 @@ from planner.sources import demo, live
 from planner.sources.cluster import CLUSTER_VARIABLE
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
-from planner.store.rows import rows_of
 from planner.ui.stored import VARIABLE
 from tests.pages.visiting import said, visit
 

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources import kubeconfig, live
 from tests.pages.clusters import full, node, worker

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from planner.history.names import time_text
+from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
 from planner.questions import recorded
 from planner.questions.question import Given
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
-from planner.store.names import time_text
-from planner.store.rows import rows_of
 from planner.ui.stored import VARIABLE
 from planner.ui.uploads import Kept
 from tests.architecture.tree import ROOT

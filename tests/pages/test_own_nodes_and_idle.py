@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.history.rows import rows_of
 from planner.sources import demo
 from planner.sources.store import Store
-from planner.store.rows import rows_of
 from tests.pages.visiting import said, visit
 from tests.sources.nodes_and_gpus import metrics
 from tests.sources.prometheus_server import running

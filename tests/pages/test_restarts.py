@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import PodSpec, Snapshot
+from planner.processes.identity import identity
 from planner.questions import restarts as plan_restarts
-from planner.questions.identity import identity
 from planner.sources import demo
 from planner.sources.pod_logs import read_text
 from planner.ui import uploads

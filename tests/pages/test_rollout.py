@@ -6,7 +6,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from planner.settings import digest_of
+from planner.ground.settings import digest_of
 from tests.pages.clusters import WORKER, full, node, snapshot
 from tests.pages.visiting import said, visit
 

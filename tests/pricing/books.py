@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from planner.ground.vocabulary import INSTANCE_TYPE, REGION
 from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.book import PriceTable, compose, read_table
 from planner.pricing.model import PriceBook
 from planner.sources.prices import embedded_book
-from planner.vocabulary import INSTANCE_TYPE, REGION
 from tests.builders import records
 
 SEOUL = "asia-northeast3"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.pricing.history import PriceChange, discount_series, read_changes
 from planner.sources.prices import embedded_book, load_changes
 

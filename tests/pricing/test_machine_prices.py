@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.pricing.machine import gpu_hour_price, parse_custom_type, price_machine
 from planner.pricing.model import PartKind, PriceReason, PricingCategory, Provisioning
 from planner.sources.prices import embedded_book
-from planner.vocabulary import HOURS_PER_MONTH
 from tests.pricing.books import SEOUL, book_with
 
 BOOK = embedded_book()

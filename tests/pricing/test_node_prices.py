@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
-from planner.kubernetes.records import FrozenMap, Node
-from planner.pricing.model import PartKind, PriceReason, Provisioning
-from planner.pricing.node import price_node, spare_terms
-from planner.sources.prices import embedded_book
-from planner.vocabulary import (
+from planner.ground.vocabulary import (
     AKS_AGENT_POOL,
     AKS_SCALE_SET_PRIORITY,
     EKS_CAPACITY_TYPE,
@@ -30,6 +25,11 @@ from planner.vocabulary import (
     REGION,
     ZONE,
 )
+from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
+from planner.kubernetes.records import FrozenMap, Node
+from planner.pricing.model import PartKind, PriceReason, Provisioning
+from planner.pricing.node import price_node, spare_terms
+from planner.sources.prices import embedded_book
 from tests.pricing.books import SEOUL, book_with, make_node
 
 BOOK = embedded_book()

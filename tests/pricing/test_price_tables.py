@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.pricing.book import age_days, age_warning, format_units, read_table
 from planner.pricing.model import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
 from planner.sources.prices import embedded_book

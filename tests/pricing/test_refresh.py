@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.pricing.machine import gpu_hour_price, price_machine
 from planner.pricing.model import Component, PriceBook, Provisioning, UnitKey
 from planner.pricing.refresh import Doubt, Refresh, apply_refresh, check_coverage, compare_catalogue

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from planner.errors import HeadroomError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import HeadroomError
+from planner.ground.exit_status import ExitStatus
 from planner.questions import question_called
 from planner.questions.question import Given
 from planner.rollout.answers import Verdict

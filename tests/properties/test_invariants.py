@@ -14,6 +14,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.questions import overview
+from planner.rollout import glance
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
 from planner.rollout.run import Revision, simulate, simulate_alone
@@ -219,8 +220,8 @@ def test_an_answer_that_is_shared_or_counted_is_the_workloads_own(
 ) -> None:
     snapshot = crowd.snapshot(3, varied=is_varied)
     told = {line.workload: line for line in overview.overview(snapshot).workloads}
-    monkeypatch.setattr(overview, "certain_course", lambda _cluster, _workload: None)
-    monkeypatch.setattr(overview, "surroundings", lambda _cluster, _workload: None)
+    monkeypatch.setattr(glance, "certain_course", lambda _cluster, _workload: None)
+    monkeypatch.setattr(glance, "surroundings", lambda _cluster, _workload: None)
     played = overview.overview(replace(snapshot)).workloads
     assert len(played) == len(told) > 40
     for line in played:

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity import rollouts
 from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import Strategy
-from planner.questions import prepared as prepared_question
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
+from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import RolloutResult
+from planner.rollout.prepared import Scenario
 from planner.rollout.room import Room
 from planner.rollout.run import simulate
 from tests.bench import crowd
@@ -59,7 +59,7 @@ def _answers() -> dict[tuple[str, int, bool], RolloutResult]:
         if one.kind == "Deployment"
     ]
     return {
-        (one.workload, one.replicas or 0, one.new_revision): rollout_question.rollout(
+        (one.workload, one.replicas or 0, one.new_revision): rollouts.rollout(
             snapshot, Scenario(changes=(one,), seed=3, runs=1), growing
         )
         for one in asked

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.capacity.rollouts import growing
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.questions.admission import _STUCK, MOST_CHARACTERS, Review, Silence, _Told, _warning, read_request, review
-from planner.questions.rollout import growing
 from planner.rollout.answers import Verdict
-from planner.vocabulary import WARNINGS_SWITCH
+from planner.serve.review import _STUCK, MOST_CHARACTERS, Review, Silence, _Told, _warning, read_request, review
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
 

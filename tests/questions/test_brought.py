@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.exit_status import ExitStatus
+from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.records import Snapshot
 from planner.questions.gate import GateAnswer, GateSettings, answer
 from planner.rollout.answers import Verdict

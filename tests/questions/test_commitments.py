@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from planner.exit_status import ExitStatus
+from planner.ground.exit_status import ExitStatus
+from planner.history.levels import History
 from planner.questions import commitments
 from planner.questions.commitments import CommitmentsAnswer, CommitmentsSettings
 from planner.questions.question import Given
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.store.history import History
 from tests.history.histories import DAY, history
 
 REGION = "asia-northeast3"

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from planner.ground.vocabulary import NVIDIA_GPU
 from planner.kubernetes.records import Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
+from planner.pricing.bill import bill, cost_cluster
 from planner.pricing.model import PriceReason
-from planner.questions.costs import bill, bill_in_focus, cost_cluster
+from planner.questions.costs import bill_in_focus
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.vocabulary import NVIDIA_GPU
 from tests.pricing.books import make_node
 
 BOOK = embedded_book()

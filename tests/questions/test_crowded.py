@@ -7,10 +7,11 @@ from functools import cache
 
 import pytest
 
+from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, findings, memory, overview, plan, restarts, rollout
-from planner.questions.prepared import Scenario
+from planner.questions import capacity, findings, memory, overview, plan, restarts
+from planner.rollout.prepared import Scenario
 from tests.builders import objects
 
 _BARE = re.compile(r"(?<![\w.,:=/'\"-])\d{4,}(?![\w/:'\"-]|\.\w)")
@@ -48,7 +49,7 @@ def _findings() -> list[object]:
 
 def _rollout() -> list[object]:
     changes = (WorkloadChange(workload="Deployment/ml/serve"),)
-    found = rollout.rollout(crowded(), Scenario(changes=changes))
+    found = rollouts.rollout(crowded(), Scenario(changes=changes))
     return [found.sentence, found.headline, *(f"{one.title} {one.sentence}" for one in found.remedies)]
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import FrozenMap
-from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.selectors import labels_match, read_selector
 from planner.pricing.allocation import Share
 from planner.questions import costs, findings, memory, overview, plan, restarts, savings, seats
-from planner.questions.filters import ALL, Filter, keep, read_selector
+from planner.questions.filters import ALL, Filter, keep
 from planner.questions.overview import kept_by
 from planner.questions.question import Given
 from planner.rollout.answers import Verdict

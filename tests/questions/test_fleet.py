@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from planner.errors import InputError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.node import price_node
 from planner.questions import fleet, overview, where

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.errors import NotKnownError
+from planner.ground.errors import NotKnownError
+from planner.ground.vocabulary import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.allocation import Share
-from planner.questions.costs import bill
-from planner.questions.fleet_savings import FleetSavings, Move, fleet_savings
+from planner.pricing.bill import bill
 from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.vocabulary import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
+from planner.spot.fleet import FleetSavings, Move, fleet_savings
 
 BOOK = embedded_book()
 L4 = 1_875.71  # g2-standard-24 in Seoul, a month on demand

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity.rollouts import strategy_grid
 from planner.inventory.change import WorkloadChange
-from planner.questions.prepared import Scenario
-from planner.questions.rollout import strategy_grid
+from planner.rollout.prepared import Scenario
 from tests.builders import objects
 
 

@@ -9,22 +9,22 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from planner.errors import ChangeError, InputError, NotKnownError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import ChangeError, InputError, NotKnownError
+from planner.ground.exit_status import ExitStatus
+from planner.history import kept
 from planner.inventory import checks
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, plan, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
-from planner.questions.gate_policy import Failing, GateException, GatePolicy
 from planner.questions.overview import overview
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
+from planner.rollout.policy import Failing, GateException, GatePolicy
 from planner.sources import demo, kubectl
 from planner.sources.prices import embedded_book
-from planner.store import kept
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
 
 ONE_GPU: Final = {"containers": [gpu_container()]}

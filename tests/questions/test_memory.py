@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.kubernetes.records import FrozenMap, PodSpec, Snapshot, Template
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.what_if import MemoryChange

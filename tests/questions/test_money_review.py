@@ -15,13 +15,14 @@ from planner.pricing.model import Provisioning
 from planner.pricing.node import price_node, spare_terms
 from planner.pricing.strategy_cost import StrategyUse, strategy_cost
 from planner.questions.question import Given
-from planner.questions.savings import SavingsSettings, answer, estimate
-from planner.questions.spot_inputs import assume, derive
+from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import Assumptions, SpotSettings
 from planner.spot.economics import savings
+from planner.spot.inputs import assume, derive
 from planner.spot.ways import compare
+from planner.spot.workload import estimate
 
 BOOK = embedded_book()
 WORKER = "Deployment/prod/ml-worker"

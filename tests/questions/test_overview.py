@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from planner.ground.words import Text
 from planner.questions.overview import WorkloadOverview, by_cause, overview
 from planner.rollout.answers import Reason, Verdict
 from planner.sources import demo
-from planner.words import Text
 
 
 def line(

@@ -9,18 +9,21 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.words import usd
+from planner.pricing import bill as bill_room
 from planner.pricing.allocation import Share
 from planner.pricing.commitments import parse_commitments
+from planner.pricing.focus import OF_COMMITMENTS
 from planner.pricing.model import PriceBook, Provisioning
-from planner.questions import costs, fleet_savings, savings, spot_inputs
-from planner.questions.focus import OF_COMMITMENTS
+from planner.questions import costs, savings
 from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from planner.spot import fleet as fleet_savings
+from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import SpotSettings
-from planner.words import usd
 
 WORKER = "Deployment/prod/ml-worker"
 HEAD = "machine_type,region,nodes,term,usd_per_hour,id\n"
@@ -36,7 +39,7 @@ EIGHT = "n1-standard-8,asia-northeast3,8,3y,0.40,seoul"
 
 
 def test_covered_nodes_cost_their_commitment() -> None:
-    plain, owned = costs.bill(embedded_book(), demo.read()), costs.bill(book(FOUR), demo.read())
+    plain, owned = bill_room.bill(embedded_book(), demo.read()), bill_room.bill(book(FOUR), demo.read())
     assert plain.bill_usd_per_month is not None
     assert owned.bill_usd_per_month is not None
     saved = 4 * 730 * (0.857514 * 0.7 - 0.40)
@@ -48,7 +51,7 @@ def test_covered_nodes_cost_their_commitment() -> None:
 
 
 def test_what_covers_no_node_is_a_line_of_the_bill() -> None:
-    owned = costs.bill(book(EIGHT), demo.read())
+    owned = bill_room.bill(book(EIGHT), demo.read())
     (line,) = [one for one in owned.lines if one.share is Share.UNUSED]
     assert (line.name, line.usd) == ("seoul", round(2 * 0.40 * 730, 2))
     assert owned.bill_usd_per_month == pytest.approx(sum(one.usd for one in owned.lines), abs=0.001)
@@ -58,7 +61,7 @@ def test_what_covers_no_node_is_a_line_of_the_bill() -> None:
 
 
 def test_focus_tells_used_unused_and_the_purchase() -> None:
-    owned = costs.bill(book(EIGHT), demo.read())
+    owned = bill_room.bill(book(EIGHT), demo.read())
     rows = costs.bill_in_focus(owned)
     by = {status: [row for row in rows if row["CommitmentDiscountStatus"] == status] for status in ("Used", "Unused")}
     assert sum(float(str(row["EffectiveCost"])) for row in by["Used"]) == pytest.approx(6 * 0.40 * 730, abs=0.01)
@@ -73,7 +76,7 @@ def test_focus_tells_used_unused_and_the_purchase() -> None:
     totals = [sum(float(str(row[name])) for row in rows) for name in ("BilledCost", "EffectiveCost")]
     assert totals == pytest.approx([owned.bill_usd_per_month] * 2, abs=0.005)
     assert not set(costs.unfilled(owned)) & set(OF_COMMITMENTS)
-    assert set(OF_COMMITMENTS) < set(costs.unfilled(costs.bill(embedded_book(), demo.read())))
+    assert set(OF_COMMITMENTS) < set(costs.unfilled(bill_room.bill(embedded_book(), demo.read())))
 
 
 def test_a_workload_saves_only_what_is_not_paid_for_already() -> None:
@@ -107,14 +110,14 @@ def test_the_fleet_keeps_what_is_committed() -> None:
     assert owned.on_demand_nodes == plain.on_demand_nodes - 6
     assert owned.on_demand_usd == pytest.approx(owned.kept_usd + owned.freed_usd, abs=0.001)
     assert sum(one.saved_usd for one in owned.bearers) == pytest.approx(owned.saved_usd + owned.packing_usd, abs=0.01)
-    bill = costs.bill(book(EIGHT), demo.read()).bill_usd_per_month
+    bill = bill_room.bill(book(EIGHT), demo.read()).bill_usd_per_month
     assert owned.bill_usd == pytest.approx(bill, abs=0.01)
 
 
 def test_a_price_that_nobody_knows_is_named() -> None:
-    owned = costs.bill(book("n1-standard-8,europe-north1,3,1y,,far"), demo.read())
+    owned = bill_room.bill(book("n1-standard-8,europe-north1,3,1y,,far"), demo.read())
     assert any("3 nodes of far" in str(one.sentence) for one in owned.not_in)
-    assert owned.bill_usd_per_month == costs.bill(embedded_book(), demo.read()).bill_usd_per_month
+    assert owned.bill_usd_per_month == bill_room.bill(embedded_book(), demo.read()).bill_usd_per_month
 
 
 @pytest.mark.parametrize(

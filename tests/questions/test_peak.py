@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from planner.budget import TooLargeError, allowed
-from planner.errors import ChangeError
+from planner.ground.budget import TooLargeError, allowed
+from planner.ground.errors import ChangeError
 from planner.kubernetes.autoscalers import autoscaler_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import peak
 from planner.questions import rollout as rollout_question
 from planner.questions.question import NOTHING
 from planner.questions.rollout import RolloutSettings
-from planner.questions.scaled import At, scaled
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.scaled import At, scaled
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota

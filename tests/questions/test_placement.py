@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.errors import ChangeError, NotKnownError
+from planner.capacity.rollouts import rollout
+from planner.ground.errors import ChangeError, NotKnownError
 from planner.kubernetes.records import Snapshot
-from planner.questions import placement
-from planner.questions.prepared import Scenario
-from planner.questions.rollout import rollout
+from planner.rollout import placement
 from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
 from planner.rollout.run import Run, simulate
 from planner.sources import kubectl
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, pod, template, workload

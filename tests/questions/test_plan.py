@@ -7,16 +7,17 @@ from functools import cache
 
 import pytest
 
-from planner.errors import InputError
+from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer
+from planner.ground.errors import InputError
+from planner.ground.progress import told_to
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Node, Snapshot
 from planner.questions.overview import overview
-from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings, alike, answer
-from planner.questions.prepared import compiled
-from planner.questions.progress import told_to
+from planner.questions.plan import QUESTION, PlanSettings, alike, answer
 from planner.questions.question import NOTHING, Given
 from planner.rollout.answers import Verdict
+from planner.rollout.prepared import compiled
 from planner.scheduling.empty_node import empty_copy
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from planner.capacity.changes import parse_changes
-from planner.exit_status import ExitStatus, gravest
+from planner.ground.exit_status import ExitStatus, gravest
+from planner.ground.settings import settings_of
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, question_called
@@ -29,7 +30,6 @@ from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
-from planner.settings import settings_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Life, SpotSettings

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from planner.errors import ChangeError
+from planner.capacity import rollouts
+from planner.capacity import seats as seats_room
+from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Severity
 from planner.questions import overview as overview_question
-from planner.questions import prepared as prepared_question
-from planner.questions import rollout as rollout_question
-from planner.questions import seats as seats_question
-from planner.questions.prepared import Scenario
+from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
 from planner.sources import demo
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling, stateful_set
@@ -25,7 +25,7 @@ A, B = "Deployment/ml/a", "Deployment/ml/b"
 
 def ask(*items: Item | list[Item], manifest: str = "", **changes: dict[str, object]) -> RolloutResult:
     asked = tuple(WorkloadChange(workload=f"Deployment/ml/{name}", **fields) for name, fields in changes.items())  # type: ignore[arg-type]
-    return rollout_question.rollout(snapshot(*items), Scenario(changes=asked, manifest=manifest))
+    return rollouts.rollout(snapshot(*items), Scenario(changes=asked, manifest=manifest))
 
 
 def two(gpus: int, *, surge: int = 1, unavailable: int = 0) -> list[Item]:
@@ -94,7 +94,7 @@ def test_an_unknown_workload_gets_a_hint() -> None:
     with pytest.raises(ChangeError, match=r"there is no Deployment/ml/aa in the snapshot\. "):
         ask(two(2), aa={})
     with pytest.raises(ChangeError, match="Did you mean Deployment/prod/ml-worker"):
-        rollout_question.rollout(DEMO, Scenario(changes=(WorkloadChange(workload="deployment/prod/worker"),)))
+        rollouts.rollout(DEMO, Scenario(changes=(WorkloadChange(workload="deployment/prod/worker"),)))
 
 
 def test_a_job_does_not_roll_out() -> None:
@@ -102,7 +102,7 @@ def test_a_job_does_not_roll_out() -> None:
     if job is None:
         pytest.fail("the demo has no Job")
     with pytest.raises(ChangeError, match="a Job does not roll out"):
-        rollout_question.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=job.key),)))
+        rollouts.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=job.key),)))
 
 
 def test_missing_kinds_make_an_answer_unknown() -> None:
@@ -121,7 +121,7 @@ def test_the_timeline_counts_every_pod_once() -> None:
     for key in ("Deployment/prod/ml-worker", "Deployment/prod/llm-serve", "StatefulSet/prod/postgres"):
         if DEMO.workload(key) is None:
             continue
-        part = rollout_question.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=key),))).workloads[0]
+        part = rollouts.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=key),))).workloads[0]
         for row in part.timeline:
             assert set(row.counts) == {state.value for state in PodState}
             ready = row.counts[PodState.OLD_READY] + row.counts[PodState.NEW_READY]
@@ -143,7 +143,7 @@ def test_scaling_moves_nothing_of_the_template() -> None:
 def test_that_no_strategy_could_place_them_all_is_said(replicas: int, said: bool) -> None:
     """Two nodes of four A100s each, and a pod asks for four."""
     change = WorkloadChange(workload="Deployment/prod/llm-serve", replicas=replicas)
-    found = rollout_question.rollout(demo.read(), Scenario(changes=(change,), with_remedies=False))
+    found = rollouts.rollout(demo.read(), Scenario(changes=(change,), with_remedies=False))
     room = f"With nothing else on them the nodes that match hold at most 2 of its {replicas:,} pods"
     assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
     assert str(found.sentence).endswith(room) is said
@@ -159,14 +159,14 @@ def test_the_demo_at_a_glance() -> None:
     assert lines["Deployment/prod/ml-worker"].verdict is Verdict.COMPLETES
     for line in found.workloads:  # counted or simulated, the same as asked one by one
         asked = Scenario(changes=(WorkloadChange(workload=line.workload),), runs=1, with_remedies=False)
-        assert rollout_question.rollout(DEMO, asked).verdict is line.verdict, line.workload
+        assert rollouts.rollout(DEMO, asked).verdict is line.verdict, line.workload
     for gpu in found.gpus:
         assert gpu.allocatable == gpu.requested + gpu.free
     assert found.pod_count == sum(bool(p.node_name) and not p.is_terminal for p in DEMO.pods)
 
 
 def test_seats_add_up() -> None:
-    rows = seats_question.seats(DEMO)
+    rows = seats_room.seats(DEMO)
     lines = overview_question.overview(DEMO).gpus
     assert sum(len(row.seats) for row in rows) == sum(line.allocatable for line in lines)
     assert sum(bool(seat.holder) for row in rows for seat in row.seats) == sum(line.requested for line in lines)
@@ -217,7 +217,7 @@ def test_a_stateful_sets_controller_makes_its_claims() -> None:
             "provisioner": "csi.example", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
     items = [node("n-0"), fast, *stateful_set("db", ["n-0"], pod_spec(), volumeClaimTemplates=[template])]
     scaled = (WorkloadChange(workload="StatefulSet/ml/db", replicas=3, new_revision=False),)
-    grown = rollout_question.rollout(snapshot(items), Scenario(changes=scaled))
+    grown = rollouts.rollout(snapshot(items), Scenario(changes=scaled))
     assert grown.verdict is Verdict.COMPLETES
     drivers = [{"name": "csi.example", "nodeID": "n-0", "allocatable": {"count": 1}}]
     limit = {
@@ -226,7 +226,7 @@ def test_a_stateful_sets_controller_makes_its_claims() -> None:
         "metadata": {"name": "n-0"},
         "spec": {"drivers": drivers},
     }
-    limited = rollout_question.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
+    limited = rollouts.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
     assert (limited.verdict, limited.reason) == (Verdict.STUCK, Reason.VOLUME)
     assert "1 node(s) exceed max volume count" in str(limited.workloads[0].scheduler_message)
 

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import savings as plan_savings
-from planner.questions import spot_inputs
 from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings
-from planner.questions.spot_inputs import Derived
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import SETTINGS, Capacity, SpotSettings, Work
+from planner.spot.inputs import Derived
 
 WORKER = "Deployment/prod/ml-worker"
 

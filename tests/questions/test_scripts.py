@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
 from planner.questions.rollout import RolloutSettings
-from planner.questions.scripts import script, steps_of
 from planner.rollout.answers import RemedyKind, Step, Verdict
+from planner.rollout.prepared import Scenario
+from planner.rollout.scripts import script, steps_of
 from planner.sources import demo
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
@@ -23,7 +24,7 @@ SERVE = "Deployment/prod/llm-serve"
 
 
 def asked(**change: object) -> tuple[str, int]:
-    result = rollout_question.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE, **change),)))  # type: ignore[arg-type]
+    result = rollouts.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE, **change),)))  # type: ignore[arg-type]
     title, steps = steps_of(result)
     return script(title, steps, source="demo"), len(steps)
 
@@ -108,7 +109,7 @@ def test_it_can_be_stopped(tmp_path: Path) -> None:
 
 
 def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None:
-    result = rollout_question.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
+    result = rollouts.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
     chain = next(one.command for one in result.remedies if one.kind is RemedyKind.FREE_CAPACITY)
     for failing in ("rollout status deployment/llm-canary", "patch", "apply", "rollout status deployment/llm-serve"):
         _, calls, _ = run(tmp_path, chain, kubectl=f'case "$*" in "{failing}"*) exit 1;; esac')
@@ -118,7 +119,7 @@ def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("place", range(2))
 def test_every_way_out_waits_for_the_rollout_it_is_for(place: int) -> None:
-    result = rollout_question.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
+    result = rollouts.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
     assert result.verdict is Verdict.STUCK
     remedy = result.remedies[place]
     assert any("rollout status deployment/llm-serve" in one for step in remedy.steps for one in step.commands)
@@ -130,7 +131,7 @@ def test_every_way_out_waits_for_the_rollout_it_is_for(place: int) -> None:
 def test_a_change_that_completes_is_a_script_of_itself() -> None:
     worker = "Deployment/prod/ml-worker"
     change = WorkloadChange(workload=worker, max_surge=1, max_unavailable=1)
-    result = rollout_question.rollout(demo.read(), Scenario(changes=(change,)))
+    result = rollouts.rollout(demo.read(), Scenario(changes=(change,)))
     title, (step,) = steps_of(result)
     assert title == "the change"
     assert step.commands[0].startswith("kubectl patch deployment/ml-worker")

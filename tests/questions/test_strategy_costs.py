@@ -6,16 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity import rollouts, spare_needs, strategy_prices
+from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice, costs_of
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.strategy_cost import SpareTerms
-from planner.questions import rollout as rollout_question
-from planner.questions import spare_needs
-from planner.questions import strategy_costs as plan_strategy_cost
-from planner.questions.prepared import Scenario
-from planner.questions.remedy_costs import remedy_cost
-from planner.questions.strategy_costs import StrategyCosts, StrategyPrice, costs_of
 from planner.rollout.answers import RemedyKind, Verdict
+from planner.rollout.prepared import Scenario
+from planner.rollout.remedy_costs import remedy_cost
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import objects
@@ -55,7 +53,7 @@ def test_three_workers_by_hand() -> None:
     assert swap.cost is not None
     assert (swap.cost.kept_on_demand_usd, swap.cost.added_usd) == (0, 0)
     assert swap.cost.missing_pod_hours == pytest.approx(20 * 270 / 3600)
-    assert found.sentence == (
+    assert str(found.sentence) == (
         "Surge 1 costs $255 a month as a spare GPU, $139 as a spare GPU on spot, $2.27 a month as a node added for each "
         "of 20 rollouts; or nothing with unavailable 1: two of three pods for 4 min 30 s."
     )
@@ -82,8 +80,8 @@ def test_the_demos_worker() -> None:
     assert surge.cost.kept_on_spot_usd == pytest.approx(0.37374 * 730)
     assert surge.cost.added_usd == pytest.approx(20 * 0.857514 * (300 + surge.seconds + 600) / 3600)
     assert (found.node_pool, found.machine_type, found.as_of) == ("gpu-t4", "n1-standard-8", "2026-07-16")
-    assert found.sentence.startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot, $")
-    assert "; or nothing with unavailable 1: five of six pods for" in found.sentence
+    assert str(found.sentence).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot, $")
+    assert "; or nothing with unavailable 1: five of six pods for" in str(found.sentence)
     assert not found.notes
 
 
@@ -126,7 +124,7 @@ def test_an_unknown_price_is_not_nothing() -> None:
     surge = named(found, "Surge 1")
     assert surge.cost is not None
     assert (surge.cost.kept_on_demand_usd, surge.cost.kept_on_spot_usd, surge.cost.added_usd) == (None, None, None)
-    assert "there is no price" in found.sentence
+    assert "there is no price" in str(found.sentence)
     assert found.notes[0].startswith("no price: ")
 
 
@@ -134,7 +132,7 @@ def test_what_more_nodes_do_not_help_has_no_price() -> None:
     found = costs(full(), WORKER, asked=OWN, never_ready=True)
     for one in found.strategies:
         assert (one.verdict, one.cost, one.extra_gpus, one.seconds) == (Verdict.STUCK, None, None, None)
-    assert found.sentence == "No strategy completes, and more nodes don't help."
+    assert str(found.sentence) == "No strategy completes, and more nodes don't help."
 
 
 def test_pods_that_have_no_place_get_their_nodes_beside_the_price() -> None:
@@ -150,7 +148,7 @@ def test_of_a_size_that_has_no_place_no_strategy_is_priced(monkeypatch: pytest.M
     monkeypatch.setattr(spare_needs, "play_cell", None)  # it isn't even played
     found = costs(full(), WORKER, asked=OWN, replicas=103)
     assert {one.cost for one in found.strategies} == {None}
-    assert found.sentence == "No strategy completes: 100 of 103 pods have no place, however they are rolled out."
+    assert str(found.sentence) == "No strategy completes: 100 of 103 pods have no place, however they are rolled out."
     assert found.notes == ("100 of its own 103 pods have no place: add nodes for them first, then compare strategies",)
 
 
@@ -168,7 +166,7 @@ def test_who_may_preempt_has_the_place_of_others() -> None:
 def test_pods_without_gpus_are_not_priced() -> None:
     found = costs(demo.read(), "Deployment/prod/api")
     assert all(one.cost is None for one in found.strategies)
-    assert found.sentence == ""
+    assert str(found.sentence) == ""
     assert "no GPU" in found.notes[0]
 
 
@@ -198,7 +196,7 @@ def test_a_scenario_that_grows_a_workload_counts_what_it_will_hold() -> None:
 def test_a_remedys_node_has_its_price() -> None:
     cluster = demo.read()
     change = WorkloadChange(workload="Deployment/prod/ml-worker", max_surge=1, max_unavailable=0)
-    remedies = rollout_question.rollout(cluster, Scenario(changes=(change,))).remedies
+    remedies = rollouts.rollout(cluster, Scenario(changes=(change,))).remedies
     node_added = next(one for one in remedies if one.kind is RemedyKind.ADD_NODE)
     once = 0.857514 * (300 + node_added.seconds + 600) / 3600
     assert remedy_cost(cluster, BOOK, node_added) == f"$438 a month kept, ${once:.2f} for one rollout"
@@ -208,7 +206,7 @@ def test_a_remedys_node_has_its_price() -> None:
 
 def test_settings_are_the_terms() -> None:
     fields = set(SpareTerms.__dataclass_fields__)
-    assert {setting.name for setting in plan_strategy_cost.SETTINGS} <= fields
+    assert {setting.name for setting in strategy_prices.SETTINGS} <= fields
 
 
 def test_pods_of_its_own_that_wait_are_no_spare() -> None:

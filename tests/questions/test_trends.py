@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from planner.errors import InputError
-from planner.exit_status import ExitStatus
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
+from planner.history.days import Period
+from planner.history.levels import History
 from planner.history.trend import Outlook
 from planner.questions import trends
 from planner.questions.question import Given
-from planner.questions.trends import Period, TrendsAnswer, TrendsSettings
+from planner.questions.trends import TrendsAnswer, TrendsSettings
 from planner.sources import demo
-from planner.store.history import History
 from tests.history.histories import DAY, MODEL, START, history, joined
 
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from planner.errors import ChangeError
+from planner.capacity import usable_devices as usable_question
+from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap
-from planner.questions import usable_devices as usable_question
-from planner.questions.prepared import Scenario
+from planner.rollout.prepared import Scenario
 from planner.sources import demo
 from tests.builders.objects import GPU
 from tests.pages.clusters import WORKER, node, snapshot, worker

@@ -6,12 +6,12 @@ from enum import StrEnum
 
 import pytest
 
+from planner.ground.words import Text
 from planner.kubernetes.records import Presence, Severity
 from planner.questions.wording import for_people, heading
 from planner.restarts.model import Activity, Cause
 from planner.restarts.wording import ACTIVITY, CAUSE
 from planner.rollout.answers import Reason, Verdict
-from planner.words import Text
 
 
 class Speed(StrEnum):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from planner.ground.quantity import format_amount
 from planner.kubernetes.records import (
     EMPTY,
     Container,
@@ -27,7 +28,6 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
-from planner.quantity import format_amount
 from planner.restarts import restarts
 from planner.restarts.model import Loop
 from tests.builders import records

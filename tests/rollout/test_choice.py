@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
+from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import Choice, Weights, choose
+from planner.rollout.prepared import Scenario
 from planner.sources import demo
 
 
@@ -23,7 +23,7 @@ def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0,
 
 
 def chosen(workload: str) -> tuple[Choice, StrategyGrid]:
-    grid = rollout_question.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=workload),)), workload)
+    grid = rollouts.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=workload),)), workload)
     return choose([one for row in grid.cells for one in row], grid.recreate, len(grid.cells[0]) - 1), grid
 
 
@@ -46,7 +46,7 @@ def test_who_waits_below_takes_nothing_from_the_new_pods() -> None:
     by_pair = {one.pair: one for one in found.options}
     assert (by_pair[0, 1].seconds, by_pair[0, 1].evictions) == (by_pair[1, 1].seconds, 0)
     asked = Scenario(changes=(WorkloadChange(workload="Deployment/prod/ml-worker", max_surge=0, max_unavailable=1),))
-    result = rollout_question.rollout(demo.read(), asked)
+    result = rollouts.rollout(demo.read(), asked)
     assert (result.verdict, result.ticks, result.preempted) == (Verdict.COMPLETES, 12, ())
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
 from planner.rollout.answers import Verdict
 from planner.rollout.choice import choose
 from planner.rollout.grid import FULL_UP_TO, axis, played_axis
+from planner.rollout.prepared import Scenario
 from planner.rollout.run import simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
@@ -45,13 +45,13 @@ def test_the_more_pods_the_fewer_cells_are_played() -> None:
 
 def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     found = snapshot(node("n-0", gpus=2), worker(2, gpus=1))
-    grid = rollout_question.strategy_grid(found, RESTART, WORKER)
+    grid = rollouts.strategy_grid(found, RESTART, WORKER)
     assert not grid.cells[0][0].is_valid
     assert grid.cells[1][0].is_current
     assert grid.cells[1][0].verdict is Verdict.STUCK
     for cell in (c for row in grid.cells for c in row if c.is_valid):
         asked = WorkloadChange(workload=WORKER, max_surge=cell.max_surge, max_unavailable=cell.max_unavailable)
-        part = rollout_question.rollout(found, Scenario(changes=(asked,), with_remedies=False)).workloads[0]
+        part = rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False)).workloads[0]
         assert (part.verdict, part.reason) == (cell.verdict, cell.reason)
         assert (part.peak_pods, part.lowest_ready) == (cell.peak_pods, cell.lowest_ready)
     assert grid.recreate.verdict is Verdict.COMPLETES
@@ -75,11 +75,11 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
 def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tuple[int, int], ready_for: int) -> None:
     pods = deployment("worker", ["n-0"] * replicas, pod_spec(gpus=1), strategy=strategy, minReadySeconds=ready_for)
     found = snapshot(node("n-0", gpus=replicas + 4, cpu="200", memory="200Gi"), pods)
-    grid = rollout_question.strategy_grid(found, RESTART, WORKER)
+    grid = rollouts.strategy_grid(found, RESTART, WORKER)
     cells = {(cell.max_surge, cell.max_unavailable): cell for row in grid.cells for cell in row}
     assert list(cells) == [(surge, unavailable) for surge in grid.surges for unavailable in grid.unavailables]
     assert [pair for pair, cell in cells.items() if cell.is_current] == [today]
-    part = rollout_question.rollout(found, replace(RESTART, with_remedies=False)).workloads[0]
+    part = rollouts.rollout(found, replace(RESTART, with_remedies=False)).workloads[0]
     assert (part.peak_pods, part.lowest_ready) == (cells[today].peak_pods, cells[today].lowest_ready)
 
 
@@ -87,7 +87,7 @@ def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tupl
 def test_pods_of_one_size_are_proven() -> None:
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
     found = snapshot(nodes, worker(2, gpus=1))
-    ties = rollout_question.rollout(found, RESTART).ties
+    ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert ties.proven
     assert str(ties.sentence) == "completes in every placement (proven)"
@@ -99,7 +99,7 @@ def test_anti_affinity_takes_the_proof_from_those_it_speaks_of(speaks_of: str, i
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": speaks_of}}}
     loner = pod_spec() | {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     found = snapshot(nodes, worker(2, gpus=1), deployment("loner", ["n-2"], loner))
-    ties = rollout_question.rollout(found, RESTART).ties
+    ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert (ties.proven, ties.completed_runs) == (is_proven, 0 if is_proven else ties.runs)
 
@@ -116,7 +116,7 @@ def test_pods_of_different_sizes_are_sampled() -> None:
     runs = [simulate(Cluster(found), both, seed=seed) for seed in range(20)]
     assert not any(is_proven(run, both) for run in runs if run.choices)
     changes = tuple(WorkloadChange(workload=r.after.key) for r in both)
-    ties = rollout_question.rollout(found, Scenario(changes=changes, runs=20)).ties
+    ties = rollouts.rollout(found, Scenario(changes=changes, runs=20)).ties
     assert ties is not None
     assert (ties.proven, ties.runs) == (False, 20)
     assert ties.completed_runs == sum(run.completed for run in runs)
@@ -142,9 +142,9 @@ def learnt(*startups: int, restarts: int = 0) -> Snapshot:
 
 
 def test_start_up_is_the_median_of_the_pods() -> None:
-    part = rollout_question.rollout(learnt(20, 40, 600), RESTART).workloads[0]
+    part = rollouts.rollout(learnt(20, 40, 600), RESTART).workloads[0]
     assert (part.startup_seconds, part.startup_source, part.termination_seconds) == (40, "learnt from 3 pods", 30)
-    restarted = rollout_question.rollout(learnt(20, 40, restarts=1), RESTART).workloads[0]
+    restarted = rollouts.rollout(learnt(20, 40, restarts=1), RESTART).workloads[0]
     assert (restarted.startup_seconds, restarted.startup_source) == (DEFAULT_STARTUP_SECONDS, "default")
 
 
@@ -156,12 +156,12 @@ def test_given_seconds_win_and_waits_come_on_top() -> None:
 
 
 def test_a_step_lasts_as_long_as_the_slowest_in_it() -> None:
-    part = rollout_question.rollout(learnt(20, 20), RESTART).workloads[0]
+    part = rollouts.rollout(learnt(20, 20), RESTART).workloads[0]
     # a new pod starts (20), another beside the old one that goes (30), the last old one goes (30)
     assert part.seconds == 20 + 30 + 30
     assert not part.exceeds_deadline
     slow = WorkloadChange(workload=WORKER, startup_seconds=601)
-    assert rollout_question.rollout(learnt(20, 20), Scenario(changes=(slow,))).workloads[0].exceeds_deadline
+    assert rollouts.rollout(learnt(20, 20), Scenario(changes=(slow,))).workloads[0].exceeds_deadline
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from planner.errors import ChangeError
+from planner.capacity.rollouts import rollout
+from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
-from planner.questions.prepared import Scenario
-from planner.questions.rollout import rollout
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.beside import beside
 from planner.rollout.in_flight import InFlight, failing, in_flight
+from planner.rollout.prepared import Scenario
 from planner.rollout.run import WHEN_AT_REST, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster

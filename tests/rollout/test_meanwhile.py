@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence
 from planner.questions import overview
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
 from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, roll, rolling, stateful_set, why
 
@@ -43,7 +43,7 @@ def waiting(name: str, **spec: Any) -> Item:
 def ask(*items: Item | list[Item], **change: Any) -> RolloutResult:
     found = snapshot(*items)
     asked = WorkloadChange(workload=WORKER, **change)
-    return rollout_question.rollout(found, Scenario(changes=(asked,), with_remedies=False))
+    return rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_replicas_are_changed_and_the_autoscalers_were_refused() -> None:
     refused = replace(found, presence=FrozenMap({**found.presence, HPA: Presence.REFUSED}))
     for replicas, verdict in ((3, Verdict.UNKNOWN), (None, Verdict.COMPLETES)):
         asked = WorkloadChange(workload=WORKER, replicas=replicas)
-        assert rollout_question.rollout(refused, Scenario(changes=(asked,))).verdict is verdict
+        assert rollouts.rollout(refused, Scenario(changes=(asked,))).verdict is verdict
 
 
 def test_the_overview_plays_an_autoscaler_too() -> None:

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from planner.capacity import rollouts
+from planner.ground.quantity import parse
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.quantity import parse
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, rolling
 from tests.rollout.test_admission import quota
@@ -22,7 +22,7 @@ from tests.rollout.test_meanwhile import scaled
 
 
 def ask(found: Snapshot, key: str = WORKER, **change: object) -> RolloutResult:
-    return rollout_question.rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)))  # type: ignore[arg-type]
+    return rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)))  # type: ignore[arg-type]
 
 
 def worker(*nodes: str, spec: Item | None = None, surge: int = 1, unavailable: int = 0) -> list[Item]:
@@ -62,11 +62,9 @@ def test_every_patch_parses_applies_and_completes(found: Snapshot, key: str) -> 
         before = found.workload(key)
         assert before is not None
         apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))
-        again = rollout_question.rollout(
-            found, Scenario(changes=(WorkloadChange(workload=key, patch=remedy.patch_yaml),))
-        )
+        again = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=key, patch=remedy.patch_yaml),)))
         after = apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))[0]
-        rolled = rollout_question.rollout(
+        rolled = rollouts.rollout(
             replace(found, workloads=tuple(after if w.key == key else w for w in found.workloads)),
             Scenario(changes=(WorkloadChange(workload=key),)),
         )

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from planner.cli import main
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
+from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory import checks
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Container, FrozenMap, PodSpec
@@ -17,7 +18,6 @@ from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import cluster_memory
 from planner.questions.capacity import capacity
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.pages.visiting import said, visit
 from tests.rollout.rollouts import rolling

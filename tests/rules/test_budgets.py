@@ -10,10 +10,10 @@ from planner.capacity.drain import drain
 from planner.inventory import checks
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.questions import spot_inputs
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
+from planner.spot import inputs as spot_inputs
 from planner.spot.checks import Check, CheckResult, Status
 from planner.spot.suitability import check_workload
 from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot

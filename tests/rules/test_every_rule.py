@@ -61,10 +61,10 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/hooks.py": "tests/questions/test_brought.py",
     "planner/cli/options.py": "tests/cli/test_options_that_need_another.py",
     "planner/ui/asked.py": "tests/pages/test_rollout.py",
-    "planner/store/schema.py": "tests/sources/test_store.py",
+    "planner/history/schema.py": "tests/sources/test_store.py",
     "planner/sources/store.py": "tests/sources/test_store.py",
     "planner/cli/stream.py": "tests/cli/test_terminal.py",
-    "planner/vocabulary.py": "tests/rules/test_vocabulary.py",
+    "planner/ground/vocabulary.py": "tests/rules/test_vocabulary.py",
     "planner/rollout/meanwhile.py": "tests/rollout/test_meanwhile.py",
     "planner/rollout/queue.py": "tests/rollout/test_meanwhile.py",
 }

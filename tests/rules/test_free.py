@@ -9,20 +9,22 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import seats as seats_room
 from planner.capacity.changes import parse_changes
 from planner.capacity.fragmentation import fragments
 from planner.capacity.gpu_lines import gpu_lines
 from planner.capacity.what_if import apply
 from planner.cli import main
+from planner.history import rows
 from planner.inventory.checks import check
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, diff, findings, fleet, metrics, overview, report, seats
+from planner.questions import capacity, diff, findings, fleet, overview, report
 from planner.questions.question import Given
 from planner.questions.what_if import figure_rows, what_if
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
+from planner.serve import cluster_metrics as metrics
 from planner.sources import demo
-from planner.store import rows
 from tests.builders.objects import GPU, Item, deployment, node, pod_spec, snapshot
 from tests.pages.visiting import said, visit
 
@@ -81,7 +83,7 @@ def by_pools(given: Snapshot) -> tuple[int, int]:
 
 
 def by_seats(given: Snapshot) -> tuple[int, int]:
-    found = seats.seats(given)
+    found = seats_room.seats(given)
     return sum(one.gpus_free for one in found), sum(one.gpus_out_of_use for one in found)
 
 

@@ -7,19 +7,22 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import rollouts
+from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
 from planner.capacity.pod_shapes import parse_shape
+from planner.history import rows
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.accelerators import Unit, unit
 from planner.kubernetes.nodes import Sharing, is_virtual, physical_gpus
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, fleet, metrics, overview, rollout, seats, where
-from planner.questions.prepared import Scenario
+from planner.questions import capacity, fleet, overview, seats, where
 from planner.questions.question import NOTHING
 from planner.rollout.certain import certain_course
+from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
-from planner.store import rows
+from planner.serve import cluster_metrics as metrics
 from planner.ui.rollout_inputs import by_stake
 from tests.builders.objects import ACCELERATOR, GPU, Item, deployment, node, pod_spec, snapshot
 
@@ -147,7 +150,7 @@ def test_a_device_under_two_names_counts_once(names: tuple[str, ...]) -> None:
     assert (line.resource, line.allocatable, line.requested, line.free) == (NEURON, 8, 4, 4)
     assert [one.offered for one in capacity.capacity(given).supply] == [8]
     assert [one.allocatable for one in fleet.answer(given, fleet.FleetSettings()).models] == [8]
-    assert [(one.gpus, one.gpus_free) for one in seats.seats(given)] == [(8, 4)]
+    assert [(one.gpus, one.gpus_free) for one in seats_room.seats(given)] == [(8, 4)]
     [family] = [
         one
         for one in metrics.cluster_metrics(given, NOTHING).families
@@ -169,7 +172,7 @@ def test_the_grid_counts_them_once_in_certain_cells_and_in_played_ones() -> None
         given = snapshot(node("inf", extra=both), *deployment("a", here, spec, **more))
         certain = certain_course(Cluster(given), given.workloads[0])
         assert (certain is None) is bool(more)
-        grid = rollout.strategy_grid(given, asked, "Deployment/ml/a")
+        grid = rollouts.strategy_grid(given, asked, "Deployment/ml/a")
         peaks.append([[(cell.peak_gpus, cell.extra_gpus) for cell in row] for row in grid.cells])
     assert peaks[0] == peaks[1]
     assert max(peak for row in peaks[0] for peak, _ in row) <= 8

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from planner.history.rows import rows_of
 from planner.kubernetes.nodes import is_gke, out_of_use
 from planner.rollout.admission import tolerates_extended_resources
 from planner.spot.windows import Provider, provider_of
-from planner.store.rows import rows_of
 from tests.builders.objects import node, snapshot
 
 

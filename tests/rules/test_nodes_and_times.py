@@ -15,20 +15,20 @@ from streamlit.testing.v1 import AppTest
 
 from planner.capacity import growth
 from planner.capacity.node_pools import pools
+from planner.capacity.strategy_prices import SETTINGS as STRATEGY_SETTINGS
 from planner.cli import main
 from planner.kubernetes.nodes import arrival_seconds
 from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Snapshot
 from planner.pricing.model import Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SpareTerms
-from planner.questions import spot_inputs
-from planner.questions.strategy_costs import SETTINGS as STRATEGY_SETTINGS
 from planner.restarts import restarts
 from planner.restarts.population import Population, cases
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import SETTINGS, Assumptions
 from planner.spot.checks import Check
 from planner.spot.suitability import Suitability, check_workload

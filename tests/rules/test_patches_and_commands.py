@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from planner.capacity import rollouts
 from planner.drift.services import drift
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands, names
@@ -22,10 +23,9 @@ from planner.memory.what_if import MemoryChange
 from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
 from planner.questions import restarts as restarts_question
-from planner.questions import rollout as rollout_question
 from planner.questions.patched import put
-from planner.questions.prepared import Scenario
 from planner.rollout.answers import Remedy
+from planner.rollout.prepared import Scenario
 from planner.sources import demo
 from planner.spot.suitability import check_workload
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -79,7 +79,7 @@ def test_memory_restarts_drift_and_rollout_get_one_answer_to_one_patch() -> None
     memory = memory_question.memory_what_if(found, settings, change, settings)
     adopted = drift_question.adopt(found, suggested)
     asked = WorkloadChange(workload=cure.workload, patch=json.dumps(value.patch))
-    direct = rollout_question.rollout(found, Scenario(changes=(asked,), with_remedies=False))
+    direct = rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False))
     assert cure.rollout == memory.rollout == adopted.rollout == direct
     assert cure.command == memory.command == adopted.command
     assert cure.patch_yaml == adopted.patch_yaml
@@ -178,7 +178,7 @@ def ways_out(name: str) -> list[Remedy]:
         snapshot(gpu, other, mine("", surge=0)),
         snapshot(node("n-0", gpus=2), mine("n-0"), limit),
     ]
-    answers = [rollout_question.rollout(one, Scenario(changes=(WorkloadChange(workload=own),))) for one in stuck]
+    answers = [rollouts.rollout(one, Scenario(changes=(WorkloadChange(workload=own),))) for one in stuck]
     return [remedy for answer in answers for remedy in answer.remedies]
 
 

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.exit_status import ExitStatus
+from planner.capacity.rollouts import growing
+from planner.ground.exit_status import ExitStatus
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate
-from planner.questions.admission import MOST_CHARACTERS, Review, Silence, read_request, review
 from planner.questions.gate import GateAnswer, GateSettings
-from planner.questions.gate_policy import GatePolicy, read_policy
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
-from planner.questions.rollout import growing
+from planner.rollout.policy import GatePolicy, read_policy
+from planner.serve.review import MOST_CHARACTERS, Review, Silence, read_request, review
 from planner.serve.webhook import response
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling

@@ -1,4 +1,4 @@
-"""An outside name is spelt once: in planner/vocabulary.py, nowhere else as a literal."""
+"""An outside name is spelt once: in planner/ground/vocabulary.py, nowhere else as a literal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from planner import vocabulary
+from planner.ground import vocabulary
 
 PLANNER = Path(__file__).parents[2] / "planner"
 # a label key, an annotation key, an extended resource: a domain, a slash, a name
@@ -29,7 +29,7 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
 def modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(PLANNER.rglob("*.py")):
         name = path.relative_to(PLANNER).as_posix()
-        if name != "vocabulary.py":
+        if name != "ground/vocabulary.py":
             yield name, path
 
 
@@ -42,7 +42,7 @@ def spelt() -> set[str]:
 def test_no_name_of_the_vocabulary_is_spelt_again() -> None:
     known = spelt()
     again = [
-        f"planner/{name}:{line}: {text!r} is in planner/vocabulary.py"
+        f"planner/{name}:{line}: {text!r} is in planner/ground/vocabulary.py"
         for name, path in modules() if name not in TABLES
         for line, text in literals(path) if text in known
     ]  # fmt: skip

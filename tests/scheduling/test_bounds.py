@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planner.errors import InputError
+from planner.capacity.seats import seats
+from planner.ground.errors import InputError
 from planner.kubernetes.records import EMPTY
-from planner.questions.seats import SeatsSettings, answer, seats
+from planner.questions.seats import SeatsSettings, answer
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.serve import connections
 from planner.serve.connections import Connections, Quiet, listen
 from planner.serve.server import Server

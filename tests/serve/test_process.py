@@ -9,8 +9,8 @@ import pytest
 
 from planner.inventory import succession
 from planner.kubernetes.records import Snapshot
-from planner.serve import process
-from planner.serve.process import Known, Process
+from planner.processes import process
+from planner.processes.process import Known, Process
 from tests.builders.objects import node, snapshot
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.questions.admission import Review, Silence
-from planner.questions.gate_policy import GatePolicy, read_policy
+from planner.rollout.policy import GatePolicy, read_policy
 from planner.serve import reviewers
+from planner.serve.review import Review, Silence
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 

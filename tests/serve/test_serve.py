@@ -21,16 +21,16 @@ from starlette.requests import Request
 
 from planner.cli import serve
 from planner.cli.cluster import read_cluster
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.kubernetes.records import Snapshot
-from planner.questions import admission
-from planner.questions.admission import Silence
-from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
+from planner.serve import review as admission
 from planner.serve import reviewers, webhook
 from planner.serve.callers import TOKENS
+from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.keeper import Keeper
 from planner.serve.paths import REVIEWS
+from planner.serve.review import Silence
 from planner.serve.reviewers import LARGE
 from planner.serve.server import MOST_BYTES, MOST_LARGE, _body, _Places
 from planner.serve.webhook import timeout_of

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from planner.errors import HeadroomError, SourceError
-from planner.questions.metrics import cluster_metrics
+from planner.ground.errors import HeadroomError, SourceError
 from planner.questions.question import Given
 from planner.serve import teller as room
+from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.teller import Teller
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.sources import access
 from planner.sources.access import Access, Person, Refused, judged, sees
 

@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client
 
 from planner.cli import main
-from planner.errors import HeadroomError, InputError, SourceError
+from planner.ground.errors import HeadroomError, InputError, SourceError
 from planner.inventory import account
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.kubernetes.records import Severity

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from kubernetes.config import incluster_config, kube_config
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.inventory import account
 from planner.sources import cluster, kubeconfig, kubernetes_api
 from planner.sources.connection import Connection

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.pricing.refresh import check_coverage, compare_catalogue
 from planner.pricing.skus import Sku
 from planner.sources.gcp_billing import list_skus

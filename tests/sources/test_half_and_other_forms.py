@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.sources import kubectl
 
 DESCRIBED = "Name:               gpu-0\nRoles:              <none>\nLabels:             kubernetes.io/arch=amd64\n"

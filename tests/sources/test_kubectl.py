@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.kubernetes.records import Presence
 from planner.sources import cluster, demo, kubectl, pod_logs
 from tests.inventory.objects import a_list, named, node, pod, workload

@@ -12,7 +12,7 @@ import yaml
 from kubernetes import client
 from kubernetes.config import kube_config
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.kubernetes.records import Presence, Severity
 from planner.sources import cluster, kubeconfig, kubectl, kubernetes_api
 from planner.sources.connection import Connection

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import bounded, cluster, kubectl

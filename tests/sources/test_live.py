@@ -20,7 +20,7 @@ import pytest
 import yaml
 from kubernetes import client
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.inventory import account, succession
 from planner.inventory.picture import Picture
 from planner.kubernetes.records import Presence, Snapshot

@@ -12,7 +12,7 @@ import grpc  # type: ignore[import-untyped]
 import pytest
 from google.cloud import container_v1
 
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.inventory.pool_limits import LimitSource, UpgradeStrategy, parse_typed_limits
 from planner.sources import demo, gcloud, node_pools
 

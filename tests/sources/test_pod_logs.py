@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
 from planner.sources import kubernetes_api, pod_logs

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.pricing.book import format_units
 from planner.pricing.machine import gpu_hour_price
 from planner.pricing.model import Component, Provisioning, UnitKey, UnitPrice

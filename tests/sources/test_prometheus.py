@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError, SourceError
+from planner.ground.errors import InputError, SourceError
 from planner.sources.prometheus import Bounds, Prometheus, _stretches, container_usage
 from tests.sources.prometheus_server import END, MIB, SCRAPE_SECONDS, START, running
 

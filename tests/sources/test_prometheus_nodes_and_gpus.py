@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import SourceError
+from planner.ground.errors import SourceError
 from planner.kubernetes.records import Snapshot
 from planner.questions import idle
 from planner.questions.idle import IdleSettings

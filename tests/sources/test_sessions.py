@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.sources import sessions
 from planner.sources.sessions import SignedOut, identity
 

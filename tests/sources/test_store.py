@@ -17,18 +17,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.errors import HeadroomError, InputError, NotKnownError, SourceError
+from planner.ground.errors import HeadroomError, InputError, NotKnownError, SourceError
+from planner.history import kept, manifest
+from planner.history.names import Partition, Place, encoded, snapshot_id, time_text
+from planner.history.rows import Answered, Rows, rows_of
+from planner.history.schema import NAMED
 from planner.kubernetes.records import Event, FrozenMap, Presence, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
 from planner.sources.cluster import read_cluster
 from planner.sources.store import ORPHAN_SECONDS, Store
-from planner.store import kept, manifest
-from planner.store.names import Partition, Place, encoded, snapshot_id, time_text
-from planner.store.rows import Answered, Rows, rows_of
-from planner.store.schema import NAMED
+from tests.history import killed
 from tests.sources.object_stores import GCS, S3, ObjectStore
-from tests.store import killed
 
 GKE = "user@gke_acme:europe-west4/edu"
 DAY = 86_400.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.ground.vocabulary import NVIDIA_GPU
 from planner.kubernetes.records import (
     CommandForm,
     Container,
@@ -19,7 +20,6 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
-from planner.vocabulary import NVIDIA_GPU
 from tests.builders import records
 
 LABELS = FrozenMap({"app": "worker"})

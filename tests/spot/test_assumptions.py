@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.spot.assumptions import SETTINGS, Assumptions
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.spot.assumptions import Assumptions, Capacity, Life
 from planner.spot.interruption import Lives, lives_of, parse_lives
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from planner.budget import allowed
+from planner.ground.budget import allowed
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch, together, until
 from planner.spot.assumptions import Life
 from planner.spot.interruption import life_table

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from planner.pricing.strategy_cost import SpareTerms, StrategyUse, strategy_cost
-from planner.questions import spot_inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Savings, savings
 from tests.spot.worked_example import by_hand, saved_at, with_parts

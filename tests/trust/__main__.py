@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from planner.tables import as_text
+from planner.ground.tables import as_text
 from tests.fuzz.__main__ import INPUTS
 from tests.fuzz.__main__ import run as fuzz
 from tests.properties.gaps import flips, part

@@ -5,8 +5,8 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
+from planner.processes import pool
 from planner.sources import demo
-from planner.ui import pool
 from planner.ui.web import Guard
 from tests.bench import crowd
 

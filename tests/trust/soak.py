@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planner.tables import as_text
+from planner.ground.tables import as_text
 from tests.running_app import ROOT, RunningApp, _wait
 from tests.trust.people import Visits, hold, percentile, resident_mib
 

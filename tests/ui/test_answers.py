@@ -9,16 +9,16 @@ from typing import Any, cast
 
 import pytest
 
-from planner.budget import UnwantedError
+from planner.ground.budget import UnwantedError
+from planner.ground.progress import tell, told_to
 from planner.kubernetes.records import Snapshot
+from planner.processes.pool import Pool
 from planner.questions.overview import QUESTION
-from planner.questions.progress import tell, told_to
 from planner.questions.question import NOTHING as NO_INPUTS
 from planner.questions.question import Given
 from planner.sources import demo
 from planner.ui import answers, cache
 from planner.ui.answers import NOTHING, Answers
-from planner.ui.pool import Pool
 
 
 def test_the_least_used_is_forgotten_first() -> None:

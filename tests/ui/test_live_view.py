@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from planner.kubernetes.records import Snapshot
+from planner.processes import pool
 from planner.sources import demo, live
-from planner.ui import live_view, pool
+from planner.ui import live_view
 
 CONTEXT = "edu"
 

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.errors import InputError
 from planner.figures import bars
+from planner.ground.errors import InputError
 from planner.sources import prices
 from planner.ui import overview_view
 from planner.ui import prices as session_prices

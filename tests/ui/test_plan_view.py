@@ -4,10 +4,11 @@ from streamlit.testing.v1 import AppTest
 
 
 def _page() -> None:
-    from planner.questions.plan import Measure, MeasureKind, PlanAnswer, PlanSettings
+    from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer
+    from planner.ground.words import Text
+    from planner.questions.plan import PlanSettings
     from planner.sources import demo
     from planner.ui import plan_view
-    from planner.words import Text
 
     def measure(team: int, patch: str) -> Measure:
         key = f"Deployment/team-{team}/serve"

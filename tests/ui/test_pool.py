@@ -10,17 +10,17 @@ from dataclasses import replace
 
 import pytest
 
-from planner.budget import UnwantedError, current
-from planner.errors import InputError, NotKnownError, SourceError
+from planner.ground.budget import UnwantedError, current
+from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.kubernetes.records import Snapshot
+from planner.processes import pool
+from planner.processes.pool import Pool
+from planner.processes.worker import Held, error_of
 from planner.questions import capacity, overview, rollout
 from planner.questions.capacity import CapacitySettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import NOTHING
 from planner.sources import demo
-from planner.ui import pool
-from planner.ui.pool import Pool
-from planner.ui.worker import Held, error_of
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Presence, Reading, Severity, Snapshot
-from planner.questions.identity import identity
+from planner.processes.identity import identity
 from planner.questions.question import Given
 from planner.sources import demo
 from planner.ui import cache, session, uploads

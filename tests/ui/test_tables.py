@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
-from planner.tables import Rows
+from planner.ground.tables import Rows
 from planner.ui.tables import broken, fitted
 
 ROWS: Rows = [

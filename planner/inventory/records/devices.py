@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint, read_terms, read_tolerations
 from planner.inventory.records.shared import Shared, amount, given, metadata_of, read_owner
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.vocabulary import DEFAULT_NAMESPACE
 
 
 def read_device_class(_: Shared, device_class: wire.DeviceClass) -> model.DeviceClass:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint
 from planner.inventory.records.shared import Shared, annotations_of, metadata_of
@@ -11,7 +12,6 @@ from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels
-from planner.vocabulary import HAMI_REGISTER, NAMESPACE_NAME
 
 _make_node = maker(model.Node)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.masking import said
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.quickly import maker
-from planner.vocabulary import DEFAULT_NAMESPACE
 
 _NOBODY, _NO_SERIES, _NO_SOURCE = wire.ObjectReference(), wire.EventSeries(), wire.EventSource()
 _make_event = maker(model.Event)

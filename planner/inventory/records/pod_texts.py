@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
 from planner.inventory import wire
 from planner.inventory.records.pods import (
     MOUNTED_BY_ADMISSION,

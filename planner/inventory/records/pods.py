@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from planner import quantity
-from planner.errors import QuantityError
+from planner.ground import quantity
+from planner.ground.errors import QuantityError
+from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, HUGE_PAGES, MEMORY
 from planner.inventory import wire
 from planner.inventory.masking import said, without_login
 from planner.inventory.records.selectors import (
@@ -37,7 +38,6 @@ from planner.kubernetes.quickly import Changer, maker
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
-from planner.vocabulary import CPU, DEFAULT_NAMESPACE, HUGE_PAGES, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
 MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod

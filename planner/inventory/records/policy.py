@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from planner import quantity
+from planner.ground import quantity
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_selector, read_tolerations
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.vocabulary import DEFAULT_NAMESPACE
 
 
 def read_pod_disruption_budget(shared: Shared, budget: wire.PodDisruptionBudget) -> model.PodDisruptionBudget:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
-from planner import quantity
-from planner.errors import InputError, QuantityError
+from planner.ground import quantity
+from planner.ground.errors import InputError, QuantityError
 from planner.inventory import wire
 from planner.kubernetes import names
 from planner.kubernetes import records as model

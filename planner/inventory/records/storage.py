@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from planner.inventory import wire
-from planner.inventory.records.selectors import read_selector, read_terms
-from planner.inventory.records.shared import Shared, amount, annotations_of, metadata_of
-from planner.kubernetes import records as model
-from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.vocabulary import (
+from planner.ground.vocabulary import (
     DEFAULT_NAMESPACE,
     DEFAULT_STORAGE_CLASS,
     IN_TREE_DRIVERS,
     IN_TREE_PROVISIONERS,
     SELECTED_NODE,
 )
+from planner.inventory import wire
+from planner.inventory.records.selectors import read_selector, read_terms
+from planner.inventory.records.shared import Shared, amount, annotations_of, metadata_of
+from planner.kubernetes import records as model
+from planner.kubernetes.records import EMPTY, FrozenMap
 
 
 def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
 from planner.inventory import wire
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_template
@@ -16,7 +17,6 @@ from planner.inventory.sealed import leaves
 from planner.kubernetes import records as model
 from planner.kubernetes.asked_for import untold
 from planner.kubernetes.pod_templates import FoundSet, Templated, found_sets, group_count, is_suspended, templated
-from planner.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
 
 MOST_BYTES: Final = 2**18
 """Of an object that is kept; larger ones of these kinds are reports."""

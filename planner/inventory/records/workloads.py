@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from planner.errors import InputError
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.records.pods import cut, known_spec
@@ -22,7 +23,6 @@ from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, ROLLIN
 from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.shares import check_share
-from planner.vocabulary import DEFAULT_NAMESPACE
 
 _make_workload, _make_replica_set = maker(model.Workload), maker(model.ReplicaSet)
 Raw = bytes | dict[str, Any]  # a pod template as it is written, or as plain values

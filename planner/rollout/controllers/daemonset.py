@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from itertools import islice
 
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import (  # fmt: skip
     FrozenMap,
@@ -28,7 +29,6 @@ from planner.rollout.controllers import revisions
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
 
 NEW_HASH = "new"
 # Source: pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
 from planner.kubernetes.kinds import RECREATE, REPLICA_SET, ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
@@ -16,7 +17,6 @@ from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import AVAILABLE, ENDING, READY
 from planner.scheduling.pod import LivePod
-from planner.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
 
 NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
 

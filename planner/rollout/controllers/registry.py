@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from planner.errors import ChangeError
+from planner.ground.errors import ChangeError
 from planner.kubernetes import kinds
 from planner.kubernetes.records import Workload
 from planner.rollout.controllers.daemonset import DaemonSetController

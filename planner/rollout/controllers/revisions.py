@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
-from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner
-from planner.rollout.simulation import Simulation
-from planner.vocabulary import (
+from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     POD_INDEX,
     POD_TEMPLATE_GENERATION,
@@ -20,6 +17,9 @@ from planner.vocabulary import (
     STATEFULSET_POD_NAME,
     ZONE,
 )
+from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
+from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner
+from planner.rollout.simulation import Simulation
 
 # labels that the controller adds, and the API server when a pod is bound (admission plugin PodTopologyLabels)
 _ADDED = frozenset({CONTROLLER_REVISION_HASH, POD_INDEX, POD_TEMPLATE_GENERATION, STATEFULSET_POD_NAME, REGION, ZONE})

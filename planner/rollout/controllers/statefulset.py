@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import ClaimTemplate, FrozenMap, PodSpec, Template, Volume, Workload
 from planner.kubernetes.shares import scaled_value
@@ -21,7 +22,6 @@ from planner.rollout.tally import ENDING, READY
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.storage import claims_by_key
-from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 
 NEW_REVISION = "new"
 

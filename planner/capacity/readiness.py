@@ -1,0 +1,618 @@
+"""The least that makes every workload rollable: strategies, amounts that stay free, quotas, nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property, partial
+from math import ceil, floor
+from typing import Any, Final
+
+from planner.ground.budget import part
+from planner.ground.errors import HeadroomError
+from planner.ground.progress import tell
+from planner.ground.quantity import format_amount
+from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
+from planner.inventory.applied import applied
+from planner.kubernetes import commands
+from planner.kubernetes.accelerators import short_model
+from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
+from planner.kubernetes.owners import Unjudged, unjudged
+from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
+from planner.kubernetes.shares import rolling_limits
+from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.node import price_node
+from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
+from planner.rollout.answers import GridCell, Reason, Remedy, RemedyKind, Verdict
+from planner.rollout.choice import Option, Weights, choose
+from planner.rollout.glance import Answer, Answers, glance, unjudged_words
+from planner.rollout.grid import play_cell, rolling
+from planner.rollout.ownership import pods_of, workloads_by_key
+from planner.rollout.remedies import find_remedies
+from planner.rollout.run import Revision
+from planner.rollout.timing import learn_pod_times
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import empty_copy
+
+_WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
+
+_MOST_CURED: Final = 200  # workloads that measures are looked for, those with most at stake first
+
+MOST_SPARE: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aims:
+    """What a plan may cost, USD a month and nodes (None: any), and what every rollout has to keep Ready, in percent."""
+
+    least_ready_percent: int
+    most_nodes: int | None
+    most_usd: float | None
+    rollouts_per_month: float
+
+
+class MeasureKind(StrEnum):
+    STRATEGY = "strategy"
+    QUOTA = "quota"
+    NODES = "nodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One thing to do. `makes`: the workloads that can be rolled out with it and what comes before it, and couldn't before.
+
+    Money is of nodes on demand: kept all month, or added for each rollout and taken away after it; None without a price.
+    """
+
+    kind: MeasureKind
+    what: Text
+    workload: str  # whose strategy or quota; of nodes the first that needs them
+    command: str
+    undo: str
+    makes: tuple[str, ...]
+    pool: str = ""
+    nodes: int = 0
+    gpus: int = 0
+    gpu_model: str = ""
+    usd_per_month: float | None = 0.0
+    usd_per_rollout: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A workload that the plan doesn't make rollable, and why."""
+
+    workload: str
+    verdict: Verdict
+    reason: Reason
+    why: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A workload's place in the order of rollouts. `needs`: numbers of the measures that have to be there before."""
+
+    workload: str
+    lowest_ready: int
+    replicas: int
+    needs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAnswer:
+    """The plan. `ready_now`, `ready_free`, `ready_all`: workloads that can be rolled out within the budgets today, with what
+    costs nothing, and with all of the plan; `unknown`: of how many that isn't known."""
+
+    sentence: Text
+    total: int
+    ready_now: int
+    ready_free: int
+    ready_all: int
+    unknown: int
+    measures: tuple[Measure, ...]
+    order: tuple[Turn, ...]
+    left: tuple[Left, ...]
+    nodes: int
+    usd_per_month: float | None
+    usd_per_rollout: float | None
+    price_note: Text = NO_WORDS
+    unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
+    hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A workload's rollout in the cluster as it is then."""
+
+    verdict: Verdict
+    reason: Reason
+    headline: str
+    lowest: int
+    replicas: int
+
+    def is_ready(self, share: float) -> bool:
+        return self.verdict is Verdict.COMPLETES and self.lowest >= ceil(share * self.replicas - 1e-9)
+
+
+class World:
+    """The cluster with measures applied: workloads with other strategies, larger quotas, more nodes."""
+
+    def __init__(
+        self, cluster: Cluster, strategies: Mapping[str, Strategy], quotas: Mapping[tuple[str, str, str], int],
+        templates: tuple[Node, ...],
+    ) -> None:  # fmt: skip
+        self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas, templates
+        self._answers: Answers | None = None  # of many workloads: those that are alike have one
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        cluster, snapshot = self._base, self._base.snapshot
+        if self.quotas:
+            larger = tuple(
+                replace(
+                    one,
+                    hard=FrozenMap(
+                        {key: self.quotas.get((one.namespace, one.name, key), n) for key, n in one.hard.items()}
+                    ),
+                )
+                for one in snapshot.resource_quotas
+            )
+            cluster = cluster.with_snapshot(replace(snapshot, resource_quotas=larger))
+        new = tuple(empty_copy(cluster, node, i) for i, node in enumerate(self.templates))
+        return cluster.grown(new) if new else cluster
+
+    def revision(self, key: str) -> Revision:
+        """The workload's own rollout, with the strategy that it has then."""
+        workload = workloads_by_key(self._base)[key]
+        strategy = self.strategies.get(key)
+        after = workload if strategy is None else replace(workload, strategy=strategy)
+        return Revision(before=workload, after=after, has_new_template=True)
+
+    def with_strategy(self, key: str, strategy: Strategy) -> World:
+        return self._with(strategies={**self.strategies, key: strategy})
+
+    def with_quotas(self, namespace: str, hard: Sequence[tuple[str, str, int]]) -> World:
+        return self._with(quotas={**self.quotas, **{(namespace, name, key): amount for name, key, amount in hard}})
+
+    def with_more_nodes(self, nodes: tuple[Node, ...]) -> World:
+        return self._with(templates=(*self.templates, *nodes))
+
+    def _with(self, **changed: Any) -> World:
+        now: dict[str, Any] = {"strategies": self.strategies, "quotas": self.quotas, "templates": self.templates}
+        other = World(self._base, **(now | changed))
+        if changed.keys() == {"strategies"} and "cluster" in self.__dict__:
+            other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
+            other._answers = self._answers
+        return other
+
+    def states(self, keys: Iterable[str]) -> dict[str, State]:
+        """Of many workloads."""
+        self._answers = self._answers or Answers(self.cluster)
+        return {key: self.state(key) for key in keys}
+
+    def state(self, key: str) -> State:
+        revision = self.revision(key)
+        try:
+            found = self._answers.of(revision) if self._answers else self._alone(revision)
+        except HeadroomError as error:
+            return State(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
+        return State(found.verdict, found.reason, str(found.headline), found.lowest_ready, found.replicas)
+
+    def _alone(self, revision: Revision) -> Answer:
+        with part():
+            return glance(self.cluster, revision).answer
+
+
+Effect = Callable[[World], World]
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """More nodes like `template`, perhaps with another strategy first."""
+
+    change: tuple[Measure, Effect] | None
+    remedy: Remedy
+    template: Node
+    usd_per_month: float | None
+
+
+class Planner:
+    """Makes the plan: `states` are those of `world`, the cluster with the measures so far."""
+
+    def __init__(
+        self, world: World, states: dict[str, State], share: float, aims: Aims, book: PriceBook | None,
+        snapshot: Snapshot,
+    ) -> None:  # fmt: skip
+        self.today, self.snapshot = world, snapshot
+        self.now = dict(states)
+        self.world, self.states = world, states
+        self.share, self.aims, self.book = share, aims, book
+        self.taken: list[tuple[Measure, Effect]] = []
+        self.refused: dict[str, str] = {}
+
+    def plan(self) -> PlanAnswer:
+        wanting = [key for key in self._order() if not self._is_ready(key)][:_MOST_CURED]
+        for place, key in enumerate(wanting):
+            tell(f"What costs nothing: {key}", 0.2 + 0.3 * place / len(wanting))
+            if not self._is_ready(key):
+                self._cure_for_nothing(key)
+        for place, key in enumerate(wanting):
+            tell(f"Spare nodes: {key}", 0.5 + 0.3 * place / len(wanting))
+            if not self._is_ready(key):
+                self._add_nodes(key)
+        tell("Whether all of it is needed", 0.8)
+        self._take_back()
+        tell("All together: every workload's rollout is played", 0.9)
+        free = [(one, effect) for one, effect in self.taken if one.kind is not MeasureKind.NODES]
+        for_nothing = self._played(free, self.now)
+        self.states = (
+            self._played(self.taken[len(free) :], for_nothing, free) if len(free) < len(self.taken) else for_nothing
+        )
+        found = self._answer(for_nothing)
+        tell("Done", 1.0)
+        return found
+
+    def _played(
+        self,
+        taken: Sequence[tuple[Measure, Effect]],
+        before: dict[str, State],
+        base: Sequence[tuple[Measure, Effect]] = (),
+    ) -> dict[str, State]:
+        """Every workload's rollout with `base` and `taken`; those that nothing of `taken` touches are as `before`."""
+        if not taken:
+            return dict(before)
+        world = self._world_with((*base, *taken))
+        kinds = {one.kind for one, _ in taken}
+        played = [key for key in before if MeasureKind.NODES in kinds or self._is_touched(key, taken)]
+        return before | world.states(played)
+
+    @staticmethod
+    def _is_touched(key: str, taken: Sequence[tuple[Measure, Effect]]) -> bool:
+        """Whether a strategy of its own or a quota of its namespace is changed."""
+        space = key.split("/")[1]
+        return any(
+            one.workload == key or (one.kind is MeasureKind.QUOTA and one.workload.split("/")[1] == space)
+            for one, _ in taken
+        )
+
+    # ── the state of things ──────────────────────────────────────────────────────────────────────────────────────────
+    def _is_ready(self, key: str) -> bool:
+        return self.states[key].is_ready(self.share)
+
+    def _order(self) -> list[str]:
+        """Those with most pods first, so that what is found for them may do for others."""
+        return sorted(self.states, key=lambda key: (-self.states[key].replicas, key))
+
+    def _adopt(self, measure: Measure, effect: Effect, keys: Iterable[str]) -> None:
+        """Take a measure; `keys` are the workloads whose rollout it may mend."""
+        before = {key for key in self.states if self._is_ready(key)}
+        self.world = effect(self.world)
+        self.states.update(self.world.states(keys))
+        makes = tuple(key for key in self.states if self._is_ready(key) and key not in before)
+        self.taken.append((replace(measure, makes=makes), effect))
+
+    def _world_with(self, taken: Iterable[tuple[Measure, Effect]]) -> World:
+        world = self.today
+        for _, effect in taken:
+            world = effect(world)
+        return world
+
+    # ── what costs nothing ───────────────────────────────────────────────────────────────────────────────────────────
+    def _cure_for_nothing(self, key: str) -> None:
+        if self.states[key].verdict is Verdict.UNKNOWN:
+            return
+        if not self._change_strategy(key) and self.states[key].reason is Reason.QUOTA:
+            self._raise_quota(key)
+            if not self._is_ready(key):
+                self._change_strategy(key)
+
+    def _change_strategy(self, key: str) -> bool:
+        """Another strategy of its own, if one keeps enough pods Ready; the one that `choose` recommends."""
+        workload = self.world.revision(key).after
+        if not workload.traits.rolls_out or workload.traits.has_ordinals or not self.states[key].replicas:
+            return False
+        pairs = self._pairs(workload)
+        found: Option | None = None
+        for missing in sorted({pair[1] for pair in pairs}):  # the fewest missing first, and no more than do
+            cells = [cell for pair in pairs if pair[1] == missing and (cell := self._cell(workload, *pair)) is not None]
+            enough = [
+                cell for cell in cells if cell.lowest_ready >= ceil(self.share * self.states[key].replicas - 1e-9)
+            ]
+            found = choose(enough, None, self.states[key].replicas, _WEIGHTS).recommended
+            if found is not None:
+                break
+        if found is None:
+            return False
+        change = self._strategy_measure(key, rolling(found.max_surge, found.max_unavailable))
+        if change is None or not change[1](self.world).state(key).is_ready(self.share):
+            return False
+        self._adopt(*change, [key])
+        return True
+
+    def _pairs(self, workload: Workload) -> list[tuple[int, int]]:
+        """Few strategies that differ in kind: none missing, as many missing as may be, and both."""
+        replicas = workload.replicas if workload.traits.has_replicas else self.states[workload.key].replicas
+        may_miss = max(0, min(replicas, floor((1 - self.share) * replicas + 1e-9)))
+        missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})
+        surges = (0, 1) if not workload.traits.surges_freely else (0, 1, max(1, ceil(replicas / 4)))
+        today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
+        pairs = {(surge, miss) for surge in surges for miss in missing if (surge or miss)}
+        if today is not None and today[1] == 0 and self.states[workload.key].reason is Reason.HOLD_AND_WAIT:
+            pairs = {pair for pair in pairs if pair[1]}  # not one more pod finds room: no surge by itself does
+        if workload.traits.is_per_node:
+            pairs = {pair for pair in pairs if not (pair[0] and pair[1])}
+        return sorted(pairs - {today})
+
+    def _cell(self, workload: Workload, surge: int, missing: int) -> GridCell | None:
+        revision = self.world.revision(workload.key)
+        pods = (self.world.cluster.snapshot.pods[i] for i in pods_of(self.world.cluster, workload))
+        try:
+            return play_cell(
+                self.world.cluster, [revision], workload.key, rolling(surge, missing), surge, missing, seed=0,
+                pod_times=learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None),
+            )  # fmt: skip
+        except HeadroomError:
+            return None
+
+    def _raise_quota(self, key: str) -> None:
+        for remedy in self._remedies(key, RemedyKind.RAISE_QUOTA):
+            workload = self.world.revision(key).after
+            effect = partial(World.with_quotas, namespace=workload.namespace, hard=remedy.quota_hard)
+            back = [
+                (name, resource, self.today_quota(workload.namespace, name, resource))
+                for name, resource, _ in remedy.quota_hard
+            ]
+            measure = Measure(
+                kind=MeasureKind.QUOTA, what=Text(f"{remedy.title} of {workload.namespace}: {_amounts(remedy.quota_hard)}"), workload=key,
+                command=remedy.command, undo=_quota_command(workload.namespace, back), makes=(),
+            )  # fmt: skip
+            if effect(self.world).state(key).verdict is Verdict.COMPLETES:
+                self._adopt(measure, effect, [one for one in self.states if one.split("/")[1] == workload.namespace])
+                return
+
+    def today_quota(self, namespace: str, name: str, resource: str) -> int:
+        quota = next(q for q in self.snapshot.resource_quotas if (q.namespace, q.name) == (namespace, name))
+        return int(quota.hard[resource])
+
+    # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _add_nodes(self, key: str) -> None:
+        """As few more nodes as make the rollout go, within the budgets: with the strategy it has, or with another one that
+        needs fewer."""
+        room = (MOST_SPARE if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
+        node_of = {node.name: node for node in self.snapshot.nodes}
+        offers: list[tuple[tuple[bool, float, int, bool], _Offer]] = []
+        for change in (None, *self._strategies_that_wait(key)):
+            world = self.world if change is None else change[1](self.world)
+            for remedy in self._remedies(key, RemedyKind.ADD_NODE, world):
+                template = node_of[remedy.node_template]
+                _, monthly = self._usd(template, remedy.extra_nodes)
+                rank = (monthly is None, monthly or 0.0, remedy.extra_nodes, change is not None)
+                offers.append((rank, _Offer(change, remedy, template, monthly)))
+        for _, offer in sorted(offers, key=lambda one: one[0]):
+            number, template = offer.remedy.extra_nodes, offer.template
+            if why := self._over_budget(offer, room):
+                self.refused.setdefault(key, why)
+                continue
+            effect = partial(World.with_more_nodes, nodes=(template,) * number)
+            before = self.world if offer.change is None else offer.change[1](self.world)
+            if not effect(before).state(key).is_ready(self.share):
+                self.refused.setdefault(key, "more nodes make it complete, but not with enough pods Ready")
+                continue
+            if offer.change is not None:
+                self._adopt(*offer.change, [key])
+            measure = self._node_measure(key, template, number, offer.remedy.seconds, offer.remedy.command)
+            self._adopt(measure, effect, [one for one in self.states if not self._is_ready(one)])
+            self.refused.pop(key, None)
+            return
+
+    def _over_budget(self, offer: _Offer, room: int) -> str:
+        """Why the nodes may not be had; "" where they may."""
+        number, pool = offer.remedy.extra_nodes, node_pool(offer.template) or offer.template.name
+        if number > room:
+            return f"needs {count(number, 'more spare node')} in {pool}, past the budget"
+        if self.aims.most_usd is None:
+            return ""
+        if offer.usd_per_month is None:
+            return f"needs nodes like {offer.template.name}, whose price isn't known"
+        if self._usd_kept() + offer.usd_per_month > self.aims.most_usd:
+            return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"
+        return ""
+
+    def _strategies_that_wait(self, key: str) -> list[tuple[Measure, Effect]]:
+        """Other strategies, which don't do by themselves: with one of them fewer nodes may be enough."""
+        workload = self.world.revision(key).after
+        if workload.replicas == 0 or not workload.traits.surges_freely:
+            return []
+        pairs = [(surge, missing) for surge, missing in self._pairs(workload) if surge == 0][:1]
+        found = (self._strategy_measure(key, rolling(*pair)) for pair in pairs)
+        return [one for one in found if one is not None]
+
+    def _strategy_measure(self, key: str, strategy: Strategy) -> tuple[Measure, Effect] | None:
+        """Another strategy as a measure; None where it is today's."""
+        workload = self.world.revision(key).after
+        how = applied(self.today.revision(key).after, replace(workload, strategy=strategy))
+        if how is None:
+            return None
+        what = f"{short_name(key)}: maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}{_instead(workload.strategy)}"
+        measure = Measure(
+            kind=MeasureKind.STRATEGY, what=Text(what), workload=key, command=how.command, undo=how.undo, makes=()
+        )
+
+        return measure, partial(World.with_strategy, key=key, strategy=strategy)
+
+    def _node_measure(self, key: str, template: Node, number: int, seconds: float, command: str) -> Measure:
+        pool, (hourly, monthly) = node_pool(template) or template.name, self._usd(template, number)
+        model, gpus = gpu_model(template), gpu_count(template)
+        waiting = arrival_seconds(has_gpus=bool(gpus)) + seconds + SCALE_DOWN_SECONDS
+        size = sum(node_pool(node) == pool for node in self.snapshot.nodes)
+        already = sum((node_pool(node) or node.name) == pool for node in self.world.templates)
+        what = f"{count(number, 'more node')} in {pool} ({size + already} → {size + already + number}), for {short_name(key)}"
+        return Measure(
+            kind=MeasureKind.NODES, what=Text(what), workload=key, command=command,
+            undo=_back(command, size + already, pool), makes=(), pool=pool, nodes=number, gpus=gpus * number, gpu_model=model,
+            usd_per_month=monthly, usd_per_rollout=None if hourly is None else hourly * waiting / 3600,
+        )  # fmt: skip
+
+    def _usd(self, node: Node, number: int) -> tuple[float | None, float | None]:
+        """So many more on demand: USD an hour, and a month with sustained use, as the bill has it."""
+        price = None if self.book is None else price_node(self.book, node, Provisioning.ON_DEMAND).price
+        found = (None, None) if price is None else (price.usd_per_hour, price.sustained_use_usd_per_month)
+        return (None, None) if found[0] is None or found[1] is None else (number * found[0], number * found[1])
+
+    def _usd_kept(self) -> float:
+        return sum(measure.usd_per_month or 0.0 for measure, _ in self.taken)
+
+    def _remedies(self, key: str, kind: RemedyKind, world: World | None = None) -> list[Remedy]:
+        world = world or self.world
+        revision = world.revision(key)
+        workload = revision.after
+        try:
+            with part():
+                found = glance(world.cluster, revision)
+            if found.run is None or found.why is None:
+                return []
+            pods = (world.cluster.snapshot.pods[i] for i in pods_of(world.cluster, workload))
+            return list(
+                find_remedies(
+                    world.cluster, [revision], key, found.run, found.why, learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None), seed=0,
+                    kinds=frozenset({kind}),
+                )
+            )  # fmt: skip
+        except HeadroomError:
+            return []
+
+    # ── what isn't needed after all ──────────────────────────────────────────────────────────────────────────────────
+    def _take_back(self) -> None:
+        """Each measure left out once, the dearest first: what all the others do without it isn't needed."""
+        wanted = [key for key in self.states if self._is_ready(key)]
+        touched = {key for one, _ in self.taken for key in (*one.makes, one.workload)}
+        is_shared = any(one.kind is not MeasureKind.STRATEGY for one, _ in self.taken)
+        for own in sorted(self.taken, key=lambda t: (t[0].kind is not MeasureKind.NODES, -(t[0].usd_per_month or 0.0))):
+            is_strategy = own[0].kind is MeasureKind.STRATEGY
+            if is_strategy and not is_shared:
+                continue  # nothing else has changed for that workload since
+            rest = [one for one in self.taken if one is not own]
+            world = self._world_with(rest)
+            asked = [key for key in wanted if (key == own[0].workload if is_strategy else key in touched)]
+            if all(world.state(key).is_ready(self.share) for key in asked):
+                self.taken, self.world = rest, world
+
+    # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def _answer(self, for_nothing: dict[str, State]) -> PlanAnswer:
+        measures = tuple(one for one, _ in self.taken)
+        nodes = [one for one in measures if one.kind is MeasureKind.NODES]
+        numbers = [sum(s.is_ready(self.share) for s in some.values()) for some in (self.now, for_nothing, self.states)]
+        month, once = (_sum([getattr(one, name) for one in nodes]) for name in ("usd_per_month", "usd_per_rollout"))
+        found = PlanAnswer(
+            sentence=Text(), total=len(self.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
+            unknown=sum(one.verdict is Verdict.UNKNOWN for one in self.states.values()), measures=measures,
+            order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(one.nodes for one in nodes),
+            usd_per_month=month, usd_per_rollout=once,
+            price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
+        )  # fmt: skip
+        found = replace(found, unjudged=unjudged(self.snapshot))
+        return replace(found, sentence=Text(_sentence(found, self.aims)))
+
+    def _turns(self, measures: Sequence[Measure]) -> Iterator[Turn]:
+        """Who needs nothing first, then who needs what costs nothing, then pool by pool who needs spare nodes, so that these
+        are there once and for as short as can be; in each those with fewest pods first."""
+        needs: dict[str, tuple[int, ...]] = {}
+        for place, one in enumerate(measures, 1):
+            for key in dict.fromkeys((*one.makes, *([one.workload] if one.kind is not MeasureKind.NODES else []))):
+                needs[key] = (*needs.get(key, ()), place)
+        pools = {place: one.pool for place, one in enumerate(measures, 1)}
+
+        def rank(key: str) -> tuple[int, str, int, str]:
+            mine = needs.get(key, ())
+            pool = max((pools[place] for place in mine), default="")
+            return (2 if pool else 1 if mine else 0, pool, self.states[key].replicas, key)
+
+        for key in sorted((key for key in self.states if self._is_ready(key)), key=rank):
+            state = self.states[key]
+            yield Turn(workload=key, lowest_ready=state.lowest, replicas=state.replicas, needs=needs.get(key, ()))
+
+    def _left(self) -> Iterator[Left]:
+        for key, state in self.states.items():
+            if not self._is_ready(key):
+                why = self.refused.get(key, "")
+                if not why and state.verdict is Verdict.COMPLETES:
+                    why = f"at worst {state.lowest:,} of {state.replicas:,} Ready, and no strategy tried keeps more"
+                yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
+
+
+def _sentence(found: PlanAnswer, aims: Aims) -> str:
+    """``15 of 20 now; 19 with two strategy changes and no money; 20 with one A100 node, $11,825 a month or …``."""
+    beside = unjudged_words(found.unjudged)
+    if not found.total:
+        return (
+            f"there is no workload whose rollout is played; {beside}"
+            if beside
+            else "there is no workload that rolls out"
+        )
+    kept = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
+    parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
+    free = _changes([one for one in found.measures if one.makes])
+    if free:
+        parts.append(f"{found.ready_free:,} with {listing(free)} and no money")
+    nodes = [one for one in found.measures if one.kind is MeasureKind.NODES]
+    if nodes:
+        price = (
+            "whose price isn't known"
+            if found.usd_per_month is None or found.usd_per_rollout is None
+            else f"{usd(found.usd_per_month)} a month, or {usd(found.usd_per_rollout * aims.rollouts_per_month)} if added "
+            f"for each of {aims.rollouts_per_month:g} rollouts"
+        )
+        more = [f"{one} more" for one in _changes([one for one in found.measures if not one.makes])]
+        pools = [_node_words(nodes, pool) for pool in dict.fromkeys(one.pool for one in nodes)]
+        parts.append(f"{found.ready_all:,} with {listing([*more, *pools], None)}, {price}")
+    if not free and not nodes and found.ready_all < found.total:
+        parts.append("no measure was found that would make it more")
+    if found.unknown:
+        parts.append(f"of {found.unknown:,} it isn't known")
+    return "; ".join([*parts, beside] if beside else parts)
+
+
+def _changes(measures: Sequence[Measure]) -> list[str]:
+    """``two strategy changes``, ``one larger quota``."""
+    names = {MeasureKind.STRATEGY: "strategy change", MeasureKind.QUOTA: "larger quota"}
+    counts = [(sum(one.kind is kind for one in measures), name) for kind, name in names.items()]
+    return [f"{spelled(number)} {plural(number, name)}" for number, name in counts if number]
+
+
+def _node_words(nodes: Sequence[Measure], pool: str) -> str:
+    mine = [one for one in nodes if one.pool == pool]
+    number = sum(one.nodes for one in mine)
+    model = short_model(mine[0].gpu_model)
+    return f"{spelled(number)} {f'{model} ' if model else ''}{plural(number, 'node')} more in {pool}"
+
+
+def _instead(strategy: Strategy) -> str:
+    if strategy.kind != ROLLING_UPDATE:
+        return f" instead of {strategy.kind}"
+    known = [str(one) for one in (strategy.max_surge, strategy.max_unavailable) if one is not None]
+    return f" instead of {', '.join(known)}"
+
+
+def _amounts(hard: Sequence[tuple[str, str, int]]) -> str:
+    return ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
+
+
+def _quota_command(namespace: str, hard: Sequence[tuple[str, str, int]]) -> str:
+    by_name: dict[str, dict[str, str]] = {}
+    for name, key, amount in hard:
+        by_name.setdefault(name, {})[key] = format_amount(amount, key)
+    return " && ".join(
+        commands.patch(f"ResourceQuota/{namespace}/{name}", {"spec": {"hard": keys}}) for name, keys in by_name.items()
+    )
+
+
+def _back(command: str, size: int, pool: str) -> str:
+    """The same resize, to what the pool has today."""
+    head, flag, _ = command.partition("--num-nodes ")
+    return f"{head}{flag}{size}" if flag else commands.comment(f"give node pool {pool} its {size} nodes again").strip()
+
+
+def _sum(amounts: Sequence[float | None]) -> float | None:
+    return None if any(one is None for one in amounts) else sum(one or 0.0 for one in amounts)

@@ -1,0 +1,295 @@
+"""Will these changes finish, with the nodes that a pool may still bring?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from planner.capacity import node_pools
+from planner.capacity.growth import Growth, grow, waiting_shape
+from planner.capacity.node_pools import NodePool
+from planner.capacity.scale_ups import failed_scale_ups
+from planner.ground.budget import part
+from planner.ground.errors import ChangeError
+from planner.ground.words import Text, count, duration, plural
+from planner.inventory.applied import Applied, applied
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.rollout import grid as grids
+from planner.rollout.answers import (
+    GROWING_REASONS,
+    OtherInFlight,
+    Remedy,
+    RolloutResult,
+    StrategyGrid,
+    Verdict,
+)
+from planner.rollout.in_flight import told as told_of
+from planner.rollout.meanwhile import OtherClocks, hedged, moved, on_other_clocks, scaled_at_once, unread_autoscalers
+from planner.rollout.placement import blocked_by, displaced
+from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
+from planner.rollout.remedies import find_remedies
+from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.ties import sample
+from planner.rollout.told import (
+    after_waiting,
+    attached_twice,
+    capacity_of,
+    joint_headline,
+    joint_sentence,
+    not_played,
+    peak_held,
+    placement_of,
+    unknown_finding,
+    workload_keys_by_owner,
+    workload_rollout,
+)
+from planner.rollout.unknowns import Unknown, unknowns
+from planner.rollout.verdict import explain, pending_pods
+from planner.scheduling.cluster import Cluster
+
+_MOST_TOLD = 3  # of those in flight, by name
+
+
+def rollout(
+    snapshot: Snapshot,
+    scenario: Scenario,
+    pools: tuple[NodePool, ...] = (),
+    arrival_seconds: float | None = None,
+    is_wanted: Callable[[], bool] | None = None,
+) -> RolloutResult:
+    """Will these changes finish, why not, and what would help.
+
+    Parameters
+    ----------
+    pools : tuple of NodePool
+        Pools that may grow within their limits; without any, the cluster stays as it is.
+    arrival_seconds : float, optional
+        Until a new node takes pods; else `planner.capacity.growth`'s stated default.
+    is_wanted : Callable, optional
+        Asked now and then while the rollout is played; when it says no, the work stops (`UnwantedError`).
+
+    Raises
+    ------
+    ChangeError
+        When the scenario doesn't apply to the snapshot.
+    """
+    with part(is_wanted):
+        return _rollout(snapshot, scenario, pools, arrival_seconds)
+
+
+def _rollout(
+    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...], arrival_seconds: float | None
+) -> RolloutResult:
+    prepared = prepare(snapshot, scenario)
+    cluster = compiled(prepared.snapshot)
+    first = simulate(cluster, prepared.revisions, seed=scenario.seed)
+    run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
+    clocks = OtherClocks()
+    if not run.is_cut and scenario.runs:
+        clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
+        moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
+        unread = unread_autoscalers(prepared.snapshot, prepared.revisions)
+        ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=unread)
+    keys = workload_keys_by_owner(run)
+    parts = tuple(
+        workload_rollout(run, revision, pod_times, keys)
+        for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
+    )
+    stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
+    remedies: tuple[Remedy, ...] = ()
+    if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies:
+        place = parts.index(stuck)
+        why = explain(run, prepared.revisions[place])
+        remedies = find_remedies(
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
+        )
+        remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
+    told = stuck or max(parts, key=lambda p: p.seconds)
+    unknown = tuple(
+        (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
+    ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
+    sentence = Text(told.sentence if len(parts) == 1 else joint_sentence(parts, str(told.sentence)))
+    twice = attached_twice(run, prepared.revisions)
+    if twice:
+        sentence = Text(f"{sentence}. But {twice[0].what}")
+    if clocks.sentence:
+        sentence = Text(f"{sentence}. But {clocks.sentence}")
+    result = RolloutResult(
+        verdict=told.verdict,
+        reason=told.reason,
+        sentence=sentence,
+        headline=told.headline if len(parts) == 1 else joint_headline(parts, told.headline),
+        workloads=parts,
+        ticks=run.ticks,
+        seconds=max(p.seconds for p in parts),
+        peak_held=peak_held(run),
+        capacity=capacity_of(cluster),
+        pending=pending_pods(run, keys),
+        timeline=parts[0].timeline,
+        placement=placement_of(run),
+        ties=ties,
+        remedies=remedies,
+        findings=prepared.findings
+        + twice
+        + scaled_at_once(run, prepared.revisions)
+        + _others_in_flight(cluster, run)
+        + not_played(prepared.snapshot, prepared.revisions)
+        + tuple(unknown_finding(key, u) for key, u in unknown)
+        + blocked_by(cluster, run, prepared.revisions),
+        preempted=displaced(run, prepared.revisions),
+        in_flight=tuple(
+            OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
+            for one in run.others
+        ),
+        apply=_applied(scenario, prepared.revisions),
+    )
+    if stuck is not None and pools and stuck.reason in GROWING_REASONS:
+        result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, arrival_seconds)
+    return _as_far_as_known(result, [one for _, one in unknown])
+
+
+def _as_far_as_known(result: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
+    """`result`, not known where what isn't known could make it another: no placement proves anything then."""
+    decisive = next((u for u in unknown if u.may_help or result.verdict is not Verdict.STUCK), None)
+    if decisive is None or result.verdict is Verdict.UNKNOWN:
+        return result
+    verb = "" if len(result.workloads) > 1 else "it is " if result.verdict is Verdict.STUCK else "it "
+    return replace(
+        result,
+        verdict=Verdict.UNKNOWN,
+        headline=Text("whether it finishes hangs on what isn't known"),
+        sentence=Text(f"not known: {decisive.what}. Without that, {verb}{result.sentence}"),
+        ties=None,
+    )
+
+
+def _grown(
+    result: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
+    keys: dict[str, str], seed: int, arrival_seconds: float | None,
+) -> RolloutResult:  # fmt: skip
+    """The stuck result, or what it comes to once a pool has grown, where one may."""
+    answer = grow(
+        cluster, prepared.revisions, run, waiting_shape(run, stuck), pools,
+        seed=seed, arrival_seconds=arrival_seconds,
+    )  # fmt: skip
+    if answer.growth is None:
+        more = f"; {answer.sentence}" if answer.sentence else ""
+        return replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
+    return _needs_growth(result, prepared, answer.growth, keys)
+
+
+def _applied(scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
+    patches = {change.workload: change.patch for change in scenario.changes}
+    found = (applied(r.before, r.after, patches.get(r.after.key, "")) for r in revisions if r.before is not None)
+    return tuple(one for one in found if one is not None)
+
+
+def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
+    """A remedy that adds nodes, with what the pool's own limit says to that."""
+    pool = next((p for p in pools if remedy.node_template and remedy.node_template in p.nodes), None)
+    if pool is None:
+        return remedy
+    if pool.maximum is not None and len(pool.nodes) + remedy.extra_nodes > pool.maximum:
+        more = (
+            f"the pool has {len(pool.nodes):,} of at most {pool.maximum:,} nodes, so its maximum has to be raised first"
+        )
+    elif pool.is_autoscaled is False:
+        more = "the pool has a fixed size, so somebody has to resize it"
+    else:
+        return remedy
+    return replace(remedy, sentence=Text(f"{remedy.sentence}; {more}"))
+
+
+def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str]) -> RolloutResult:
+    """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
+    run, wait = growth.run, growth.arrival_seconds
+    parts = []
+    for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
+        grown = workload_rollout(run, revision, pod_times, keys)
+        if today.verdict is Verdict.COMPLETES:
+            parts.append(today)
+            continue
+        seconds = grown.seconds + wait
+        parts.append(
+            replace(
+                grown,
+                verdict=Verdict.NEEDS_GROWTH,
+                reason=today.reason,
+                sentence=Text(
+                    f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
+                    f"Today it is {today.sentence}"
+                ),
+                headline=Text(
+                    f"it finishes in about {duration(seconds)} once pool {growth.pool.name} has "
+                    f"{count(growth.nodes, 'more node', 'more nodes')}"
+                ),
+                seconds=seconds,
+                exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
+                timeline=after_waiting(today.timeline, grown.timeline, wait),
+                wait_for=today.wait_for,
+                scheduler_message=today.scheduler_message,
+            )
+        )
+    told = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
+    return replace(
+        result,
+        verdict=Verdict.NEEDS_GROWTH,
+        sentence=Text(told.sentence if len(parts) == 1 else joint_sentence(parts, str(told.sentence))),
+        headline=told.headline if len(parts) == 1 else joint_headline(parts, told.headline),
+        workloads=tuple(parts),
+        ticks=run.ticks,
+        seconds=max(p.seconds for p in parts),
+        peak_held=peak_held(run),
+        capacity=capacity_of(run.simulation.cluster),
+        pending=pending_pods(run, keys),
+        timeline=parts[0].timeline,
+        placement=placement_of(run),
+        ties=None,
+        growth=Text(growth.sentence),
+        is_growth_automatic=growth.pool.grows_by_itself,
+        findings=(*result.findings, *failed_scale_ups(compiled(prepared.snapshot), growth.pool, told.workload)),
+        extra_nodes=growth.nodes,
+        extra_gpus=growth.nodes * growth.pool.gpus_a_node,
+        node_template=growth.pool.nodes[0],
+    )
+
+
+def _others_in_flight(cluster: Cluster, run: Run) -> tuple[Finding, ...]:
+    """Those that were played beside the change, in one line."""
+    if not run.others:
+        return ()
+    words = [str(told_of(cluster, one)) for one in run.others[:_MOST_TOLD]]
+    more = f"; so {plural(len(run.others) - _MOST_TOLD, 'is', 'are')} {len(run.others) - _MOST_TOLD:,} more" if len(run.others) > _MOST_TOLD else ""  # fmt: skip
+    return (
+        Finding(
+            severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,
+            what=f"{'; '.join(words)}{more}: played on beside the change",
+            mend="The verdict is of a cluster in motion: ask again when they are done",
+        ),
+    )  # fmt: skip
+
+
+def strategy_grid(
+    snapshot: Snapshot, scenario: Scenario, workload_key: str, is_wanted: Callable[[], bool] | None = None
+) -> StrategyGrid:
+    """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
+    prepared = prepare(snapshot, scenario)
+    place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
+    if place is None or not prepared.revisions[place].after.traits.surges_freely:
+        raise ChangeError(
+            f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
+        )
+    with part(is_wanted):
+        return grids.strategy_grid(
+            compiled(prepared.snapshot),
+            prepared.revisions,
+            workload_key,
+            seed=scenario.seed,
+            pod_times=prepared.pod_times[place],
+        )
+
+
+def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
+    """The pools that may grow; () where nobody says how far."""
+    return node_pools.pools(compiled(snapshot), known) if known else ()

@@ -1,0 +1,191 @@
+"""What is left of each resource and pool, and what still fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.capacity.fragmentation import Fragments
+from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of
+from planner.capacity.headroom import Fit, fit
+from planner.capacity.node_pools import NodePool, held_by, unmatched
+from planner.capacity.pod_shapes import parse_shape, workload_shapes
+from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from planner.ground.words import count, plural, roughly, short_name
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.nodes import Sharing, noun_of
+from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapshot
+from planner.kubernetes.requests import pod_requests
+from planner.rollout import prepared as prepared_question
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import machines, unheld
+
+_SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceLine:
+    """One resource of the whole cluster. Requests are those of bound pods; what waiting pods ask for stands apart.
+
+    ``requested + free + free_cordoned == allocatable + overcommitted``: what is free on one node doesn't help another, on
+    which pods ask for more than there is. `free_cordoned` is what nobody holds on nodes out of use, not Ready ones too: it isn't
+    free, whatever the name says, which documents have had from the first.
+    """
+
+    resource: str
+    allocatable: int
+    requested: int
+    free: int
+    free_cordoned: int
+    pending: int
+    overcommitted: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolLine:
+    """A node pool with what its nodes have and what is requested of it."""
+
+    pool: NodePool
+    allocatable: Amounts
+    requested: Amounts
+    free: Amounts
+    out_of_use: Amounts  # that nobody holds, on nodes that take no new pods
+    room: int | None  # nodes it may grow by; None where nobody says
+
+
+def shape(snapshot: Snapshot, text: str) -> Fit:
+    """How many more pods of a typed shape (``gpu=2,cpu=8,memory=64Gi``) or of a workload (its key) fit, where, what stops
+    the next one, and how many more by preempting whom.
+
+    Raises
+    ------
+    InputError
+        When the text isn't a shape.
+    """
+    cluster = prepared_question.compiled(snapshot)
+    own = next((one for one in workload_shapes(cluster) if one.name.lower() == text.strip().lower()), None)
+    return fit(cluster, own or parse_shape(text, cluster))
+
+
+def resource_lines(cluster: Cluster) -> tuple[ResourceLine, ...]:
+    """Each resource of the cluster: allocatable, requested, free, waited for; those most asked about first."""
+    pending: dict[str, int] = {}
+    for index in cluster.waiting:
+        for name, amount in (*pod_requests(cluster.snapshot.pods[index].spec).items(), (PODS, 1)):
+            pending[name] = pending.get(name, 0) + amount
+    left, here = unheld(cluster), machines(cluster)
+    allocatable, requested = cluster.allocatable * here, cluster.requested * here
+    over = np.maximum(requested - allocatable, 0)
+    lines = [
+        ResourceLine(
+            resource=name,
+            allocatable=int(allocatable[row].sum()),
+            requested=int(requested[row].sum()),
+            free=int(left.free[row].sum()),
+            free_cordoned=int(left.out_of_use[row].sum()),
+            pending=pending.get(name, 0),
+            overcommitted=int(over[row].sum()),
+        )
+        for name, row in cluster.row.items()
+    ]
+    kept = [line for line in lines if line.allocatable or line.requested or line.pending]
+    order = {name: place for place, name in enumerate(_SHOWN_FIRST, start=1)}
+    return tuple(sorted(kept, key=lambda line: (order.get(line.resource, 0), line.resource)))
+
+
+def pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
+    """A node pool, what it has and what is free of it."""
+    held = held_by(cluster, pool)
+    return PoolLine(
+        pool=pool, allocatable=held.allocatable, requested=held.requested, free=held.free, out_of_use=held.out_of_use,
+        room=pool.room(held.allocatable),
+    )  # fmt: skip
+
+
+def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding, ...]:
+    """What of the room is worth attention."""
+    found = [
+        Finding(
+            severity=Severity.INFO,
+            code="node-group-without-pool",
+            object="",
+            what=f"the autoscaler's group {name} fits no node pool of the snapshot",
+            mend="Name the pool's limit by hand: POOL=MAX",
+        )
+        for name in unmatched(cluster, limits)
+    ]
+    virtual = [
+        node for node, is_machine in zip(cluster.nodes, machines(cluster).tolist(), strict=True) if not is_machine
+    ]
+    if virtual:
+        cpu = roughly(sum(node.allocatable.get(CPU, 0) for node in virtual), CPU)
+        what = f"{count(len(virtual), 'virtual node is', 'virtual nodes are')} counted apart: "
+        what += f"{cpu} cpu there are the limit of a container service, and no free room of this cluster"
+        mend = "Pods that tolerate such a node may still be placed there, and are in the rollouts"
+        found.append(Finding(severity=Severity.INFO, code="virtual-nodes", object="", what=what, mend=mend))
+    return tuple(found)
+
+
+def room_sentence(
+    gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], own: tuple[Fit, ...], broken: Fragments
+) -> str:
+    """``2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU with the usual CPU and memory, and for none of 8``.
+
+    Each number is of a shape, and the shape is said: pods of the same GPUs that ask for less beside them may still fit.
+    """
+    supplies = supplies_of(gpus)
+    if not supplies:
+        return "the cluster has no GPUs"
+    words = free_words(supplies)
+    if not standard:
+        return f"{words}; how many more pods fit is for their own scheduler or driver to say"
+    asked = [(one, *_asks(one)) for one in standard]
+    then = ":" if ":" not in words else ";"
+    fitting = [f"{count(one.count, 'more pod')} of {number:,} {noun}" for one, number, noun in asked if one.count]
+    lacking = [(number, noun) for one, number, noun in asked if not one.count]
+    if fitting:
+        kinds = {_asks(one, 1)[1] for one in standard}
+        is_one = len(kinds) == 1
+        none = " or ".join(str(number) if is_one else f"{number} {noun}" for number, noun in lacking)
+        each = kinds.pop() if is_one else "of them"
+        said = f"{words}{then} room for {' or '.join(fitting)} with the usual CPU and memory beside each {each}"
+        said += f", and for none of {none}" if none else ""
+    else:
+        first = f"{asked[0][1]} {asked[0][2]}"
+        said = f"{words}{then} no room for a pod of {first} with the usual CPU and memory beside it{_usual(standard)}"
+    smaller = _smaller(own, [number for number, _ in lacking], broken)
+    return f"{said}; {smaller}" if smaller else said
+
+
+def _asks(one: Fit, number: int = 0) -> tuple[int, str]:
+    """(2, "GPUs"), (1, "time slice"): what a standard shape asks for, as its name begins."""
+    resource = next(name for name in one.requests if is_gpu_resource(name))
+    number = number or int(one.requests[resource])
+    return number, noun_of(resource, one.sharing or Sharing.WHOLE, number=number)
+
+
+def _usual(standard: tuple[Fit, ...]) -> str:
+    """`` (6 cpu, 24Gi)``: of the first standard shape."""
+    asked = standard[0].requests if standard else EMPTY
+    parts = [roughly(asked[CPU], CPU) + " cpu"] if CPU in asked else []
+    parts += [roughly(asked[MEMORY], MEMORY)] if MEMORY in asked else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _smaller(own: tuple[Fit, ...], lacking: Sequence[int], broken: Fragments) -> str:
+    """The workload that most more pods fit of, among those of as many GPUs as no standard shape has room for."""
+    fitting = [one for one in own if one.count and _gpus(one, broken) in lacking]
+    if not fitting:
+        return ""
+    most = max(fitting, key=lambda one: one.count)
+    asks = f"{_gpus(most, broken):,} {noun_of(broken.resource, broken.sharing, number=_gpus(most, broken))} a pod and less beside them"
+    return (
+        f"of {short_name(most.shape)}, which asks for {asks}, {most.count:,} more {plural(most.count, 'fits', 'fit')}"
+    )
+
+
+def _gpus(one: Fit, broken: Fragments) -> int:
+    return int(one.requests.get(broken.resource, 0))

@@ -1,0 +1,314 @@
+"""What each strategy's spare GPUs cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from planner.capacity import rollouts
+from planner.capacity.spare_needs import SpareNeeds, StrategyNeed, spare_needs
+from planner.ground.settings import setting, settings_of
+from planner.ground.words import Text, count, listing
+from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import Price, PriceBook, Provisioning
+from planner.pricing.node import price_node, spare_terms
+from planner.pricing.strategy_cost import (
+    SCALE_DOWN_SECONDS,
+    SpareTerms,
+    StrategyCost,
+    StrategyUse,
+    compare_strategies,
+    strategy_cost,
+)
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.prepared import Scenario
+
+_NAMED: Final = 3
+
+SPARE: Final = "Spare GPUs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpareSettings:
+    """How spare GPUs are bought; what is empty comes from the price book or `assumed`."""
+
+    rollouts_per_month: float | None = setting(
+        None,
+        label="Rollouts a month",
+        group=SPARE,
+        least=0,
+        most=10_000,
+        assumed=20.0,
+        help="How often a node is added and given back.",
+        source="assumed: one each working day",
+    )
+    node_start_seconds: float | None = setting(
+        None,
+        label="Until a new node takes pods",
+        unit="s",
+        group=SPARE,
+        least=0,
+        most=86_400,
+        assumed=GPU_NODE_ARRIVAL_SECONDS,
+        help="It is billed from its start.",
+        source=ARRIVAL_SOURCE,
+    )
+    scale_down_seconds: float | None = setting(
+        None,
+        label="Until it is taken back",
+        unit="s",
+        group=SPARE,
+        least=0,
+        most=86_400,
+        assumed=SCALE_DOWN_SECONDS,
+        help="A node without pods is billed until the autoscaler removes it.",
+        source="cluster-autoscaler's --scale-down-unneeded-time",
+    )
+    on_demand_usd_per_gpu_hour: float | None = setting(
+        None,
+        label="GPU on demand",
+        unit="USD/h",
+        group=SPARE,
+        least=0,
+        most=1_000,
+        help="One GPU with its share of the node.",
+        source="the price book",
+    )
+    spot_usd_per_gpu_hour: float | None = setting(
+        None,
+        label="GPU on spot",
+        unit="USD/h",
+        group=SPARE,
+        least=0,
+        most=1_000,
+        help="One GPU with its share of the node.",
+        source="the price book",
+    )
+    usd_per_pod_hour: float | None = setting(
+        None,
+        label="A missing pod",
+        unit="USD/h",
+        group=SPARE,
+        least=0,
+        most=100_000,
+        optional=True,
+        help="What an hour with one pod fewer than the replicas costs you. Empty: pod-hours are counted and not priced.",
+        source="nobody said",
+    )
+
+
+SETTINGS: Final = settings_of(SpareSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyPrice:
+    """One strategy with its price.
+
+    Attributes
+    ----------
+    verdict, reason : today
+    needs_room : it is stuck today; the figures are those with the spare GPUs there
+    extra_gpus, lowest_ready, seconds, cost : None where more nodes don't make it complete
+    is_worth : no other is at least as good in Ready pods, time and spare GPUs; or it is today's, or Recreate
+    """
+
+    name: str
+    max_surge: int
+    max_unavailable: int
+    is_recreate: bool
+    is_current: bool
+    verdict: Verdict
+    reason: Reason
+    needs_room: bool
+    replicas: int
+    extra_gpus: int | None
+    lowest_ready: int | None
+    seconds: float | None
+    cost: StrategyCost | None
+    is_worth: bool
+    sentence: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyCosts:
+    """The priced grid. `sentence` compares a strategy with spare GPUs to one without."""
+
+    workload: str
+    sentence: Text
+    notes: tuple[str, ...]
+    strategies: tuple[StrategyPrice, ...]
+    terms: SpareTerms
+    sources: tuple[tuple[str, str], ...]  # setting → where its value comes from
+    node_pool: str
+    machine_type: str
+    region_id: str
+    as_of: str  # of the prices
+
+
+def default_terms(snapshot: Snapshot, book: PriceBook, needs: SpareNeeds) -> SpareTerms:
+    """How spare GPUs for the workload are bought, as the price book and the stated defaults have it."""
+    node = next((node for node in snapshot.nodes if node.name == needs.node), None)
+    if node is None:
+        found = SpareTerms(on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=0)
+    else:
+        found = spare_terms(book, node)
+    given: dict[str, Any] = {one.name: one.assumed for one in SETTINGS if one.assumed is not None}
+    return replace(found, **given)
+
+
+def price_strategies(
+    snapshot: Snapshot, book: PriceBook, needs: SpareNeeds, asked: Mapping[str, float | None]
+) -> StrategyCosts:
+    """Every strategy priced; `asked` holds values for `SETTINGS` (None: the default).
+
+    Raises
+    ------
+    InputError
+        For values that are impossible.
+    """
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    terms = replace(default_terms(snapshot, book, needs), **given)
+    if "on_demand_usd_per_gpu_hour" in given:  # what one says is what one pays
+        terms = replace(terms, sustained_use_discount=0.0)
+    node = next((node for node in snapshot.nodes if node.name == needs.node), None)
+    price = price_node(book, node, Provisioning.ON_DEMAND).price if node else None
+    strategies = _worth([_priced(need, needs, terms) for need in needs.needs])
+    read = f"{price.machine_type} in {price.region_id}, as of {price.as_of}" if price and price.as_of else "not known"
+    return StrategyCosts(
+        workload=needs.workload,
+        sentence=Text(_headline(strategies, terms, needs) if needs.gpus_per_pod else ""),
+        notes=tuple(_notes(needs, terms, price)),
+        strategies=strategies,
+        terms=terms,
+        sources=tuple(
+            (one.name, "given" if one.name in given else one.source if one.assumed is not None else read)
+            for one in SETTINGS
+        ),
+        node_pool=node_pool(node) if node else "",
+        machine_type=price.machine_type if price else "",
+        region_id=price.region_id if price else "",
+        as_of=price.as_of if price else "",
+    )
+
+
+def costs_of(
+    snapshot: Snapshot, scenario: Scenario, key: str, book: PriceBook, asked: Mapping[str, float | None]
+) -> StrategyCosts:
+    """Every strategy of the Deployment `key` priced, from the scenario on.
+
+    Raises
+    ------
+    ChangeError
+        When `key` is no Deployment of the scenario.
+    InputError
+        For values that are impossible.
+    """
+    grid = rollouts.strategy_grid(snapshot, scenario, key)
+    return price_strategies(snapshot, book, spare_needs(snapshot, scenario, grid), asked)
+
+
+def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterator[str]:
+    if not needs.gpus_per_pod:
+        yield "its pods ask for no GPU, and only spare GPUs are priced"
+    elif price is None:
+        yield "no price: no node of the cluster takes its new pods, even when empty"
+    elif terms.on_demand_usd_per_gpu_hour is None:
+        yield str(price.sentence)
+    if needs.is_too_large:
+        yield f"{needs.own_waiting:,} of its own {needs.replicas:,} pods have no place: add nodes for them first, then compare strategies"
+    elif needs.others_nodes:
+        names = [
+            *needs.others[:_NAMED],
+            *([f"{len(needs.others) - _NAMED} more"] if len(needs.others) > _NAMED else []),
+        ]
+        own = [f"{needs.own_waiting:,} of its own {needs.replicas:,} pods"] if needs.own_waiting else []
+        waiting = own + names or ["pods of others"]
+        verb = "waits" if names and len(waiting) == 1 else "wait"
+        yield (
+            f"{listing(waiting, None)} {verb} for the same GPUs and would take {count(needs.others_nodes, 'node')} first, whatever the strategy: not in these prices"
+        )
+
+
+def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> StrategyPrice:
+    played, cost = need.played, None
+    if played is not None and needs.gpus_per_pod:
+        use = StrategyUse(
+            name=need.name,
+            replicas=needs.replicas,
+            lowest_ready=played.lowest_ready,
+            seconds=played.seconds,
+            # whole nodes: a pod may leave GPUs of its node that no pod like it can use
+            extra_gpus=max(need.extra_gpus, need.extra_nodes * terms.gpus_per_node),
+            evictions=played.evictions,
+            killed_jobs=played.killed_jobs,
+        )
+        cost = strategy_cost(use, terms)
+    return StrategyPrice(
+        name=need.name,
+        max_surge=need.today.max_surge,
+        max_unavailable=need.today.max_unavailable,
+        is_recreate=need.is_recreate,
+        is_current=need.today.is_current,
+        verdict=need.today.verdict,
+        reason=need.today.reason,
+        needs_room=played is not None and played is not need.today,
+        replicas=needs.replicas,
+        extra_gpus=need.extra_gpus if played else None,
+        lowest_ready=played.lowest_ready if played else None,
+        seconds=played.seconds if played else None,
+        cost=cost,
+        is_worth=False,
+        sentence=Text(cost.sentence if cost else "" if played else f"{need.name} is stuck{_why_not(needs)}"),
+    )
+
+
+def _worth(strategies: list[StrategyPrice]) -> tuple[StrategyPrice, ...]:
+    """Mark those that no other beats in every respect; of equals the first."""
+
+    def figures(one: StrategyPrice) -> tuple[float, float, float]:
+        assert one.lowest_ready is not None
+        assert one.seconds is not None
+        return (-one.lowest_ready, one.seconds, one.cost.billed_gpus if one.cost else 0)
+
+    completing = [one for one in strategies if one.seconds is not None]
+    best: dict[tuple[float, float, float], StrategyPrice] = {}
+    for one in completing:
+        best.setdefault(figures(one), one)
+    kept = [
+        one
+        for own, one in best.items()
+        if not any(other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in best)
+    ]
+    compared = _compared(tuple(strategies))
+    return tuple(
+        replace(one, is_worth=one in kept or one in compared or one.is_current or one.is_recreate) for one in strategies
+    )
+
+
+def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | None, StrategyPrice | None]:
+    """The strategy with spare GPUs that keeps all pods up with the fewest, and the best one that completes without any."""
+    priced = [one for one in strategies if one.cost is not None]
+    spare = [one for one in priced if one.cost is not None and one.cost.billed_gpus]
+    none = [one for one in priced if one.cost is not None and not one.cost.billed_gpus and not one.needs_room]
+
+    def rank(one: StrategyPrice) -> tuple[int, bool, int, int]:
+        assert one.lowest_ready is not None
+        return (-one.lowest_ready, one.is_recreate, one.max_surge, one.max_unavailable)
+
+    return min(spare, key=rank, default=None), min(none, key=rank, default=None)
+
+
+def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms, needs: SpareNeeds) -> str:
+    spare, none = _compared(strategies)
+    if spare is None or spare.cost is None:
+        return str(none.cost.sentence if none and none.cost else f"No strategy completes{_why_not(needs)}")
+    return str(compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence)
+
+
+def _why_not(needs: SpareNeeds) -> str:
+    """Behind what is stuck."""
+    if needs.is_too_large:
+        return f": {needs.own_waiting:,} of {count(needs.replicas, 'pod')} have no place, however they are rolled out."
+    return ", and more nodes don't help."

@@ -1,0 +1,1 @@
+"""What every room stands on: words and amounts, settings, tables, errors and exit statuses, a budget of work. No Kubernetes."""

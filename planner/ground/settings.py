@@ -1,0 +1,258 @@
+"""How a setting is declared: once, as a field of a question's record, with its label, unit, bounds, default and help.
+
+The command's option, the page's widget, the link's parameter and the `settings` of the JSON document are made from it::
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class CapacitySettings:
+        shapes: tuple[str, ...] = setting((), name="shape", form="TEXT", help="gpu=2,cpu=8,memory=64Gi; repeatable.")
+
+What kind of setting it is, the field's type says: bool, int, float, an enum (a choice), else text, which `parse` reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from enum import Enum
+from functools import cache
+from hashlib import sha256
+from types import UnionType
+from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from planner.ground.errors import InputError
+
+Record = TypeVar("Record")
+
+_DECLARED: Final = "setting"
+_WITHIN: Final = "settings"
+DIGEST: Final = "sha256:"
+_DIGEST: Final = re.compile(rf"{DIGEST}[0-9a-f]{{64}}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting, as declared.
+
+    Attributes
+    ----------
+    name : the link's parameter and, with dashes, the command's option, where `option` doesn't name another
+    path : attributes that lead from the record to the value; several where a record stands in another one
+    kind : bool, int, float, str, an enum, or `object` for what only `parse` makes
+    default : the record's value where nobody says anything
+    assumed : the number an empty setting stands for, from `source`; None: it is worked out, or stays empty
+    optional : may be empty even when everything is worked out
+    is_private : a text of the user's that may hold anything, passwords too: it is written out nowhere, its digest stands
+        for it in documents and links (`written`)
+    form : how it is written, in capitals: ``FILE``, ``A=B,C=D``
+    """
+
+    name: str
+    path: tuple[str, ...]
+    kind: type[Any]
+    default: Any
+    label: str
+    help: str
+    unit: str = ""
+    least: float | None = None
+    most: float | None = None
+    assumed: float | None = None
+    source: str = ""
+    group: str = ""
+    form: str = ""
+    option: str = ""
+    short: str = ""
+    optional: bool = False
+    is_private: bool = False
+    is_many: bool = False
+    on_command: bool = True
+    parse: Callable[[str], Any] | None = None
+
+    @property
+    def flag(self) -> str:
+        """The command's option."""
+        return self.option or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def whole(self) -> bool:
+        return self.kind is int
+
+    @property
+    def default_text(self) -> str:
+        """The default as it would be written; "" where there is none, or nothing is off, empty or worked out."""
+        if self.default is None or isinstance(self.default, bool):
+            return ""
+        return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
+
+    @property
+    def bounds(self) -> str:
+        """``0 to 1``, ``0 or more``; "" without any."""
+        if self.least is None:
+            return "" if self.most is None else f"at most {self.most:g}"
+        return f"{self.least:g} or more" if self.most is None else f"{self.least:g} to {self.most:.10g}"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values of an enum; () for anything else."""
+        return tuple(str(one.value) for one in self.kind) if issubclass(self.kind, Enum) else ()
+
+    def read(self, text: str) -> Any:
+        """The value that `text` stands for.
+
+        Raises
+        ------
+        HeadroomError
+            For a text it can't be.
+        """
+        if self.parse is not None:
+            return self.parse(text)
+        try:
+            return self.kind(text)
+        except ValueError:
+            wanted = f"Choose one of {', '.join(self.choices)}" if self.choices else "Give a number"
+            raise InputError(f'"{text[:60]}" is not possible', where=self.name, mend=wanted) from None
+
+    def check(self, value: Any) -> None:
+        """Refuse a number outside the bounds; NaN is outside every one.
+
+        Raises
+        ------
+        InputError
+            With the bounds in its cure.
+        """
+        if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+            return
+        if not (self.least is None or value >= self.least) or not (self.most is None or value <= self.most):
+            mend = f"Give {self.bounds} {self.unit}".rstrip()
+            raise InputError(f"{value} is not possible", where=self.label, mend=mend)
+
+
+def setting(
+    default: Any = None,
+    *,
+    label: str = "",
+    help: str,  # noqa: A002 - the word of the thing
+    name: str = "",
+    unit: str = "",
+    least: float | None = None,
+    most: float | None = None,
+    assumed: float | None = None,
+    source: str = "",
+    group: str = "",
+    form: str = "",
+    option: str = "",
+    short: str = "",
+    optional: bool = False,
+    is_private: bool = False,
+    on_command: bool = True,
+    parse: Callable[[str], Any] | None = None,
+) -> Any:
+    """A field that is a setting; the arguments are `Setting`'s. `on_command` False: the command takes it otherwise."""
+    declared = {
+        "label": label, "help": help, "name": name, "unit": unit, "least": least, "most": most, "assumed": assumed,
+        "source": source, "group": group, "form": form, "option": option, "short": short, "optional": optional,
+        "is_private": is_private, "on_command": on_command, "parse": parse,
+    }  # fmt: skip
+    return field(default=default, repr=not is_private, metadata={_DECLARED: declared})
+
+
+def settings_within(record: Callable[[], Any]) -> Any:
+    """A field that is a record of settings itself: they count as settings of the record it stands in."""
+    return field(default_factory=record, metadata={_WITHIN: True})
+
+
+@cache
+def settings_of(record: Any) -> tuple[Setting, ...]:
+    """Every setting of `record`, a class, in order; of two with one name (a record over another) the later."""
+    hints = get_type_hints(record)
+    found: dict[str, Setting] = {}
+    for one in fields(record):
+        declared: Mapping[str, Any] | None = one.metadata.get(_DECLARED)
+        if one.metadata.get(_WITHIN):
+            for inner in settings_of(hints[one.name]):
+                found[inner.name] = _moved(inner, one.name)
+        elif declared is not None:
+            kind, is_many = _kind(hints[one.name])
+            more = {key: value for key, value in declared.items() if key not in ("name", "label")}
+            found[declared["name"] or one.name] = Setting(
+                name=declared["name"] or one.name,
+                label=declared["label"] or one.name.replace("_", " ").capitalize(),
+                path=(one.name,),
+                kind=kind,
+                default=None if one.default is MISSING else one.default,
+                is_many=is_many,
+                **more,
+            )
+    return tuple(found.values())
+
+
+def setting_of(record: Any, name: str) -> Setting:
+    """The setting called `name`."""
+    return next(one for one in settings_of(record) if one.name == name)
+
+
+def made(record: type[Record], values: Mapping[str, Any]) -> Record:
+    """`record` with `values` by the settings' names; what isn't in them keeps its default.
+
+    Raises
+    ------
+    InputError
+        For a number outside its bounds, and whatever the record itself refuses.
+    """
+    given: dict[tuple[str, ...], Any] = {}
+    declared: Any = record
+    for one in settings_of(declared):
+        if one.name in values:
+            one.check(values[one.name])
+            given[one.path] = values[one.name]
+    return _made(record, given)
+
+
+def digest_of(text: str) -> str:
+    """What stands for a private text: enough to recognise it (`sha256sum FILE` prints the same of one file), not to make it
+    again. "" of "". Who has all of a text but one short word can try that word: a digest isn't a place for secrets either."""
+    return f"{DIGEST}{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}" if text else ""
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` is what `digest_of` makes."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def written(record: Record) -> Record:
+    """`record` as it may be shown and kept anywhere: digests in the place of private texts."""
+    if not is_dataclass(record):
+        return record
+    changed: dict[str, Any] = {}
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if one.metadata.get(_WITHIN):
+            changed[one.name] = written(value)
+        elif one.metadata.get(_DECLARED, {}).get("is_private"):
+            changed[one.name] = digest_of(value)
+    return replace(record, **changed) if changed else record  # type: ignore[type-var]
+
+
+def _made(record: type[Record], given: Mapping[tuple[str, ...], Any]) -> Record:
+    values = {path[0]: value for path, value in given.items() if len(path) == 1}
+    hints = get_type_hints(record)
+    for name in {path[0] for path in given if len(path) > 1}:
+        values[name] = _made(hints[name], {path[1:]: value for path, value in given.items() if path[0] == name})
+    return record(**values)
+
+
+def _moved(inner: Setting, name: str) -> Setting:
+    return replace(inner, path=(name, *inner.path))
+
+
+def _kind(hint: Any) -> tuple[type[Any], bool]:
+    """The type a value has when it is there, and whether there may be many."""
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [one for one in get_args(hint) if one is not type(None)]
+        return _kind(kinds[0]) if len(kinds) == 1 else (object, False)
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)[0]
+        return (_kind(inner)[0], True)
+    if not isinstance(hint, type) or is_dataclass(hint):
+        return object, False
+    return (hint, False) if hint in (bool, int, float, str) or issubclass(hint, Enum) else (object, False)

@@ -1,0 +1,109 @@
+"""Rows of named values as text for a terminal, as CSV and as Markdown: one writer for commands, reports and pages.
+
+Cells hold numbers, texts, yes or no, lists of texts, or None where a value isn't known. Names, images and messages come
+out of clusters and files, so every form takes away what the place that reads it would obey: a terminal's control
+sequences, a spreadsheet's formulas, Markdown's signs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from planner.ground.words import UNPRINTABLE, literal, printable
+
+Row = Mapping[str, object]
+Rows = Sequence[Row]
+
+UNKNOWN: Final = "–"
+# An amount as people write it: 12 or 1,234.5, 16 GiB, ~$3.20, 85%, 250m, 64+.
+_AMOUNT: Final = re.compile(r"~? ?[-−]?\$?\d[\d.,]*(?: ?[A-Za-z]{1,3}|%|×)?\+?\Z", re.ASCII)
+_FORMULA: Final = re.compile(r"\s*[=+\-@]|[\t\r\n]")
+_QUOTED: Final = re.compile(r"[\",\r\n]")
+
+
+def as_json(content: object) -> str:
+    r"""A document as JSON, control characters and what turns a text around as ``\u001b``: the same values, safe to look at."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
+
+
+def columns(rows: Rows) -> list[str]:
+    """Every name that a row has, in the order in which rows bring them."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def as_text(rows: Rows, *, unknown: str = UNKNOWN) -> str:
+    """Columns as wide as their widest cell, two spaces between them, amounts to the right; "" without rows."""
+    names = columns(rows)
+    cells = [[printable(shown(row.get(name), unknown), one_line=True) for name in names] for row in rows]
+    lines = [[printable(name, one_line=True) for name in names], *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    right = [is_amounts(rows, name) for name in names]
+    return "".join(
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        + "\n"
+        for line in (lines if rows else ())
+    )
+
+
+def as_csv(rows: Rows) -> str:
+    """RFC 4180 with Unix line ends: numbers in full, unknown values empty, "" without rows.
+
+    A text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end)
+    gets an apostrophe before it, as OWASP's "CSV Injection" has it; numbers stay numbers.
+    """
+    if not rows:
+        return ""
+    names = columns(rows)
+    lines = [[_field(name) for name in names], *([_field(row.get(name)) for name in names] for row in rows)]
+    return "".join(f"{','.join(line)}\n" for line in lines)
+
+
+def as_markdown(rows: Rows, *, unknown: str = UNKNOWN) -> str:
+    """A table of GitHub's Markdown, amounts to the right; "" without rows."""
+    if not rows:
+        return ""
+    names = columns(rows)
+    ruler = ["---:" if is_amounts(rows, name) else "---" for name in names]
+    body = [[literal(printable(shown(row.get(name), unknown), one_line=True)) for name in names] for row in rows]
+    head = [literal(printable(name, one_line=True)) for name in names]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ruler, *body))
+
+
+def is_amounts(rows: Rows, name: str) -> bool:
+    """Whether every cell of the column that is known is an amount, so that it stands to the right."""
+    cells = [row.get(name) for row in rows]
+    texts = [text for cell in cells if (text := shown(cell, ""))]
+    return bool(texts) and all(map(_AMOUNT.match, texts))
+
+
+def shown(value: object, unknown: str) -> str:
+    """As people read it: ``1,523``, ``0.25``, ``yes``, ``a; b``."""
+    if value is None:
+        return unknown
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 100 else f"{value:,.2f}".removesuffix(".00")
+    return _joined(value)
+
+
+def _field(value: object) -> str:
+    if value is None or isinstance(value, bool | int | float):
+        return "" if value is None else str(value)
+    text = printable(_joined(value))
+    if _FORMULA.match(text):
+        text = f"'{text}"
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+def _joined(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,298 @@
+"""A store's snapshots day by day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from enum import StrEnum
+from typing import Final, TypeVar
+from zoneinfo import ZoneInfo
+
+from planner.ground.errors import InputError
+from planner.ground.words import Text, count, listing
+from planner.history.levels import History
+from planner.history.trend import Outlook, Trend
+from planner.rollout.answers import Verdict
+
+K = TypeVar("K")
+
+CARRIED_DAYS: Final = 2
+"""A cluster without a snapshot counts with its last one for so many days; then the day is not known."""
+
+WORKING_DAYS: Final = range(5)  # Monday to Friday
+
+WORKING_HOURS: Final = range(8, 18)
+
+
+def time_zone(text: str) -> str:
+    """The time zone of that name, as `TrendsSettings.time_zone` has it."""
+    try:
+        ZoneInfo(text)
+    except (ValueError, OSError, KeyError):
+        mend = "Give a name of the tz database: Europe/Berlin, America/New_York, UTC"
+        raise InputError(f'"{text[:40]}" is no time zone', mend=mend) from None
+    return text
+
+
+class Period(StrEnum):
+    ALL = "all hours"
+    WORKING = "working hours"
+    NIGHTS = "nights and weekends"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayOfGpus:
+    """A model's GPUs on one day, each the day's highest over its snapshots; of several clusters the sum.
+
+    `held` is what bound pods ask for, `waiting` what pods ask for that wait (None for a pool: they could go to several).
+    """
+
+    day: str
+    gpu_model: str
+    resource: str
+    node_pool: str  # "": all pools
+    allocatable: int
+    held: int
+    free: int  # the day's lowest
+    waiting: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayOfMoney:
+    """USD a month at one day's mean; None where a node had no price."""
+
+    day: str
+    cost_usd: float | None
+    idle_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayOfVerdicts:
+    """Workloads by verdict, in each cluster's last snapshot of the day."""
+
+    day: str
+    completes: int
+    stuck: int
+    needs_growth: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendLine:
+    """What is to be expected of a model, or of one pool. `order_by`: the early end less the lead time."""
+
+    gpu_model: str
+    resource: str
+    node_pool: str
+    period: Period
+    trend: Trend
+    sentence: Text
+    full_from: str = ""  # dates of the early and the late end of the band
+    full_until: str = ""
+    order_by: str = ""
+
+
+IN_TROUBLE: Final = {Verdict.STUCK.value: 0, Verdict.NEEDS_GROWTH.value: 1, Verdict.UNKNOWN.value: 2}
+
+
+def _when(taken_at: float, zone: tzinfo) -> datetime:
+    return datetime.fromtimestamp(taken_at, zone)
+
+
+def _period_of(when: datetime) -> Period:
+    return Period.WORKING if when.weekday() in WORKING_DAYS and when.hour in WORKING_HOURS else Period.NIGHTS
+
+
+def _summed(
+    found: Mapping[str, Mapping[int, Mapping[K, Sequence[float]]]],
+) -> dict[int, dict[K, list[float]]]:
+    """Cluster → day → key → numbers, as day → key → sums; a cluster that is missing counts with its last days'.
+
+    A day on which a cluster has had no snapshot for longer isn't known, and isn't there.
+    """
+    days = sorted({day for of in found.values() for day in of})
+    sums: dict[int, dict[K, list[float]]] = {}
+    last: dict[str, int] = {}
+    begun = {cluster: min(of) for cluster, of in found.items() if of}
+    for day in days:
+        last |= {cluster: day for cluster, of in found.items() if day in of}
+        if any(day - last[cluster] > CARRIED_DAYS for cluster in last) or any(day < one for one in begun.values()):
+            continue
+        total: dict[K, list[float]] = {}
+        for cluster, seen in last.items():
+            for key, numbers in found[cluster][seen].items():
+                line = total.setdefault(key, [0.0] * len(numbers))
+                line[:] = [a + b for a, b in zip(line, numbers, strict=True)]
+        sums[day] = total
+    return sums
+
+
+Supply = tuple[str, str, str]  # model, resource, node pool
+
+
+def days_of_gpus(history: History, zone: tzinfo, period: Period) -> dict[Supply, list[DayOfGpus]]:
+    """Model, resource and pool ("" for all) → its days."""
+    at: dict[tuple[str, float], dict[Supply, list[float]]] = {moment: {} for moment in history.moments}
+    for one in history.levels:
+        for pool in {"", one.node_pool}:
+            key = (one.gpu_model, one.resource, pool)
+            line = at[one.cluster, one.taken_at].setdefault(key, [0.0, 0.0, 0.0, 0.0])
+            line[:3] = line[0] + one.allocatable, line[1] + one.requested, line[2] + one.free
+    for number in history.numbers:
+        if number.metric == "gpus_pending" and number.value is not None:
+            key = (number.about, number.resource, "")
+            at[number.cluster, number.taken_at].setdefault(key, [0.0, 0.0, 0.0, 0.0])[3] += number.value
+    by: dict[str, dict[int, dict[Supply, list[float]]]] = defaultdict(dict)
+    for (cluster, taken_at), lines in at.items():
+        when = _when(taken_at, zone)
+        if period not in (Period.ALL, _period_of(when)):
+            continue
+        day = by[cluster].setdefault(when.toordinal(), {})
+        for key, (allocatable, held, free, waiting) in lines.items():
+            best = day.get(key)
+            # the moment with most demand stands for the day: its numbers belong together
+            if best is None or held + waiting > best[1] + best[3]:
+                day[key] = [allocatable, held, free, waiting]
+    found: dict[Supply, list[DayOfGpus]] = defaultdict(list)
+    for number_of_day, supplies in sorted(_summed(by).items()):
+        for key, (allocatable, held, free, waiting) in sorted(supplies.items()):
+            found[key].append(
+                DayOfGpus(
+                    day=date.fromordinal(number_of_day).isoformat(),
+                    gpu_model=key[0],
+                    resource=key[1],
+                    node_pool=key[2],
+                    allocatable=int(allocatable),
+                    held=int(held),
+                    free=int(free),
+                    waiting=None if key[2] else int(waiting),
+                )
+            )
+    return dict(sorted(found.items()))
+
+
+def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
+    """A day's mean over its snapshots, added over clusters."""
+    at: dict[tuple[str, float], list[float | None]] = {}
+    for one in history.numbers:
+        if one.metric in ("cost", "cost_idle"):
+            line = at.setdefault((one.cluster, one.taken_at), [0.0, 0.0])
+            place = one.metric == "cost_idle"
+            line[place] = None if one.value is None or line[place] is None else (line[place] or 0.0) + one.value
+    days: dict[str, dict[int, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
+    for (cluster, taken_at), line in at.items():
+        nan = [float("nan") if one is None else one for one in line]
+        days[cluster][_when(taken_at, zone).toordinal()].append(nan)
+    means = {
+        cluster: {day: {"": [sum(some) / len(some) for some in zip(*of, strict=True)]} for day, of in by.items()}
+        for cluster, by in days.items()
+    }
+    return tuple(
+        DayOfMoney(
+            day=date.fromordinal(day).isoformat(),
+            cost_usd=None if line[""][0] != line[""][0] else line[""][0],
+            idle_usd=None if line[""][1] != line[""][1] else line[""][1],
+        )
+        for day, line in sorted(_summed(means).items())
+    )
+
+
+def days_of_verdicts(history: History, zone: tzinfo) -> tuple[DayOfVerdicts, ...]:
+    """How many workloads completed and did not, day by day."""
+    last: dict[str, dict[int, tuple[float, dict[str, list[float]]]]] = defaultdict(dict)
+    for one in history.numbers:
+        if one.metric == "workloads":
+            day = _when(one.taken_at, zone).toordinal()
+            taken_at, counts = last[one.cluster].get(day, (one.taken_at, {}))
+            counts = {} if one.taken_at > taken_at else counts
+            counts[one.about] = [one.value or 0.0]
+            last[one.cluster][day] = (one.taken_at, counts)
+    found = _summed({cluster: {day: counts for day, (_, counts) in of.items()} for cluster, of in last.items()})
+    return tuple(
+        DayOfVerdicts(
+            day=date.fromordinal(day).isoformat(),
+            **{one.value: int(counts.get(one.value, [0])[0]) for one in Verdict},
+        )
+        for day, counts in sorted(found.items())
+    )
+
+
+def trend_lines(
+    found: Mapping[Supply, Sequence[DayOfGpus]],
+    period: Period,
+    lead_days: float | None,
+    expected: Callable[[tuple[int, ...], tuple[float, ...], float], Trend],
+) -> Iterator[TrendLine]:
+    """One line a model and pool with GPUs: its trend, and when it is full. `lead_days`: how long new ones take to come."""
+    for (model, resource, pool), days in found.items():
+        if not days[-1].allocatable:
+            continue  # pods wait for what no node has
+        numbers = tuple(date.fromisoformat(one.day).toordinal() for one in days)
+        wanted = tuple(float(one.held + (one.waiting or 0)) for one in days)
+        seen = expected(numbers, wanted, float(days[-1].allocatable))
+        last = date.fromordinal(numbers[-1])
+        full_from, full_until = (_after(last, weeks) for weeks in (seen.early_weeks, seen.late_weeks))
+        order_by = ""
+        if full_from and lead_days is not None:
+            order_by = (date.fromisoformat(full_from) - timedelta(days=lead_days)).isoformat()
+        yield TrendLine(
+            gpu_model=model,
+            resource=resource,
+            node_pool=pool,
+            period=period,
+            trend=seen,
+            sentence=Text(_said(seen, order_by, last)),
+            full_from=full_from,
+            full_until=full_until,
+            order_by=order_by,
+        )
+
+
+def _after(last: date, weeks: float | None) -> str:
+    return "" if weeks is None else (last + timedelta(days=round(weeks * 7))).isoformat()
+
+
+def _said(seen: Trend, order_by: str, last: date) -> str:
+    if seen.outlook is Outlook.FULL:
+        return "full today"
+    if seen.outlook is Outlook.TOO_SHORT:
+        return f"too short a history to say: {count(seen.days, 'day')}"
+    slope = f"{_signed(seen.per_week)} a week"
+    if seen.outlook is Outlook.NO_TREND:
+        return f"no trend ({slope}, {_signed(seen.per_week_low)} to {_signed(seen.per_week_high)})"
+    if seen.outlook is Outlook.FALLS:
+        return f"falls, {slope}"
+    if seen.typical_weeks is None or seen.early_weeks is None:
+        early = "" if seen.early_weeks is None else f", {_weeks(seen.early_weeks)} at the earliest"
+        return f"grows, {slope}; not full within {_weeks(seen.told_weeks)}{early}, and this history tells no more"
+    late = f"more than {seen.told_weeks:.0f}" if seen.late_weeks is None else f"{seen.late_weeks:.0f}"
+    ordered = ""
+    if order_by:
+        ordered = f"; order by {order_by}" if order_by > last.isoformat() else f"; order now (by {order_by})"
+    return f"full in about {_weeks(seen.typical_weeks)} ({seen.early_weeks:.0f} to {late}), {slope}{ordered}"
+
+
+def _signed(number: float | None) -> str:
+    """``+1.2``, ``−0.3``, ``0.0``."""
+    text = f"{number or 0.0:+.1f}".replace("-", "−")
+    return text[1:] if text[1:] == "0.0" else text
+
+
+def _weeks(weeks: float) -> str:
+    return count(round(weeks), "week")
+
+
+def trends_sentence(lines: Sequence[TrendLine], history: History) -> Text:
+    """What is said first."""
+    whole = [line for line in lines if not line.node_pool and line.period is Period.ALL]
+    if not whole:
+        return Text("No GPUs in this history.")
+    rank = {Outlook.FULL: 0, Outlook.FILLS: 1, Outlook.NOT_SOON: 2}
+    first = sorted(whole, key=lambda line: (rank.get(line.trend.outlook, 3), line.trend.early_weeks or 0.0))
+    said = [f"{line.gpu_model or line.resource}: {line.sentence}" for line in first]
+    days = {datetime.fromtimestamp(at, UTC).date() for _, at in history.moments}
+    of = f"{count(len(history.moments), 'snapshot')} of {count(len(days), 'day')}"
+    of += f", {count(len(history.clusters), 'cluster')}" if len(history.clusters) > 1 else ""
+    return Text(f"{listing(said, most=4)} ({of}).")

@@ -1,0 +1,160 @@
+"""The manifest: which files of a store count.
+
+Every write puts files of its own under names that nobody else uses, and then one entry that names them: what no entry
+names was never written. An entry holds parts (a snapshot's id, or a sweep's unit of work); the same part has the same
+rows wherever it stands, so that two entries which hold it don't disagree, and it is read from one of them. Joining files
+writes a new entry that holds the parts of several; an entry that another holds all of is dominated, isn't read, and is
+deleted later. Whoever decides at the same time on the same or on other entries decides rightly: domination is an order
+(more parts, then the greater name), so that the greatest of those which hold a part is never deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from planner.ground import words
+from planner.ground.errors import InputError
+from planner.history import names
+from planner.history.names import Partition
+
+FORMAT: Final = "headroom.manifest/v1"
+FOLDER: Final = "manifest"
+TABLES: Final = "tables"
+SNAPSHOTS: Final = "snapshots"
+FOLDERS: Final = (TABLES, SNAPSHOTS, FOLDER)
+"""All that a store has at its root."""
+_PARQUET: Final = ".parquet"
+_PACKED_JSON: Final = ".json.zst"
+_OUTSIDE: Final = re.compile(r"[/\\\0]|^\.")  # a name that isn't one file's in its folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What one write says it wrote.
+
+    `files`: table → path of its file; `snapshots`: snapshot's id → path of the whole snapshot. Paths are those within the
+    store. `name` is nobody else's, and begins with the time.
+    """
+
+    name: str
+    written_at: float  # by the writer's clock, seconds since the epoch
+    parts: tuple[str, ...]
+    files: dict[str, str] = field(default_factory=dict)
+    snapshots: dict[str, str] = field(default_factory=dict)
+    format: str = FORMAT
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every file it names."""
+        return frozenset((*self.files.values(), *self.snapshots.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """An entry that is read, but for `without`: parts that are read from another."""
+
+    partition: Partition
+    entry: Entry
+    without: tuple[str, ...] = ()
+
+
+def path_of(partition: Partition, name: str) -> str:
+    """Where the entry of that name is."""
+    return f"{FOLDER}/{partition.path}/{name}.json"
+
+
+def table_path(partition: Partition, table: str, name: str) -> str:
+    """Where a table's file of that name is."""
+    return f"{TABLES}/{table}/{partition.path}/{name}{_PARQUET}"
+
+
+def snapshot_path(partition: Partition, name: str) -> str:
+    """Where the whole snapshot of that name is."""
+    return f"{SNAPSHOTS}/{partition.path}/{name}{_PACKED_JSON}"
+
+
+def _strange(entry: Entry, path: str) -> str | None:
+    """What an entry at `path` names and isn't a file of its own partition, None where there is no such thing.
+
+    Who may write one cluster's folder of a shared store can write any words there, and compaction deletes what entries name.
+    """
+    partition = Partition.in_path(path)
+    if partition is None or path != path_of(partition, entry.name):
+        return entry.name
+    odd = [table for table in entry.files if _OUTSIDE.search(table)]
+    odd += [one for one in entry.snapshots if not names.is_snapshot_id(one)]
+    if odd:
+        return odd[0]
+    folders = [(one, f"{TABLES}/{table}/{partition.path}/", _PARQUET) for table, one in entry.files.items()]
+    folders += [(one, f"{SNAPSHOTS}/{partition.path}/", _PACKED_JSON) for one in entry.snapshots.values()]
+    for one, folder, ending in folders:
+        name = one.removeprefix(folder)
+        if not (one.startswith(folder) and one.endswith(ending)) or _OUTSIDE.search(name):
+            return one
+    return None
+
+
+def encode(entry: Entry) -> bytes:
+    """The entry as JSON."""
+    return msgspec.json.format(msgspec.json.encode(entry), indent=1)
+
+
+def decode(data: bytes, where: str) -> Entry:
+    """The entry that `encode` wrote, from its path `where` within the store.
+
+    Raises
+    ------
+    InputError
+        When it is damaged, of a format that isn't known, or names what isn't a file of its own partition.
+    """
+    try:
+        entry = msgspec.json.decode(data, type=Entry)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        mend = "Delete this file; what it names is then as if it had never been written"
+        raise InputError(f"the store's manifest is damaged: {error}", where=where, mend=mend) from None
+    if entry.format != FORMAT:
+        mend = "Read the store with the release of Headroom that wrote it"
+        raise InputError(f'its format is "{entry.format[:40]}", not {FORMAT}', where=where, mend=mend)
+    strange = _strange(entry, where)
+    if strange is not None:
+        what = f'it names "{words.printable(strange[:80], one_line=True)}", which is no file of this cluster and day'
+        mend = "Nothing of it was read or deleted; ask who wrote this file, and delete it"
+        raise InputError(what, where=where, mend=mend)
+    return entry
+
+
+def _rank(entry: Entry) -> tuple[int, str]:
+    return len(entry.parts), entry.name
+
+
+def dominated(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Name of an entry → another of the same partition that holds all that it holds."""
+    held: dict[str, list[Entry]] = {}
+    found: dict[str, Entry] = {}
+    for entry in sorted(entries, key=_rank, reverse=True):
+        parts = set(entry.parts)
+        above = next((one for one in held.get(next(iter(parts), ""), ()) if parts <= set(one.parts)), None)
+        if above is not None:
+            found[entry.name] = above
+            continue
+        for part in parts:
+            held.setdefault(part, []).append(entry)
+    return found
+
+
+def readings(partition: Partition, entries: Sequence[Entry]) -> list[Reading]:
+    """Which entries of a partition are read, so that each part comes once."""
+    below, taken, found = dominated(entries), set[str](), []
+    for entry in sorted(entries, key=_rank, reverse=True):
+        if entry.name in below:
+            continue
+        twice = tuple(part for part in entry.parts if part in taken)
+        if len(twice) < len(entry.parts):
+            found.append(Reading(partition=partition, entry=entry, without=twice))
+            taken.update(entry.parts)
+    return found

@@ -1,0 +1,191 @@
+"""A snapshot and the answers about it as the rows of `planner.history.schema`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.history.names import moment_of, snapshot_id
+from planner.history.schema import NAMED, TRENDS
+from planner.inventory.node_lives import is_going, node_events
+from planner.kubernetes import nodes as node_words
+from planner.kubernetes.accelerators import alike, is_gpu_resource, once, same_as
+from planner.kubernetes.kinds import DAEMON_SET
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Snapshot
+from planner.kubernetes.requests import pod_requests, requested_gpus, sum_requests
+
+Value = float | int | str | bool | Mapping[str, object] | None
+Rows = dict[str, list[dict[str, Value]]]
+"""Table → rows; columns of `schema.EVERY` are in each."""
+
+
+class FactLike(Protocol):
+    """A flat fact of an answer (`planner.questions.question.Fact`)."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def value(self) -> float | int | str | bool | None: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def labels(self) -> FrozenMap[str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A question that was asked of a snapshot, and what came of it; `error` says why it wasn't answered."""
+
+    question: str
+    format: str
+    settings: str = "{}"
+    exit_status: int = 0
+    sentence: str = ""
+    error: str = ""
+    facts: tuple[FactLike, ...] = field(default=())
+
+
+def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str, prices: str = "") -> Rows:
+    """Every table's rows of one snapshot; its `part` is the snapshot's id."""
+    rows: Rows = {name: [] for name in NAMED if name not in ("sweep", TRENDS)}
+    rows["snapshots"].append(
+        {
+            "source": snapshot.source,
+            "digest": snapshot.digest,
+            "nodes": len(snapshot.nodes),
+            "pods": len(snapshot.pods),
+            "workloads": len(snapshot.workloads),
+            "lacking": ",".join(sorted(kind for kind, there in snapshot.presence.items() if there.is_lacking)),
+            "written_by": written_by,
+            "prices": prices,
+        }
+    )
+    held = _held(snapshot)
+    rows["node_events"] += ({"node": node, "told": told.value, "at": at} for node, told, at in node_events(snapshot))
+    rows["nodes"] += (_node(node, held.get(node.name, EMPTY)) for node in snapshot.nodes)
+    rows["pools"] += _pools(snapshot, held)
+    rows["workloads"] += _workloads(snapshot)
+    rows["pods"] += _pods(snapshot)
+    for answer in answers:
+        told = {name: getattr(answer, name) for name in ("question", "format", "settings", "exit_status", "sentence")}
+        rows["answers"].append({**told, "error": answer.error})
+        rows["facts"] += ({"question": answer.question, **fact_row(one)} for one in answer.facts)
+    every = every_of(snapshot)
+    for table in rows.values():
+        for row in table:
+            row.update(every)
+    return rows
+
+
+def every_of(snapshot: Snapshot, part: str = "") -> dict[str, Value]:
+    """What every row says: what it was written with, and of which snapshot it is."""
+    name = snapshot_id(snapshot)
+    return {"part": part or name, "snapshot": name, "taken_at": moment_of(name)}
+
+
+def fact_row(one: FactLike) -> dict[str, Value]:
+    """A fact's columns; numbers and words apart, True and False as words."""
+    is_number = isinstance(one.value, int | float) and not isinstance(one.value, bool)
+    return {
+        "metric": one.metric,
+        "labels": dict(one.labels),
+        "value": float(one.value) if is_number and one.value is not None else None,
+        "text": None if is_number or one.value is None else str(one.value),
+        "unit": one.unit,
+    }
+
+
+def _amounts(prefix: str, amounts: Amounts, gpus: int) -> dict[str, Value]:
+    return {
+        prefix: dict(amounts),
+        f"{prefix}_millicores": amounts.get(CPU, 0),
+        f"{prefix}_bytes": amounts.get(MEMORY, 0),
+        f"{prefix}_gpus": gpus,
+    }
+
+
+def _held(snapshot: Snapshot) -> dict[str, Amounts]:
+    """Node → what its pods ask for."""
+    bound: dict[str, dict[PodSpec, int]] = defaultdict(lambda: defaultdict(int))
+    for pod in snapshot.pods:
+        if pod.holds_room:
+            bound[pod.node_name][pod.spec] += 1
+    return {node: sum_requests(specs.items()) for node, specs in bound.items()}
+
+
+def _node(node: Node, held: Amounts) -> dict[str, Value]:
+    return {
+        "node": node.name,
+        "node_pool": node_words.node_pool(node),
+        "machine_type": node_words.machine_type(node),
+        "region": node_words.region(node),
+        "zone": node_words.zone(node),
+        "provisioning": node_words.provisioning_model(node),
+        "gpu_model": node_words.gpu_model(node),
+        "is_ready": node_words.is_ready(node),
+        "is_cordoned": node.is_cordoned,
+        "is_going": is_going(node),
+        "created_at": node.created_at,
+        **_amounts("allocatable", node.allocatable, alike(node.allocatable)),
+        **_amounts("requested", held, alike(held)),
+    }
+
+
+def _pools(snapshot: Snapshot, held: Mapping[str, Amounts]) -> Iterator[dict[str, Value]]:
+    found: dict[tuple[str, ...], list[int]] = {}
+    for node in snapshot.nodes:
+        place = (node_words.node_pool(node), node_words.region(node), node_words.provisioning_model(node))
+        seconds = {name for name in node.allocatable if is_gpu_resource(name)} - once(node.allocatable).keys()
+        for name, amount in node.allocatable.items():
+            if amount and name not in seconds and (name in (CPU, MEMORY) or is_gpu_resource(name)):
+                here = held.get(node.name, EMPTY)
+                taken = max(here.get(one, 0) for one in (name, *(two for two in seconds if same_as(two) == name)))
+                line = found.setdefault((*place, node_words.gpu_model(node), name), [0, 0, 0, 0])
+                free = 0 if node_words.out_of_use(node) else max(0, amount - taken)
+                line[:] = line[0] + 1, line[1] + amount, line[2] + taken, line[3] + free
+    for (pool, region, bought, model, resource), (nodes, allocatable, requested, free) in sorted(found.items()):
+        yield {
+            "node_pool": pool, "region": region, "provisioning": bought, "gpu_model": model, "resource": resource,
+            "nodes": nodes, "allocatable": allocatable, "requested": requested, "free": free,
+        }  # fmt: skip
+
+
+def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
+    for one in snapshot.workloads:
+        spec = one.template.spec
+        yield {
+            "workload": one.key,
+            "kind": one.kind,
+            "namespace": one.namespace,
+            "name": one.name,
+            "replicas": one.status_replicas if one.kind == DAEMON_SET.name else one.replicas,
+            "ready": one.ready_replicas,
+            "created_at": one.created_at,
+            "images": " ".join(container.image for container in (*spec.init_containers, *spec.containers)),
+            **_amounts("requests", pod_requests(spec), requested_gpus(spec)),
+        }
+
+
+def _pods(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
+    makers = workload_keys(snapshot)
+    asked: dict[PodSpec, dict[str, Value]] = {}
+    for pod in snapshot.pods:
+        if pod.spec not in asked:
+            asked[pod.spec] = _amounts("requests", pod_requests(pod.spec), requested_gpus(pod.spec))
+        yield {
+            "namespace": pod.namespace,
+            "pod": pod.name,
+            "workload": makers[pod.uid],
+            "node": pod.node_name,
+            "phase": pod.phase,
+            "is_ready": pod.is_ready,
+            "created_at": pod.created_at,
+            "priority": pod.spec.priority,
+            "qos_class": pod.qos_class,
+            "restarts": sum(one.restart_count for one in pod.containers),
+            **asked[pod.spec],
+        }

@@ -1,0 +1,137 @@
+"""What is asked of one workload, and how a worker gets at its snapshot: sent once, kept while it is asked about."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from planner.capacity import rollouts
+from planner.ground.errors import HeadroomError
+from planner.history import kept
+from planner.history.rows import fact_row
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
+from planner.questions import plan, rollout, savings
+from planner.questions.plan import PlanSettings
+from planner.questions.question import Fact, Given, fact
+from planner.questions.rollout import RolloutSettings, scenario_of
+from planner.questions.savings import SavingsSettings
+from planner.rollout.answers import StrategyGrid
+from planner.spot.assumptions import SpotSettings
+
+ASKED: Final = ("rollout", "grid", "plan", "savings")
+"""What is asked of a workload; the ways out are in ``rollout``. The plan is one of the whole snapshot."""
+PLAN: Final = "plan"
+WHOLE: Final = "*"
+"""In place of a workload: what is asked of a snapshot as a whole."""
+RUNS: Final = 50
+MONTHS: Final = 1_000
+_MOST_KEPT: Final = 4  # snapshots a worker holds
+
+Row = dict[str, Any]
+_kept: OrderedDict[str, Snapshot] = OrderedDict()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Some workloads of one snapshot; a worker is given it with the snapshot's bytes, or with the file that has them."""
+
+    cluster: str
+    snapshot: str  # its id
+    workloads: tuple[str, ...]
+    asked: tuple[str, ...] = ASKED
+    seed: int = 0
+
+
+def tasks_of(
+    cluster: str, name: str, snapshot: Snapshot, asked: tuple[str, ...], done: Container[str], size: int
+) -> Iterator[Task]:
+    """What is left to do of a snapshot: its readiness plan, then `size` workloads at a time, those of most pods first.
+
+    What takes longest comes first, so that no worker waits long for another's last task (Graham 1969, longest processing time).
+    """
+    if PLAN in asked and WHOLE not in done:
+        yield Task(cluster=cluster, snapshot=name, workloads=(WHOLE,), asked=(PLAN,))
+    each = tuple(one for one in asked if one != PLAN)
+    by_pods = sorted(snapshot.workloads, key=lambda one: -(one.status_replicas or one.replicas))
+    keys = [one.key for one in by_pods if one.traits.rolls_out and one.key not in done] if each else []
+    for start in range(0, len(keys), size):
+        yield Task(cluster=cluster, snapshot=name, workloads=tuple(keys[start : start + size]), asked=each)
+
+
+def do(task: Task, snapshot: bytes | str) -> list[tuple[str, list[Row]]]:
+    """(workload, rows of the table ``sweep``) of each; called in a worker.
+
+    `snapshot`: as `planner.history.kept.encode` wrote it, or the path of a file with that.
+    """
+    known = _snapshot(task.snapshot, snapshot)
+    return [(key, list(_rows(known, key, task))) for key in task.workloads]
+
+
+def _snapshot(name: str, given: bytes | str) -> Snapshot:
+    with _lock:
+        if name not in _kept:
+            data = Path(given).read_bytes() if isinstance(given, str) else given
+            _kept[name] = kept.decode(data, name)
+            while len(_kept) > _MOST_KEPT:
+                _kept.popitem(last=False)
+        _kept.move_to_end(name)
+        return _kept[name]
+
+
+def _rows(snapshot: Snapshot, key: str, task: Task) -> Iterator[Row]:
+    for question in task.asked:
+        for one in _facts(snapshot, key, question, task.seed):
+            row = fact_row(one)
+            yield {"workload": key, "question": question, **row, "labels": {**one.labels}}
+
+
+def _facts(snapshot: Snapshot, key: str, question: str, seed: int) -> Iterable[Fact]:
+    """The answer's facts; why there is no answer is a fact too."""
+    settings = RolloutSettings(workloads=(key,), seed=seed, runs=RUNS)
+    try:
+        if question == "rollout":
+            found = rollout.answer(snapshot, settings)
+            ways = [
+                fact("way_out", one.kind.value, number=number, workload=key)
+                for number, one in enumerate(found.remedies, 1)
+            ]
+            return [*rollout.facts(found), *ways]
+        if question == PLAN:
+            return list(plan.facts(plan.answer(snapshot, PlanSettings(), Given(book=_book()))))
+        if question == "grid":
+            return list(_grid(rollouts.strategy_grid(snapshot, scenario_of(snapshot, settings), key)))
+        asked = SavingsSettings(workload=key, spot=SpotSettings(runs=MONTHS))
+        return list(savings.facts(savings.answer(snapshot, asked, Given(book=_book()))))
+    except HeadroomError as error:
+        return [fact("not_answered", error.what, workload=key)]
+
+
+def _grid(found: StrategyGrid) -> Iterator[Fact]:
+    for row in found.cells:
+        for cell in row:
+            if cell.is_valid:
+                named: dict[str, Any] = {"max_surge": cell.max_surge, "max_unavailable": cell.max_unavailable}
+                yield fact("grid_verdict", cell.verdict.value, **named)
+                yield fact("grid_lowest_ready", cell.lowest_ready, "pods", **named)
+                yield fact("grid_seconds", cell.seconds, "seconds", **named)
+                yield fact("grid_extra_gpus", cell.extra_gpus, "GPUs", **named)
+                yield fact("grid_evictions", cell.evictions, "pods", **named)
+
+
+@cache
+def _book() -> PriceBook:
+    from planner.sources.prices import load_book
+
+    return load_book()
+
+
+def in_order(rows: Iterable[tuple[str, Sequence[Row]]]) -> list[Row]:
+    """Rows of several workloads, flat."""
+    return [row for _, some in rows for row in some]

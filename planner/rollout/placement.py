@@ -1,0 +1,59 @@
+"""What pods of any template do to the others: whom they displace, and what can't be rolled out beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from planner.ground import words
+from planner.ground.budget import TOO_LARGE, TooLargeError
+from planner.kubernetes.pod_templates import Gang
+from planner.kubernetes.records import Finding, Severity, Workload
+from planner.rollout.certain import certain_course
+from planner.rollout.run import Revision, Run, simulate
+from planner.scheduling.cluster import Cluster
+
+MOST_WORKLOADS: Final = 500
+"""Of more, nobody is asked whether they can still be rolled out: that takes a run of each."""
+
+
+def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
+    """Pods preempted on the way. A gang of which none starts preempts nobody: its scheduler doesn't begin."""
+    refused = any(
+        one.placed is not None and one.placed.gang is Gang.WHOLE and not run.done[one.after.key] for one in revisions
+    )
+    return () if refused else tuple(f"{pod.namespace}/{pod.name}" for pod in run.preempted)
+
+
+def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """The workloads whose own rollout would complete now and is stuck once the pods are placed, as one finding."""
+    placed = [one.after.key for one in revisions if one.placed is not None and one.placed.pods]
+    if not placed or not run.completed:
+        return ()
+    asked = [one for one in cluster.snapshot.workloads if one.traits.rolls_out and not one.is_paused]
+    if len(asked) > MOST_WORKLOADS:
+        return (_finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out"),)
+    after = Cluster(run.simulation.snapshot_now())
+    try:
+        blocked = [one.key for one in asked if _completes(cluster, one) and not _completes(after, one)]
+    except TooLargeError:
+        what = f"whether others can still be rolled out with these pods in place is not known: {TOO_LARGE}"
+        return (_finding(placed, what),)
+    if not blocked:
+        return ()
+    what = (
+        f"with these pods in place {words.count(len(blocked), 'workload')} can't be rolled out any more that can now: "
+    )
+    return (_finding(placed, what + words.listing(blocked, 5), Severity.WARNING),)
+
+
+def _completes(cluster: Cluster, workload: Workload) -> bool:
+    course = certain_course(cluster, workload)
+    if course is not None and course.completes:
+        return True
+    return simulate(cluster, [Revision(before=workload, after=workload, has_new_template=True)]).whole().completed
+
+
+def _finding(placed: list[str], what: str, severity: Severity = Severity.INFO) -> Finding:
+    mend = "Add nodes, or place fewer" if severity is Severity.WARNING else ""
+    return Finding(severity=severity, code="placement-blocks", object=placed[0], what=what, mend=mend)

@@ -1,0 +1,210 @@
+"""What is asked of a rollout, worked out against a snapshot: which workloads change into what, and how long its pods take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from planner.ground import collector
+from planner.ground.errors import ChangeError, InputError, NotKnownError
+from planner.ground.settings import setting
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.inventory.account import hides, unseen_kind
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest
+from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
+from planner.kubernetes.names import parse_namespace
+from planner.kubernetes.owners import unjudged_key
+from planner.kubernetes.records import Finding, Snapshot
+from planner.rollout.in_flight import in_flight
+from planner.rollout.ownership import pods_by_owner, pods_of
+from planner.rollout.run import Revision
+from planner.rollout.simulation import Simulation
+from planner.rollout.timing import PodTimes, learn_pod_times
+from planner.scheduling.cluster import Cluster
+
+
+def manifest_namespace() -> Any:
+    """The setting of every question that takes a manifest."""
+    return setting(
+        DEFAULT_NAMESPACE, name="manifest_namespace", label="Namespace of the manifest", option="--namespace", short="-n",
+        form="NAME", parse=parse_namespace, help="Namespace of the manifest's objects that name none.",
+    )  # fmt: skip
+
+
+def unread_files() -> Any:
+    """The setting of every question that takes a manifest: what of it couldn't be read."""
+    return setting((), on_command=False, help="Files of the manifest that can't be read, and why.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Changes applied together, and how ties are sampled.
+
+    `manifest` holds documents as ``kubectl apply -f`` would take them, `namespace` is of those that name none; what they change against the snapshot is added
+    to `changes`; so are `applied`, workloads of a manifest that was read before (against this snapshot). `runs` seeds are
+    tried where the verdict may depend on placement; the first is `seed`. The changes come after `after_seconds`, those of `at_once` (keys)
+    at once.
+    """
+
+    changes: tuple[WorkloadChange, ...] = ()
+    manifest: str = ""
+    namespace: str = DEFAULT_NAMESPACE
+    unread: tuple[str, ...] = ()
+    applied: tuple[AppliedWorkload | PlacedWorkload | UnknownObject, ...] = ()
+    seed: int = 0
+    runs: int = 50
+    with_remedies: bool = True
+    after_seconds: float = 0.0
+    at_once: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.changes and not self.manifest and not self.applied:
+            raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
+
+
+def compiled(snapshot: Snapshot) -> Cluster:
+    """The snapshot compiled for scheduling, once: kept by the snapshot, and as long as it."""
+    return snapshot.derived.once(_compiled, snapshot)
+
+
+@collector.resting()
+def _compiled(snapshot: Snapshot) -> Cluster:
+    return Cluster(snapshot)
+
+
+def make_ready(snapshot: Snapshot) -> None:
+    """Make what every rollout of the snapshot is played on, before one is asked about."""
+    cluster = compiled(snapshot)
+    cluster.label_groups()
+    pods_by_owner(cluster)
+    Simulation(cluster)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A scenario worked out against a snapshot (which a manifest may have added objects to)."""
+
+    snapshot: Snapshot
+    revisions: tuple[Revision, ...]
+    pod_times: tuple[PodTimes, ...]
+    findings: tuple[Finding, ...]
+    unknown: tuple[UnknownObject, ...] = ()
+
+
+def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
+    """Work a scenario out: which workloads change into what.
+
+    Raises
+    ------
+    ChangeError
+        For a workload that isn't there, or a change that doesn't apply.
+    NotKnownError
+        Where nothing of it is known.
+    """
+    revisions: list[Revision] = []
+    findings: list[Finding] = []
+    wanted: dict[str, WorkloadChange] = {}
+    applied = scenario.applied
+    if scenario.manifest:
+        manifest = read_manifest(scenario.manifest, snapshot, namespace=scenario.namespace, unread=scenario.unread)
+        snapshot = manifest.snapshot
+        findings.extend(manifest.findings)
+        applied += (*manifest.workloads, *manifest.placed, *manifest.unknown)
+    unknown = tuple(one for one in applied if isinstance(one, UnknownObject))
+    for one in applied:
+        if isinstance(one, UnknownObject):
+            continue
+        revision = _revision(one)
+        revisions.append(revision)
+        wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
+    for change in scenario.changes:
+        given = next((one for one in revisions if one.after.key.lower() == change.workload.lower()), None)
+        workload = given.after if given else snapshot.workload(change.workload)
+        if workload is None and hides(snapshot, change.workload):
+            raise unseen_kind(snapshot, change.workload)
+        if workload is None and (key := unjudged_key(snapshot, change.workload)):
+            what = f"not known: how a {kind_in(key).name} such as {key} rolls out isn't played"
+            raise NotKnownError(
+                what, mend="To see whether more such pods find nodes, give the object under another name to -f"
+            )
+        if workload is None:
+            raise ChangeError(
+                f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)
+            )
+        if not workload.traits.rolls_out:
+            raise ChangeError(
+                f"a {workload.kind} does not roll out: its pod template can't be changed",
+                where=workload.key,
+                mend=f"Pick a {ROLLING_TEXT}",
+            )
+        if given:  # the manifest changes it, and the rest of the change comes on top: it is no restart
+            change = replace(change, new_revision=False)
+        after, has_new_template, notes = apply_change(workload, change)
+        findings.extend(notes)
+        changed = Revision(
+            before=given.before if given else workload, after=after, never_ready=change.never_ready,
+            has_new_template=has_new_template or (given is not None and given.has_new_template),
+        )  # fmt: skip
+        revisions = (
+            [changed, *(one for one in revisions if one is not given)] if scenario.manifest else [*revisions, changed]
+        )
+        wanted[workload.key] = change
+    if not revisions:
+        raise _nothing_changes(findings, unknown)
+    cluster = compiled(snapshot)
+    if scenario.after_seconds:
+        revisions = [_later(cluster, r, scenario) for r in revisions]
+    pod_times = tuple(_pod_times(cluster, r, wanted[r.after.key]) for r in revisions)
+    return Prepared(
+        snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings), unknown=unknown
+    )
+
+
+def _revision(one: AppliedWorkload | PlacedWorkload) -> Revision:
+    if isinstance(one, PlacedWorkload):
+        return Revision(before=None, after=one.workload, has_new_template=not one.placed.idle, placed=one.placed)
+    return Revision(before=one.before, after=one.after, has_new_template=one.has_new_template)
+
+
+def _later(cluster: Cluster, revision: Revision, scenario: Scenario) -> Revision:
+    """The change, some time after the others."""
+    key = revision.after.key
+    if key in scenario.at_once:
+        return revision
+    if any(one.key == key for one in in_flight(cluster)):
+        raise ChangeError(
+            f"{key} isn't at rest itself: what a later change of it begins with isn't known",
+            where=key,
+            mend="Ask for the change now, or when it has rolled out",
+        )
+    return replace(revision, after_seconds=scenario.after_seconds)
+
+
+def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]) -> InputError:
+    """What the manifest holds instead of pods; not known where it may have some that aren't told here."""
+    if unknown:
+        what = "; ".join(one.what for one in unknown)
+        return NotKnownError(f"not known: {what}", mend=next((one.mend for one in unknown if one.mend), ""))
+    found = "; ".join(finding.what for finding in findings) or "it holds no workload"
+    mend = next((finding.mend for finding in findings if finding.mend), "")
+    what = f"the manifest asks for no pods: {found}"
+    return ChangeError(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
+
+
+def _similar(snapshot: Snapshot, key: str) -> str:
+    name = key.rsplit("/", 1)[-1]
+    alike = [w.key for w in snapshot.workloads if w.name == name or name in w.name][:3]
+    return f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
+
+
+def pod_times_of(cluster: Cluster, revision: Revision) -> PodTimes:
+    """How long the pods of a revision take to start and to stop, as far as its pods show."""
+    return _pod_times(cluster, revision, WorkloadChange(workload=revision.after.key))
+
+
+def _pod_times(cluster: Cluster, revision: Revision, change: WorkloadChange) -> PodTimes:
+    pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, revision.before or revision.after))
+    return learn_pod_times(
+        revision.after, pods, startup_seconds=change.startup_seconds, termination_seconds=change.termination_seconds
+    )

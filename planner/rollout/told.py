@@ -1,0 +1,291 @@
+"""A run of the engine as an answer: what became of each workload, its timeline, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from planner.ground.vocabulary import is_extended_resource
+from planner.ground.words import Text, count, duration, short_name
+from planner.kubernetes.records import AdmissionHook, Finding, FrozenMap, Severity, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
+from planner.rollout.answers import (
+    GROWING_REASONS,
+    PodState,
+    Reason,
+    TimelineRow,
+    Verdict,
+    WorkloadRollout,
+)
+from planner.rollout.ownership import workloads_by_owner
+from planner.rollout.pod_counts import Moment
+from planner.rollout.room import Room
+from planner.rollout.run import Revision, Run
+from planner.rollout.timing import PodTimes, seconds_at
+from planner.rollout.unknowns import Unknown, admission_hooks
+from planner.rollout.verdict import Explanation, explain, pending_pods, placed_words
+from planner.rollout.wording import stay_ready
+from planner.scheduling.cluster import Cluster
+
+_MOST_ROWS = 400  # of a timeline: a chart can't show more
+
+
+def after_waiting(
+    today: tuple[TimelineRow, ...], grown: tuple[TimelineRow, ...], wait: float
+) -> tuple[TimelineRow, ...]:
+    """The grown rollout's timeline, with what is seen until the nodes have arrived before it."""
+    before = [replace(row, event=f"{row.event}; nodes are on their way") for row in today if row.tick == 0]
+    return (grown[0], *before, *(replace(row, seconds=row.seconds + wait) for row in grown[1:]))
+
+
+def unknown_finding(key: str, unknown: Unknown) -> Finding:
+    """What isn't known of a workload's rollout, as a finding."""
+    return Finding(
+        severity=Severity.WARNING, code="answer-incomplete", object=key, what=unknown.what, mend=unknown.mend
+    )  # fmt: skip
+
+
+def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """Webhooks and policies that may change or refuse what is rolled out."""
+    found = []
+    for revision in revisions:
+        hooks = admission_hooks(snapshot, revision)
+        if hooks:
+            names = ", ".join(f"{hook.kind} {hook.name}" for hook in hooks)
+            found.append(
+                Finding(
+                    severity=Severity.INFO, code="admission-not-played", object=revision.after.key,
+                    what=f"{names} may change or refuse these pods or the workload: what they do is not played",
+                    mend=_dry_run(revision, hooks),
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _dry_run(revision: Revision, hooks: Sequence[AdmissionHook]) -> str:
+    """A dry run asks those that see the workload; its pods' come only when its controller makes them."""
+    after = revision.after
+    of_workload = (after.traits.group, after.traits.resource)
+    if any(hook.is_about(*of_workload) for hook in hooks):
+        return "See what a dry run says: kubectl apply --dry-run=server"
+    return "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"
+
+
+def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """A pod that kube-scheduler puts where its volume can't follow: nothing of it shows in what is scheduled."""
+    names = run.simulation.cluster.node_names
+    found: dict[str, Finding] = {}
+    for claim, holder, pod in run.simulation.attached_twice:
+        if pod.is_new and claim not in found:
+            what = (
+                f"the volume of claim {claim} (ReadWriteOnce) is attached to node {names[holder.node]}, and a new pod was "
+                f"placed on {names[pod.node]} while {holder.name} still runs: it waits in ContainerCreating "
+                "(Multi-Attach error) as long as that one does"
+            )
+            mend = "Use maxSurge 0 or the strategy Recreate, or a volume that several nodes may hold (ReadWriteMany)"
+            found[claim] = Finding(
+                severity=Severity.ERROR, code="volume-on-two-nodes", object=revisions[0].after.key, what=what, mend=mend
+            )
+    return tuple(found.values())
+
+
+def joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
+    """How several rollouts go together."""
+    done = sum(p.verdict is Verdict.COMPLETES for p in parts)
+    if done == len(parts):
+        return f"completes: all {len(parts):,} rollouts finish together"
+    stuck = next(p for p in parts if p.verdict is not Verdict.COMPLETES)
+    verb = "" if stuck.verdict is Verdict.NEEDS_GROWTH else "is "
+    return f"{done:,} of {len(parts):,} rollouts finish; {stuck.workload} {verb}{sentence}"
+
+
+def joint_headline(parts: Sequence[WorkloadRollout], headline: Text) -> Text:
+    """The joint verdict of several changes in a dozen words."""
+    done = [p.verdict is Verdict.COMPLETES for p in parts]
+    if all(done):
+        return Text(f"all {len(parts):,} finish together, in about {duration(max(p.seconds for p in parts))}")
+    first = parts[done.index(False)]
+    return Text(f"{sum(done):,} of {len(parts):,} finish; of {short_name(first.workload)} {headline}")
+
+
+def workload_keys_by_owner(run: Run) -> dict[str, str]:
+    """Owner key (``ReplicaSet/ml/worker-5cf5``) → workload key, for the snapshot's owners and the new ones."""
+    found = dict(workloads_by_owner(run.simulation.cluster))
+    for key, pods in run.pods.items():
+        found.update({p.owner: key for p in pods})
+    return found
+
+
+def peak_held(run: Run) -> FrozenMap[int]:
+    """The most of each resource that the changed pods held at once."""
+    peak: dict[str, int] = {}
+    for moment in next(iter(run.moments.values())):
+        for name, amount in moment.held.items():
+            peak[name] = max(peak.get(name, 0), amount)
+    return FrozenMap(peak)
+
+
+def capacity_of(cluster: Cluster) -> FrozenMap[int]:
+    """What the nodes have of each extended resource."""
+    return FrozenMap(
+        {name: int(cluster.allocatable[row].sum()) for name, row in cluster.row.items() if is_extended_resource(name)}
+    )
+
+
+def placement_of(run: Run) -> tuple[tuple[str, str, str], ...]:
+    """Where the changed pods ended: namespace, name and node of each."""
+    names = run.simulation.cluster.node_names
+    pods = (pod for some in run.pods.values() for pod in some)
+    return tuple((p.namespace, p.name, names[p.node]) for p in pods if p.is_bound and not p.is_lost)
+
+
+def _stuck(run: Run, revision: Revision, why: Explanation) -> str:
+    """Why it is, and that no strategy helps where the nodes couldn't hold all its pods anyway."""
+    if why.reason not in GROWING_REASONS:
+        return str(why.sentence)
+    most, wanted = Room.of(run, revision).most(run.simulation.cluster), run.replicas[revision.after.key]
+    if not most or most >= wanted:
+        return str(why.sentence)
+    return (
+        f"{why.sentence}. With nothing else on them the nodes that match hold at most {most:,} of its {wanted:,} pods"
+    )
+
+
+def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: dict[str, str]) -> WorkloadRollout:
+    """What became of one changed workload. `keys`: the workload of each owner of pods."""
+    after = revision.after
+    key = after.key
+    moments = run.moments[key]
+    times = seconds_at(moments, pod_times)
+    done = run.done[key]
+    why = None if done else explain(run, revision)
+    surge, unavailable = rolling_limits(after)
+    lowest = min(m.ready for m in moments[1:])
+    end = _end(run, key)
+    seconds = times[end]
+    deadline = after.progress_deadline_seconds
+    return WorkloadRollout(
+        workload=key,
+        verdict=run.verdict(key),
+        reason=why.reason if why else Reason.NONE,
+        sentence=Text(_stuck(run, revision, why) if why else _completes(run, revision, lowest, seconds, end)),
+        headline=why.headline if why else _finishes(run, revision, lowest, seconds, end),
+        replicas=run.replicas[key],
+        max_surge=surge,
+        max_unavailable=unavailable,
+        strategy_kind=after.strategy.kind,
+        is_new_revision=revision.has_new_template,
+        peak_pods=max(m.pods for m in moments[1:]),
+        lowest_ready=lowest,
+        ticks=moments[end].tick,
+        seconds=seconds,
+        progress_deadline_seconds=deadline,
+        exceeds_deadline=deadline is not None and _longest_wait(moments, times) > deadline,
+        final=FrozenMap(run.status[key]),
+        pending=tuple(p for p in pending_pods(run, keys) if p.workload == key),
+        timeline=_timeline(moments, times),
+        wait_for=why.wait_for if why else (),
+        requests=pod_requests(after.template.spec),
+        scheduler_message=Text(why.scheduler_message if why else ""),
+        quota_message=Text(why.quota_message if why else ""),
+        startup_seconds=pod_times.startup_seconds,
+        startup_source=pod_times.source,
+        termination_seconds=pod_times.termination_seconds,
+    )
+
+
+def _end(run: Run, key: str) -> int:
+    """Index of the moment at which the workload was done, else of the last."""
+    finished = run.finished_at[key]
+    moments = run.moments[key]
+    if finished < 0:
+        return len(moments) - 1
+    return next((i for i, m in enumerate(moments) if m.tick == finished and i > 0), len(moments) - 1)
+
+
+def _longest_wait(moments: Sequence[Moment], times: Sequence[float]) -> float:
+    """Longest time without progress: the Deployment controller's deadline starts anew with each new Ready pod."""
+    longest = since = 0.0
+    best = moments[0]
+    for moment, time in zip(moments, times, strict=True):
+        if moment.new_ready > best.new_ready or moment.old_ready + moment.old_not_ready < best.old_ready + best.old_not_ready:  # fmt: skip
+            longest, since, best = max(longest, time - since), time, moment
+    return max(longest, times[-1] - since)
+
+
+def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> str:
+    after = revision.after
+    steps = run.moments[after.key][end].tick
+    if revision.placed is not None and revision.placed.idle:
+        return f"completes: {revision.placed.idle_words}"
+    if not revision.has_new_template and steps == 0:
+        return "completes: nothing has to move"
+    if placed := placed_words(run, revision):
+        return f"completes: {placed}, Ready in about {duration(seconds)}"
+    return (
+        f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
+        f"at worst {lowest:,} of {_desired(run, after):,} pods are Ready"
+    )
+
+
+def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> Text:
+    after = revision.after
+    if not revision.has_new_template and run.moments[after.key][end].tick == 0:
+        return Text("nothing has to move")
+    pods = _desired(run, after)
+    if revision.placed is not None and revision.placed.idle:
+        return Text(revision.placed.idle_words)
+    if revision.placed is not None:
+        return Text(f"its pods are placed and Ready in about {duration(seconds)}")
+    return Text(f"it finishes in about {duration(seconds)}; {stay_ready(lowest, pods)}")
+
+
+def _desired(run: Run, after: Workload) -> int:
+    return run.status[after.key].get("desiredNumberScheduled", run.replicas[after.key])
+
+
+def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[TimelineRow, ...]:
+    """A row a moment; of very many moments evenly chosen ones, the first and the last kept."""
+    step = max(1, -(-len(moments) // _MOST_ROWS))
+    kept = sorted({*range(0, len(moments), step), len(moments) - 1})
+    return tuple(_row(moments[i], times[i], moments[i - 1] if i else None) for i in kept)
+
+
+def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow:
+    counts = {
+        PodState.OLD_READY.value: moment.old_ready,
+        PodState.OLD_NOT_READY.value: moment.old_not_ready,
+        PodState.NEW_READY.value: moment.new_ready,
+        PodState.NEW_STARTING.value: moment.new_starting,
+        PodState.PENDING.value: moment.pending,
+        PodState.TERMINATING.value: moment.terminating,
+    }
+    return TimelineRow(
+        tick=moment.tick,
+        seconds=seconds,
+        counts=FrozenMap(counts),
+        ready=moment.ready,
+        held=FrozenMap(moment.held),
+        held_by_workload=FrozenMap(moment.held_by_workload),
+        event=_event(previous, moment),
+    )
+
+
+def _event(previous: Moment | None, moment: Moment) -> str:
+    if previous is None:
+        return "before the change"
+    parts = []
+    ready = moment.new_ready - previous.new_ready
+    if ready > 0:
+        parts.append(f"{ready} new Ready")
+    if moment.new_starting:
+        parts.append(f"{moment.new_starting} starting")
+    gone = previous.terminating and f"{previous.terminating} gone"
+    if gone:
+        parts.append(gone)
+    if moment.terminating:
+        parts.append(f"{moment.terminating} terminating")
+    if moment.pending:
+        parts.append(f"{moment.pending} waiting for a node")
+    return ", ".join(parts) or "nothing left to do"

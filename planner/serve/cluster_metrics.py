@@ -1,0 +1,143 @@
+"""What is told of a cluster to a monitoring system: a few families of numbers, each bounded in its series.
+
+Labels are names out of the cluster, so a family has at most `MOST_SERIES` of them, the ones that matter most first, and says
+how many it left out. What isn't known is left out, never 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from planner.capacity.fragmentation import fragments as fragments_of
+from planner.ground.errors import HeadroomError
+from planner.kubernetes.nodes import noun_of
+from planner.kubernetes.records import Snapshot
+from planner.questions import costs, overview, savings
+from planner.questions.overview import ClusterOverview, by_trouble
+from planner.questions.question import Given
+from planner.rollout.answers import Verdict
+from planner.rollout.prepared import compiled
+
+MOST_SERIES: Final = 1000
+STATES: Final = ("allocatable", "held", "free", "out_of_use", "waited_for", "stranded")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One gauge. `samples`: label values in the order of `labels`, and the number."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    samples: tuple[tuple[tuple[str, ...], float], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterMetrics:
+    digest: str
+    families: tuple[Family, ...]
+    problems: tuple[str, ...] = ()  # why a family is missing
+
+
+def cluster_metrics(snapshot: Snapshot, given: Given, most_series: int = MOST_SERIES) -> ClusterMetrics:
+    """Verdicts, GPUs by model, cost and savings of one snapshot."""
+    found = overview.answer(snapshot, overview.OverviewSettings())
+    families = [*_verdicts(found, most_series), _gpus(snapshot, found, most_series)]
+    problems = []
+    if given.book is not None:
+        for ask in (_costs, _savings):
+            try:
+                families += ask(snapshot, given, most_series)
+            except HeadroomError as error:
+                problems.append(str(error))
+    return ClusterMetrics(digest=snapshot.digest, families=tuple(families), problems=tuple(problems))
+
+
+def _verdicts(found: ClusterOverview, most: int) -> list[Family]:
+    counts = Counter(line.verdict for line in found.workloads)
+    known = [line for line in by_trouble(found.workloads) if line.verdict is not Verdict.UNKNOWN]
+    names = ("kind", "namespace", "name")
+    return [
+        _family(
+            "workloads", "Workloads by the verdict of their own rollout, were their template changed now.", ("verdict",),
+            [((verdict.value,), counts[verdict]) for verdict in Verdict], most,
+        ),
+        _family(
+            "workload_rollable", "Whether a workload could be rolled out now: 1 or 0; one that isn't known is left out.",
+            names, [(tuple(line.workload.split("/", 2)), line.verdict is not Verdict.STUCK) for line in known], most,
+        ),
+        _family(
+            "workload_gpus", "GPUs that all replicas of a workload ask for; without any it is left out.", names,
+            [(tuple(line.workload.split("/", 2)), line.gpus) for line in by_trouble(found.workloads) if line.gpus], most,
+        ),
+    ]  # fmt: skip
+
+
+def _gpus(snapshot: Snapshot, found: ClusterOverview, most: int) -> Family:
+    cluster = compiled(snapshot)
+    stranded: Counter[tuple[str, str]] = Counter()
+    fragments = fragments_of(cluster)
+    for node in fragments.sizes[0].nodes if fragments.sizes else ():
+        stranded[node.model, fragments.resource] += node.stranded
+    samples = []
+    for line in found.gpus:
+        amounts = {
+            "allocatable": line.allocatable,
+            "held": line.requested,
+            "free": line.free,
+            "out_of_use": line.out_of_use,
+            "waited_for": line.pending,
+        }
+        if (line.resource, line.sharing) == (fragments.resource, fragments.sharing):
+            amounts["stranded"] = stranded[line.model, line.resource]
+        samples += [
+            ((line.model, line.resource, noun_of(line.resource, line.sharing, profile=line.profile), state), amount)
+            for state, amount in amounts.items()
+        ]
+    said = (
+        f"GPUs by model and state: {', '.join(STATES)}. Stranded ones are free, and no pod of the cluster's mix can use them; "
+        "nobody holds those out of use, on cordoned or not Ready nodes."
+    )
+    return _family("gpus", said, ("model", "resource", "offered_as", "state"), samples, most)
+
+
+def _costs(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
+    bill = costs.answer(snapshot, costs.CostsSettings(), given)
+    pools = sorted(bill.pools, key=lambda pool: -(pool.usd_per_month or 0))
+    labels = ("node_pool", "provisioning")
+    priced = [(pool, (pool.node_pool, pool.provisioning.value), pool.usd_per_month) for pool in pools]
+    return [
+        _family(
+            "cost_usd_per_month", "What a pool's nodes cost a month, at list prices less discounts.", labels,
+            [(names, usd) for _, names, usd in priced if usd is not None], most,
+        ),
+        _family(
+            "idle_usd_per_month", "What of it no bound pod requests.", labels,
+            [(names, pool.idle.total) for pool, names, _ in priced if pool.idle is not None], most,
+        ),
+        _family(
+            "nodes_without_price", "Nodes that the cost leaves out, since their price isn't known.", (),
+            [((), sum(len(group.nodes) for group in bill.unpriced))], most,
+        ),
+    ]  # fmt: skip
+
+
+def _savings(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
+    lines = [
+        line for line in savings.answer(snapshot, savings.SavingsSettings(), given).lines if line.saved_usd is not None
+    ]
+    lines.sort(key=lambda line: -(line.saved_usd or 0))
+    samples = [(tuple(line.workload.split("/", 2)), line.saved_usd or 0.0) for line in lines]
+    said = "What moving a workload to spot would save as part of the whole cluster, after interruptions."
+    return [_family("spot_saving_usd_per_month", said, ("kind", "namespace", "name"), samples, most)]
+
+
+def _family(
+    name: str, said: str, labels: tuple[str, ...], samples: Sequence[tuple[Iterable[str], float]], most: int
+) -> Family:
+    kept = tuple((tuple(names), float(number)) for names, number in samples[:most])
+    return Family(name=name, help=said, labels=labels, samples=kept, left_out=max(0, len(samples) - most))

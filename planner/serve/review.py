@@ -1,0 +1,447 @@
+"""What is said of a write while the API server waits for it: a warning where the policy has something against it, else nothing.
+
+Silence is the rule: where nothing rolls, where the answer isn't known, and where time is up. `review` reads the request of an
+AdmissionReview v1 (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from planner.capacity.growth import grow, waiting_shape
+from planner.capacity.node_pools import NodePool
+from planner.capacity.scale_ups import failed_scale_ups
+from planner.ground.budget import TooLargeError, UnwantedError, allowed
+from planner.ground.errors import HeadroomError, InputError
+from planner.ground.vocabulary import WARNINGS_SWITCH
+from planner.ground.words import printable
+from planner.inventory.change import has_new_template, read_changed, read_workload_document
+from planner.inventory.manifest import AppliedWorkload
+from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.queues import queued
+from planner.kubernetes.records import CommandForm, Container, PodSpec, Snapshot, Workload
+from planner.rollout.answers import GROWING_REASONS, RemedyKind, Verdict
+from planner.rollout.glance import Glance, glance
+from planner.rollout.ownership import sets_by_owner
+from planner.rollout.policy import GatePolicy
+from planner.rollout.prepared import compiled, pod_times_of
+from planner.rollout.remedies import first_remedy
+from planner.rollout.run import Revision
+
+MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
+NO_POLICY: Final = GatePolicy()
+_KINDS: Final = {kind.resource: kind.name for kind in ROLLING}
+_LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
+_A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
+_WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
+
+
+class _Resource(msgspec.Struct):
+    group: str = ""
+    resource: str = ""
+
+
+class Request(msgspec.Struct, rename="camel"):
+    """What of an AdmissionReview's request is read; user, groups and options aren't."""
+
+    uid: str
+    operation: str = ""
+    namespace: str = ""
+    name: str = ""
+    resource: _Resource = msgspec.field(default_factory=_Resource)
+    sub_resource: str = ""
+    object: dict[str, Any] | None = None
+    old_object: dict[str, Any] | None = None
+    dry_run: bool = False
+
+
+class _AdmissionReview(msgspec.Struct, rename="camel"):
+    kind: str
+    api_version: str
+    request: Request
+
+
+class _Named(msgspec.Struct):
+    uid: str
+
+
+class _Envelope(msgspec.Struct, rename="camel"):
+    kind: str
+    api_version: str
+    request: _Named
+
+
+def read_request(body: bytes) -> Request:
+    """The request in an AdmissionReview.
+
+    Raises
+    ------
+    InputError
+        For anything but an ``admission.k8s.io/v1`` AdmissionReview with a request.
+    """
+    return _read(body, _AdmissionReview).request
+
+
+def read_uid(body: bytes) -> str:
+    """The uid that an answer to an AdmissionReview carries; its objects are passed over and not made, which takes a tenth of the
+    time.
+
+    Raises
+    ------
+    InputError
+        As `read_request`, but for what is wrong within its objects.
+    """
+    return _read(body, _Envelope).request.uid
+
+
+_Review = TypeVar("_Review", _AdmissionReview, _Envelope)
+
+
+def _read(body: bytes, kind: type[_Review]) -> _Review:
+    mend = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
+    try:
+        found = msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
+    if (found.kind, found.api_version) != ("AdmissionReview", API_VERSION):
+        raise InputError(f"is {found.api_version} {found.kind}", where="the request's body", mend=mend)
+    return found
+
+
+class Silence(StrEnum):
+    """Why nothing is said."""
+
+    NO_ROLLOUT = "no_rollout"  # labels, status, another kind, nothing that moves pods
+    SWITCHED_OFF = "switched_off"
+    COMPLETES = "completes"
+    BY_POLICY = "by_policy"  # which lets it pass: an exception, a verdict
+    NOT_KNOWN = "not_known"  # to the snapshot, to the engine, or unreadable
+    TIME_UP = "time_up"
+
+
+API_VERSION: Final = "admission.k8s.io/v1"  # of reviews, asked and answered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What is said of one write: `warning`, or why none. `workload` is its key, "" where it isn't one that rolls; `is_stuck`:
+    the warning is of a rollout that would never complete. `rolls`: it rolls something out, if it is let through."""
+
+    workload: str = ""
+    warning: str = ""
+    is_stuck: bool = False
+    rolls: bool = field(default=False, compare=False)
+    silence: Silence | None = None
+
+
+def review(
+    snapshot: Snapshot,
+    request: Request,
+    pools: tuple[NodePool, ...] = (),
+    is_wanted: Callable[[], bool] | None = None,
+    *,
+    policy: GatePolicy = NO_POLICY,
+    now: float | None = None,
+    earlier: Sequence[Request] = (),
+) -> Review:
+    """The review of an AdmissionReview's `request`, against the cluster as `snapshot` has it.
+
+    Parameters
+    ----------
+    pools : tuple of NodePool
+        Pools that may grow.
+    is_wanted : callable, optional
+        Asked while the rollout is played; when it says no, nothing is said.
+    policy : GatePolicy
+        What is let pass, as at the gate; limits on GPUs and dollars are a whole change's, and the gate's only.
+    now : float, optional
+        Seconds since the epoch, for exceptions that expire.
+    earlier : sequence of Request
+        Writes let through a moment ago, the latest last: what of them the snapshot doesn't show yet is played beside this one.
+    """
+    asked = _asked(request)
+    if asked is None:
+        return Review(silence=Silence.NO_ROLLOUT)
+    kind, key = asked
+    there = snapshot.workload(key)
+    if any(snapshot.lacks(one.name) for one in (NODE, POD)):
+        return Review(workload=key, silence=Silence.NOT_KNOWN)
+    rolls = False
+    try:
+        change = _change(kind, request, there)
+        if change is None:
+            return Review(workload=key, silence=Silence.NOT_KNOWN)
+        rolls = change.moves_pods and not _stays_paused(change) and not request.dry_run
+        if _is_off(request, there):
+            return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
+        if not change.moves_pods or _stays_paused(change):
+            return Review(workload=key, silence=Silence.NO_ROLLOUT)
+        if any(one.covers(key) for one in policy.holding(now)):
+            return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
+        with allowed(is_wanted):
+            along = _unseen(snapshot, earlier, key)
+            return replace(_said(snapshot, key, change, there, pools, policy, along), rolls=rolls)
+    except UnwantedError:
+        return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
+    except HeadroomError:
+        return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
+
+
+def _unseen(snapshot: Snapshot, earlier: Sequence[Request], key: str) -> tuple[Revision, ...]:
+    """The changes that `earlier` writes made of other workloads, and that the snapshot doesn't show yet."""
+    found: dict[str, Revision] = {}
+    for request in earlier:
+        asked = _asked(request)
+        if asked is None or asked[1] == key:
+            continue
+        there = snapshot.workload(asked[1])
+        try:
+            change = _change(asked[0], request, there)
+            if change is None or _is_seen(request, change, there):
+                continue
+            revision = _revision(snapshot, change, there)
+        except HeadroomError:
+            continue
+        if revision is not None:
+            found[asked[1]] = revision
+    return tuple(found.values())
+
+
+def _is_seen(request: Request, change: AppliedWorkload, there: Workload | None) -> bool:
+    """Whether the snapshot has the write."""
+    if there is None:
+        return False
+    if request.sub_resource:
+        return there.replicas == change.after.replicas
+    return there.generation >= change.after.generation
+
+
+def _stays_paused(change: AppliedWorkload) -> bool:
+    """Whether the controller rolls nothing out as long as it is paused; it scales all the same."""
+    before, after = change.before, change.after
+    return after.is_paused and (before is None or before.replicas == after.replicas)
+
+
+def _change(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:
+    return _scaled(request, there) if request.sub_resource else _applied(kind, request, there)
+
+
+def _asked(request: Request) -> tuple[str, str] | None:
+    """(kind, key) of the workload that is written; None for everything else."""
+    kind = _KINDS.get(request.resource.resource) if request.resource.group == "apps" else None
+    is_write = request.operation in ("CREATE", "UPDATE") and request.sub_resource in ("", "scale")
+    name = request.name or _metadata(request).get("name")  # that of a generateName isn't in the request
+    if kind is None or not is_write or not request.namespace or not isinstance(name, str):
+        return None
+    return kind, f"{kind}/{request.namespace}/{name}"
+
+
+def _metadata(request: Request) -> dict[str, Any]:
+    return _part(request.object, "metadata")
+
+
+def _part(of: dict[str, Any] | None, name: str) -> dict[str, Any]:
+    found = (of or {}).get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _is_off(request: Request, there: Workload | None) -> bool:
+    """Whether the workload's annotation says so; a Scale doesn't carry it, so that the snapshot's counts there."""
+    written = _part(_metadata(request), "annotations").get(WARNINGS_SWITCH)
+    kept = there.annotations.get(WARNINGS_SWITCH) if there and request.sub_resource else None
+    return "off" in (written, kept)
+
+
+# ── the change ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _scaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
+    replicas, old = (_part(one, "spec").get("replicas", 0) for one in (request.object, request.old_object))
+    if there is None or not (_is_count(replicas) and _is_count(old)):
+        return None
+    before = replace(there, replicas=old)
+    return AppliedWorkload(before=before, after=replace(there, replicas=replicas), has_new_template=False)
+
+
+def _is_count(replicas: object) -> bool:
+    """Whether the API server would take it: what it refuses it refuses after the webhooks."""
+    return type(replicas) is int and 0 <= replicas < 2**31
+
+
+def _applied(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:
+    """What is written against what was there before, both as the API server has them."""
+    where = f"{kind} {request.namespace}/{request.name}"
+    if request.operation == "CREATE":
+        if there is not None:
+            return None  # the snapshot has one of that name: it is older than its end
+        after = read_workload_document(kind, request.object or {}, where)
+        return AppliedWorkload(before=None, after=after, has_new_template=True)
+    before = read_workload_document(kind, request.old_object or {}, where)
+    after = read_changed(before, request.object or {})
+    return AppliedWorkload(before=before, after=after, has_new_template=has_new_template(before, after))
+
+
+def _revision(snapshot: Snapshot, change: AppliedWorkload, there: Workload | None) -> Revision | None:
+    """The change against the snapshot's own workload, whose pods are known; None where nothing of it would move.
+
+    One that the snapshot doesn't have is younger than it: asked as a new one it gets the places of its own old pods too.
+    Stuck even so is stuck; anything else isn't known.
+    """
+    after = change.after
+    if there is None:
+        return Revision(before=None, after=after, has_new_template=True)
+    if change.before is not None and change.has_new_template is False:
+        after = replace(there, replicas=after.replicas, is_paused=after.is_paused, strategy=after.strategy)
+        now = AppliedWorkload(before=there, after=after, has_new_template=False)
+        return Revision(before=there, after=after, has_new_template=False) if now.moves_pods else None
+    after = replace(
+        after, uid=there.uid, generation=there.generation, current_revision=there.current_revision,
+        update_revision=there.update_revision, created_at=there.created_at, conditions=there.conditions,
+    )  # fmt: skip
+    if _is_restart(snapshot, there, after):
+        return Revision(before=there, after=there, has_new_template=True)
+    return Revision(before=there, after=after, has_new_template=has_new_template(there, after))
+
+
+def _is_restart(snapshot: Snapshot, there: Workload, after: Workload) -> bool:
+    """Whether the new pods are to the scheduler and the controllers what the old ones are: another image, environment.
+
+    Not for an undo, which goes back to a ReplicaSet that is there.
+    """
+    same = ("replicas", "strategy", "is_paused", "selector", "min_ready_seconds", "start_ordinal", "claim_templates",
+            "pod_management_policy")  # fmt: skip
+    if any(getattr(there, name) != getattr(after, name) for name in same):
+        return False
+    old, new = there.template, after.template
+    if queued(there.labels, [old]) != queued(after.labels, [new]):
+        return False
+    if old.labels != new.labels or old.annotations != new.annotations or _placed_by(old.spec) != _placed_by(new.spec):
+        return False
+    sets = sets_by_owner(compiled(snapshot)).get(there.uid, [])
+    return not any(one.template.makes_the_same_pods(new) for one in sets)
+
+
+def _placed_by(spec: PodSpec) -> PodSpec:
+    """`spec` without what only the kubelet reads."""
+
+    def bare(one: Container) -> Container:
+        return replace(
+            one, image="", command_form=CommandForm.IMAGE, program="", has_pre_stop=False, startup_probe=None,
+            readiness_probe=None, liveness_probe=None,
+        )  # fmt: skip
+
+    return replace(
+        spec, containers=tuple(map(bare, spec.containers)), init_containers=tuple(map(bare, spec.init_containers))
+    )
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class _Told:
+    verdict: Verdict
+    why: str = ""
+    way_out: str = ""
+    lowest_ready: int = 0
+    is_growth_automatic: bool = False
+    failed: str = ""  # of growth: a scale-up that failed lately
+
+
+def _said(
+    snapshot: Snapshot,
+    key: str,
+    change: AppliedWorkload,
+    there: Workload | None,
+    pools: tuple[NodePool, ...],
+    policy: GatePolicy,
+    along: tuple[Revision, ...] = (),
+) -> Review:
+    revision = _revision(snapshot, change, there)
+    if revision is None:
+        return Review(workload=key, silence=Silence.NO_ROLLOUT)
+    if along:
+        told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along)
+    elif revision.before is revision.after:  # many writes differ in an image only: they have one answer
+        told = snapshot.derived.once(_restarted, snapshot, key, pools)
+    else:
+        told = _told(snapshot, revision, pools)
+    verdict, is_refused = told.verdict, policy.refuses(told.verdict, is_growth_automatic=told.is_growth_automatic)
+    if verdict is Verdict.STUCK:
+        if not is_refused:
+            return Review(workload=key, silence=Silence.BY_POLICY)
+        return Review(workload=key, warning=_warning(_STUCK, told), is_stuck=True)
+    if verdict is Verdict.UNKNOWN or (there is None and change.before is not None):  # younger than the snapshot
+        return Review(workload=key, silence=Silence.NOT_KNOWN)
+    if verdict is Verdict.NEEDS_GROWTH and is_refused:
+        return Review(workload=key, warning=_warning(_UNSURE, told))
+    if told.failed:
+        return Review(workload=key, warning=_warning(_FAILED, replace(told, why=told.failed)))
+    too_few = policy.too_few_ready(revision.before.replicas, revision.after.replicas, told.lowest_ready) if revision.before else ""  # fmt: skip
+    if too_few:
+        return Review(workload=key, warning=_warning(_FEW, replace(told, why=too_few)))
+    is_let_pass = verdict is Verdict.NEEDS_GROWTH and not told.is_growth_automatic
+    return Review(workload=key, silence=Silence.BY_POLICY if is_let_pass else Silence.COMPLETES)
+
+
+def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...]) -> _Told:
+    workload = snapshot.workload(key)
+    return _told(snapshot, Revision(before=workload, after=workload, has_new_template=True), pools) if workload else _Told(Verdict.UNKNOWN)  # fmt: skip
+
+
+def _told(
+    snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...], along: tuple[Revision, ...] = ()
+) -> _Told:
+    cluster = compiled(snapshot)
+    seen = glance(cluster, revision, along)
+    if seen.answer.verdict is not Verdict.STUCK or seen.run is None or seen.why is None:
+        return _Told(seen.answer.verdict, lowest_ready=seen.answer.lowest_ready)
+    if pools and seen.why.reason in GROWING_REASONS:
+        shape = waiting_shape(seen.run, revision.after.key)
+        growth = grow(cluster, [*along, revision], seen.run, shape, pools).growth
+        if growth is not None:
+            return _Told(
+                Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.pool.grows_by_itself,
+                lowest_ready=min(one.ready for one in growth.run.moments[revision.after.key][1:]),
+                failed="; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key)),
+            )  # fmt: skip
+    return _Told(Verdict.STUCK, str(seen.answer.sentence), _way_out(snapshot, revision, seen, along))
+
+
+def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance, along: tuple[Revision, ...]) -> str:
+    """``maxSurge 0, maxUnavailable 1 completes``; "" where none is found, or none in time: the warning stands without."""
+    assert seen.run is not None
+    assert seen.why is not None
+    cluster = compiled(snapshot)
+    try:
+        times = pod_times_of(cluster, revision)
+        with allowed(units=_WAY_OUT_UNITS):
+            found = first_remedy(cluster, [*along, revision], revision.after.key, seen.run, seen.why, times)
+    except (UnwantedError, TooLargeError):
+        return ""
+    if found is None:
+        return ""
+    is_strategy = found.kind in (RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE)
+    return f"{found.title} completes" if is_strategy else f"way out: {found.title}"
+
+
+_ASIDE: Final = re.compile(r" \([^()]*\)")  # what can go before anything else
+_STUCK: Final = "headroom: this rollout would be stuck: "
+_UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "
+_FAILED: Final = "headroom: this rollout waits for new nodes, and they may not come: "
+_FEW: Final = "headroom: this rollout is against the policy: "
+
+
+def _warning(head: str, told: _Told) -> str:
+    """One line of `MOST_CHARACTERS` at most; the reason is cut before the way out is."""
+    why = told.why.removeprefix("stuck: ")
+    tail = f"; {told.way_out}" if told.way_out else ""
+    if len(head) + len(tail) + _LEAST_WHY > MOST_CHARACTERS:
+        tail = ""
+    room = MOST_CHARACTERS - len(head) - len(tail)
+    if len(why) > room:
+        why = _ASIDE.sub("", why)
+    cut = why if len(why) <= room else f"{why[: room - 1].rpartition(' ')[0].rstrip(' ,;(')} …"
+    return printable(f"{head}{cut}{tail}", one_line=True)[:MOST_CHARACTERS]

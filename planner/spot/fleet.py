@@ -1,0 +1,657 @@
+"""What spot would save in the whole cluster: which workloads move, which nodes then go, which spot nodes come.
+
+The figures are of whole nodes. On-demand nodes alike (pool, machine type, prices) are one pool; workloads that may go leave
+it one after another for new spot nodes like its own, and what stays is packed more tightly (`planner.capacity.repack`, with
+the scheduler's filters). What packing frees with nothing on spot is told apart. A pool's workloads leave in the order of
+what each saves by itself per pod-hour at risk, and only as far as that saves something.
+
+    on demand = kept + freed          saved = freed by moving − spot nodes that come
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any, Final
+
+from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
+from planner.ground import collector
+from planner.ground.errors import NotKnownError
+from planner.ground.vocabulary import GKE_SPOT, HOURS_PER_MONTH
+from planner.ground.words import Text, count, plural, usd
+from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
+from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
+from planner.pricing.allocation import Bought, Cents, Share, allocated_cents, bought
+from planner.pricing.bill import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
+from planner.pricing.cents import shared_out
+from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
+from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
+from planner.pricing.node import price_node
+from planner.rollout.prepared import compiled
+from planner.spot.assumptions import Assumptions, Capacity, Fallback
+from planner.spot.economics import expected_saved_usd
+from planner.spot.inputs import pods_to_a_node, rates_of, workloads
+from planner.spot.interruption import gaps_of, mean_life_hours
+from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
+from planner.spot.ways import Way, marked
+
+# Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
+_ONE_BY_ONE: Final = 600
+_BATCHES: Final = 2
+MAY_GO: Final = (Fitness.READY, Fitness.NEEDS_CHANGES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One workload leaving one pool, USD a month.
+
+    `saved_usd`: in the whole, at this place in the order; `expected_usd` less what interruptions cost; `alone_usd`: by itself,
+    whole nodes only; `repacked_usd`: by itself, the rest of the pool packed more tightly (None: not worked out).
+    `risk_pod_hours`: pod-hours a month that aren't Ready, expected.
+    """
+
+    workload: str
+    fitness: Fitness
+    node_pool: str
+    pods: int
+    freed_nodes: float  # a share where several workloads leave at once
+    spot_nodes: float
+    freed_usd: float
+    spot_usd: float
+    saved_usd: float
+    expected_usd: float
+    alone_usd: float | None
+    repacked_usd: float | None
+    risk_pod_hours: float
+    is_worth_it: bool  # it is part of the whole
+    place: int = 0  # in the order of all moves, from 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bearer:
+    """What a namespace bears, or what is idle, before and after; USD a month in whole cents."""
+
+    name: str
+    share: Share
+    on_demand_usd: float
+    kept_usd: float
+    freed_usd: float
+    spot_before_usd: float
+    spot_after_usd: float
+    saved_usd: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSavings:
+    """The cluster, USD a month. `on_demand_usd` = `kept_usd` + `freed_usd`, to the cent.
+
+    Attributes
+    ----------
+    bill_usd : all nodes with a price, after sustained use
+    freed_usd : of on-demand nodes that go; of it `packing_usd` go before anything moves to spot
+    spot_usd : of spot nodes that come
+    saved_usd : `freed_usd` − `packing_usd` − `spot_usd`
+    interruptions_usd : what lost work, restarts and gaps are expected to cost of that
+    moves : in order, most saved per pod-hour at risk first; then those that would save nothing
+    bearers : namespaces and what is idle, before and after
+    """
+
+    sentence: Text
+    bill_usd: float
+    on_demand_usd: float
+    kept_usd: float
+    freed_usd: float
+    packing_usd: float
+    spot_usd: float
+    saved_usd: float
+    interruptions_usd: float
+    expected_usd: float
+    on_demand_nodes: int
+    unpriced_nodes: int
+    freed_nodes: tuple[str, ...]
+    packing_nodes: tuple[str, ...]
+    spot_nodes: int
+    moves: tuple[Move, ...]
+    bearers: tuple[Bearer, ...]
+    kept_off: tuple[tuple[str, str], ...]  # workload, why it stays where it is
+    ways: tuple[Way, ...]  # every way of buying the on-demand nodes
+    workloads: tuple[str, ...]  # all that were looked at
+    fitness: tuple[Fitness, ...]  # … of each
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """Nodes alike. Month: after sustained use."""
+
+    name: str
+    nodes: tuple[int, ...]
+    template: Node
+    month_usd: float
+    spot_month_usd: float
+    demand: Price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Risk:
+    """What interruptions cost of one pod, a month; `preemptible_usd` where no node lives longer than 24 hours."""
+
+    usd: float
+    preemptible_usd: float
+    pod_hours: float
+    pods_to_a_node: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Exact:
+    """A move before it is rounded to cents."""
+
+    move: Move
+    kind: _Kind
+    risk_usd: float
+    preemptible_risk_usd: float
+
+
+class _Prices:
+    """The prices of nodes in other ways than their own, looked up once for nodes alike."""
+
+    def __init__(self, book: PriceBook) -> None:
+        self.book = book
+        self._known: dict[object, Price] = {}
+
+    def of(self, node: Node, own: Price, way: Provisioning) -> Price:
+        """The price of `node`, whose own price is `own`, bought in this way."""
+        disks = sum(part.quantity for part in own.parts if part.kind is PartKind.LOCAL_SSD)
+        machine = (own.machine_type, own.region_id, own.gpu_model, own.gpu_count, disks, way)
+        if machine not in self._known:
+            self._known[machine] = price_node(self.book, node, way).price
+        return self._known[machine]
+
+
+@collector.resting()
+def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
+    """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one.
+
+    Raises
+    ------
+    NotKnownError
+        When no node has a price.
+    """
+    cost, pods = cost_cluster(book, snapshot), pods_by_workload(snapshot)
+    if cost.unpriced and not cost.nodes:
+        raise NotKnownError(
+            f"what spot would save isn't known: none of the {count(len(snapshot.nodes), 'node')} has a price; {str(cost.unpriced[0].sentence).removeprefix('no price: ')}",
+            mend="Give prices of your own as a CSV",
+        )
+    fitness = {
+        one.key: check_workload(
+            snapshot, one, job_minutes=asked.get("job_minutes"), pods=pods.get(one.key, ()), with_cures=False
+        )
+        for one in workloads(snapshot)
+    }
+    prices = _Prices(book)
+    kinds = tuple(_kinds(snapshot, prices, cost))
+    kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
+    on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
+    going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
+    done = [
+        _left(snapshot, kind, {key: on_kind[key][number] for key in going}, asked, fitness)
+        for number, kind in enumerate(kinds)
+    ]
+    repacked = [one for one, _ in done]
+    moves = _in_order([moves for _, moves in done])
+    return _summed(snapshot, prices, cost, kinds, repacked, moves, kept_off, fitness)
+
+
+def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_Kind]:
+    """On-demand nodes with both prices, alike in pool, machine and prices."""
+    found: dict[str, tuple[object, NodeCost, Price]] = {}
+    known = {node.name: node for node in snapshot.nodes}
+    for one in cost.nodes:
+        if bought(one) is not Bought.ON_DEMAND:
+            continue
+        node = known[one.node.node]
+        spot = prices.of(node, one.node.price, Provisioning.SPOT)
+        if spot.usd_per_hour is None:
+            continue
+        kind = (node_pool(node), machine_type(node), one.effective.total, spot.usd_per_hour, physical_gpus(node))
+        found[node.name] = (kind, one, spot)
+    for nodes in nodes_alike(snapshot.nodes, {name: kind for name, (kind, _, _) in found.items()}):
+        template = snapshot.nodes[nodes[0]]
+        _, one, spot = found[template.name]
+        yield _Kind(
+            name=node_pool(template) or NO_POOL,
+            nodes=tuple(nodes),
+            template=template,
+            month_usd=one.effective.total,
+            spot_month_usd=(spot.usd_per_hour or 0.0) * HOURS_PER_MONTH,
+            demand=one.node.price,
+        )
+
+
+def _who_goes(
+    snapshot: Snapshot, fitness: Mapping[str, Suitability], pods: Mapping[str, tuple[Pod, ...]], kinds: Iterable[_Kind]
+) -> tuple[set[str], tuple[tuple[str, str], ...]]:
+    """Workloads that may leave an on-demand node, and why the others don't."""
+    places = {snapshot.nodes[i].name for kind in kinds for i in kind.nodes}
+    known = {node.name for node in snapshot.nodes}
+    going, kept_off = set(), []
+    for key, found in fitness.items():
+        where = {pod.node_name for pod in pods.get(key, ()) if pod.node_name in known}
+        if not where:
+            kept_off.append((key, "holds no node now: nothing of the bill is its own"))
+        elif found.fitness is Fitness.OPTED_OUT:
+            kept_off.append((key, "kept off spot by its annotation"))
+        elif found.fitness is Fitness.UNSUITABLE:
+            kept_off.append((key, why_unsuitable(found.checks)))
+        elif not where & places:
+            kept_off.append((key, "runs on spot already, or on nodes without a price"))
+        else:
+            going.add(key)
+    return going, tuple(kept_off)
+
+
+# ── one pool ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _left(
+    snapshot: Snapshot,
+    kind: _Kind,
+    here: Mapping[str, int],
+    asked: Mapping[str, Any],
+    fitness: Mapping[str, Suitability],
+) -> tuple[Repacked, list[_Exact]]:
+    """One pool after those have left whose leaving saves something, and each leaving; `here`: workload → its pods in it."""
+    movers = sorted((key for key, number in here.items() if number), key=lambda key: (-here[key], key))
+    packing = Packing(compiled(snapshot), kind.nodes, movers)
+    tightened, start = packing.tighten(), packing.mark
+    risks = {key: _risk(snapshot, kind, key, fitness[key], asked) for key in movers}
+    one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
+    alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
+    repacked = {key: _saved(kind, packing.alone(key)) for key in movers} if one_by_one else {}
+
+    def rank(key: str) -> tuple[float, str]:
+        gain = repacked.get(key, here[key] * (kind.month_usd - kind.spot_month_usd) / risks[key].pods_to_a_node)
+        return -(gain - here[key] * risks[key].usd) / max(here[key] * risks[key].pod_hours, 1e-9), key
+
+    ordered = sorted(movers, key=rank)
+    size = 1 if one_by_one else ceil(len(ordered) / _BATCHES)
+    steps: list[tuple[Leaving, tuple[int, int, int]]] = []
+    totals = [0.0]
+    for batch in (tuple(ordered[i : i + size]) for i in range(0, len(ordered), size)):
+        step = packing.leave(*batch)
+        steps.append((step, packing.mark))
+        lost = sum(here[key] * risks[key].usd for key in batch)
+        totals.append(totals[-1] + _saved(kind, step) - lost)
+    best = max(range(len(totals)), key=lambda i: (round(totals[i], 2), -i))
+    if best < len(steps):
+        packing.undo(steps[best - 1][1] if best else start)
+    moves = [
+        _move(kind, step, key, here, risks, fitness[key].fitness, alone, repacked, is_worth_it=i < best)
+        for i, (step, _) in enumerate(steps)
+        for key in step.workloads
+    ]
+    return packing.result(tightened, [step for step, _ in steps[:best]]), moves
+
+
+def _saved(kind: _Kind, step: Leaving) -> float:
+    return len(step.freed) * kind.month_usd - len(step.opened) * kind.spot_month_usd
+
+
+def _risk(
+    snapshot: Snapshot,
+    kind: _Kind,
+    key: str,
+    fitness: Suitability,
+    asked: Mapping[str, Any],
+) -> _Risk:
+    """What one pod loses on spot, from the closed forms: nodes are billed all month, whatever runs on them."""
+    workload = snapshot.workload(key)
+    assert workload is not None
+    start = fitness.start
+    given: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
+    given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
+    given |= {"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)}
+    given |= {name: value for name, value in asked.items() if name not in _OF_ONE} | rates_of(asked)
+    case = Assumptions(
+        nodes=1,
+        on_demand_usd_per_hour=kind.month_usd / HOURS_PER_MONTH,
+        stand_in_usd_per_hour=kind.demand.usd_per_hour,
+        spot_usd_per_hour=kind.spot_month_usd / HOURS_PER_MONTH,
+        **given,
+    )
+    each = pods_to_a_node(kind.template, workload)
+    rates = (case.hazard_low_per_hour, case.hazard_likely_per_hour, case.hazard_high_per_hour)
+
+    def lost(case: Assumptions) -> float:
+        return max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(case, sum(rates) / 3)) / each
+
+    capped = replace(case, capacity=Capacity.PREEMPTIBLE)
+    return _Risk(usd=lost(case), preemptible_usd=lost(capped), pod_hours=_down_hours(case), pods_to_a_node=each)
+
+
+# assumptions that are about one workload's nodes
+_OF_ONE: Final = frozenset(
+    {
+        *("nodes", "base_nodes", "needed_nodes", "committed_nodes", "hours_per_month", "works_as_gang", "capacity"),
+        *("on_demand_usd_per_hour", "stand_in_usd_per_hour", "spot_usd_per_hour", "gpus_per_node"),
+    }
+)
+
+
+def _down_hours(case: Assumptions) -> float:
+    """Hours a month in which a pod isn't Ready: each loss takes a restart, and the gap where nothing stands in."""
+    life, gap = mean_life_hours(case), gaps_of(case).mean_hours
+    away = case.restart_hours + (gap if case.fallback is Fallback.WAIT else 0.0)
+    return min(HOURS_PER_MONTH, HOURS_PER_MONTH / (life + gap) * away) if life + gap < float("inf") else 0.0
+
+
+def _move(
+    kind: _Kind,
+    step: Leaving,
+    key: str,
+    here: Mapping[str, int],
+    risks: Mapping[str, _Risk],
+    fitness: Fitness,
+    alone: Mapping[str, float],
+    repacked: Mapping[str, float],
+    *,
+    is_worth_it: bool,
+) -> _Exact:
+    """A workload of a batch has the batch's nodes by its share of the nodes that the batch's pods fill."""
+    filled = {one: here[one] / risks[one].pods_to_a_node for one in step.workloads}
+    share = filled[key] / sum(filled.values())
+    freed, spot = share * len(step.freed) * kind.month_usd, share * len(step.opened) * kind.spot_month_usd
+    risk = here[key] * risks[key].usd
+    move = Move(
+        workload=key,
+        fitness=fitness,
+        node_pool=kind.name,
+        pods=here[key],
+        freed_nodes=round(share * len(step.freed), 2),
+        spot_nodes=round(share * len(step.opened), 2),
+        freed_usd=freed,
+        spot_usd=spot,
+        saved_usd=freed - spot,
+        expected_usd=freed - spot - risk,
+        alone_usd=_cents(alone.get(key)),
+        repacked_usd=_cents(repacked.get(key)),
+        risk_pod_hours=here[key] * risks[key].pod_hours,
+        is_worth_it=is_worth_it,
+    )
+    return _Exact(move=move, kind=kind, risk_usd=risk, preemptible_risk_usd=here[key] * risks[key].preemptible_usd)
+
+
+def _cents(usd_a_month: float | None) -> float | None:
+    return None if usd_a_month is None else round(usd_a_month, 2)
+
+
+def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
+    """The moves of all pools, most saved per pod-hour at risk first; within a pool in its own order."""
+    waiting = [[one for one in moves if one.move.is_worth_it] for moves in pools]
+    ordered: list[_Exact] = []
+    while any(waiting):
+        first = max((moves for moves in waiting if moves), key=lambda moves: _ratio(moves[0].move))
+        ordered.append(first.pop(0))
+    ordered += (one for moves in pools for one in moves if not one.move.is_worth_it)
+    return tuple(replace(one, move=replace(one.move, place=place)) for place, one in enumerate(ordered, start=1))
+
+
+def _ratio(move: Move) -> float:
+    return move.expected_usd / max(move.risk_pod_hours, 1e-9)
+
+
+# ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _summed(
+    snapshot: Snapshot,
+    prices: _Prices,
+    cost: ClusterCost,
+    kinds: Sequence[_Kind],
+    done: Sequence[Repacked],
+    moves: Sequence[_Exact],
+    kept_off: tuple[tuple[str, str], ...],
+    fitness: Mapping[str, Suitability],
+) -> FleetSavings:
+    demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
+    packed = tuple(node for one in done for node in one.tightened)
+    freed = packed + tuple(node for one in done for step in one.steps for node in step.freed)
+    nodes, costs_after, bound = _after(snapshot, prices, cost, kinds, done, set(freed))
+    was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot))
+    now = allocated_cents(costs_after, nodes, holders(snapshot, bound))
+    on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
+    spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
+    month = {one.node.node: one.effective.total for one in demand}
+    gone, packing = on_demand - kept, round(100 * sum(month[node] for node in packed))
+    found_moves = tuple(_in_cents(moves, (gone - packing) / 100, spot / 100))
+    chosen = [move for move in found_moves if move.is_worth_it]
+    interruptions = round(sum(move.saved_usd - move.expected_usd for move in chosen), 2)
+    unused = round(sum(one.usd_per_month or 0.0 for one in cost.unused_commitments), 2)
+    found = FleetSavings(
+        sentence=Text(),
+        bill_usd=sum(map(sum, was.values())) / 100 + unused,
+        on_demand_usd=on_demand / 100,
+        kept_usd=kept / 100,
+        freed_usd=gone / 100,
+        packing_usd=packing / 100,
+        spot_usd=spot / 100,
+        saved_usd=(gone - packing - spot) / 100,
+        interruptions_usd=interruptions,
+        expected_usd=round((gone - packing - spot) / 100 - interruptions, 2),
+        on_demand_nodes=len(demand),
+        unpriced_nodes=sum(len(group.nodes) for group in cost.unpriced),
+        freed_nodes=freed,
+        packing_nodes=packed,
+        spot_nodes=sum(len(one.new_nodes) for one in done),
+        moves=found_moves,
+        bearers=tuple(_bearers(_by_way(was), _by_way(now))),
+        kept_off=kept_off,
+        ways=_ways(snapshot, prices, demand, kinds, done, moves, (kept + spot) / 100, interruptions),
+        workloads=tuple(fitness),
+        fitness=tuple(one.fitness for one in fitness.values()),
+        as_of=cost.as_of,
+    )
+    return replace(found, sentence=Text(_sentence(found)))
+
+
+def _of(cents: Mapping[tuple[Bought, str, Share], Cents], way: Bought) -> int:
+    return sum(sum(parts) for (one, _, _), parts in cents.items() if one is way)
+
+
+def _in_cents(moves: Sequence[_Exact], freed_usd: float, spot_usd: float) -> Iterator[Move]:
+    """The moves in whole cents; of those that are part of the whole they add up to it."""
+    chosen = [one for one in moves if one.move.is_worth_it]
+    freed = iter(shared_out([one.move.freed_usd for one in chosen], freed_usd))
+    spot = iter(shared_out([one.move.spot_usd for one in chosen], spot_usd))
+    for one in moves:
+        move = one.move
+        gone, come = (
+            (next(freed) / 100, next(spot) / 100)
+            if move.is_worth_it
+            else (round(move.freed_usd, 2), round(move.spot_usd, 2))
+        )
+        saved = round(gone - come, 2)
+        expected = round(saved - one.risk_usd, 2)
+        yield replace(move, freed_usd=gone, spot_usd=come, saved_usd=saved, expected_usd=expected)
+
+
+_PAID: Final = "never preempted; paid to its end, whether it is used or not"
+_STEADY: Final = "that so much is needed round the clock until it ends"
+_QUEUES: Final = "none for up to 7 days; how long one queues isn't known"
+_LIKE_SPOT: Final = "the moves in their order, and what each workload's checklist says"
+
+
+def _ways(
+    snapshot: Snapshot,
+    prices: _Prices,
+    demand: Sequence[NodeCost],
+    kinds: Sequence[_Kind],
+    done: Sequence[Repacked],
+    moves: Sequence[_Exact],
+    repacked_usd: float,
+    interruptions_usd: float,
+) -> tuple[Way, ...]:
+    """The on-demand nodes bought in each way, node for node; a way in which one of them has no price has none. The mix
+    packs each pool more tightly and buys it in the cheapest way that is known for it. No nodes, no ways."""
+    if not demand:
+        return ()
+    known = {node.name: node for node in snapshot.nodes}
+
+    def each(one: NodeCost, way: Provisioning) -> float | None:
+        price = prices.of(known[one.node.node], one.node.price, way)
+        return price.usd_per_month if price.is_sold else None
+
+    def way(name: str, usd_a_month: float | None, risk: str, asks: str, more: float = 0.0) -> Way:
+        expected = None if usd_a_month is None else usd_a_month + more
+        return Way(name=name, price_usd=usd_a_month, expected_usd=expected, interruptions=None, risk=risk, asks=asks)
+
+    def node_for_node(name: str, bought_as: Provisioning, risk: str, asks: str) -> Way:
+        amounts = [each(one, bought_as) for one in demand]
+        lacking = amounts.count(None)
+        if lacking:
+            return way(name, None, f"no price of {lacking:,} of {count(len(amounts), 'node')}", asks)
+        return way(name, sum(amount or 0.0 for amount in amounts), risk, asks)
+
+    effective = sum(one.effective.total for one in demand)
+    capped = sum(one.preemptible_risk_usd for one in moves if one.move.is_worth_it)
+    ways = [
+        way("on demand, list price", sum(one.cost.total for one in demand), "none beyond host maintenance", "nothing"),
+        way("on demand, sustained use", effective, "none beyond host maintenance", "nothing"),
+        node_for_node("1-year commitment", Provisioning.COMMITMENT_1Y, _PAID, _STEADY),
+        node_for_node("3-year commitment", Provisioning.COMMITMENT_3Y, _PAID, _STEADY),
+        way("spot, repacked", repacked_usd, f"interruptions are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
+            interruptions_usd),
+        way("preemptible, repacked", repacked_usd, f"interruptions are expected to cost {usd(capped)}",
+            f"{_LIKE_SPOT}; and no node lives longer than 24 h", capped),
+        node_for_node("flex-start", Provisioning.FLEX_START, _QUEUES,
+            "that work may wait for capacity, and start anew after 7 days"),
+    ]  # fmt: skip
+    priced = {one.node.node: one for one in demand}
+    mixed = [_cheapest(snapshot, kind, one, priced, moves, each) for kind, one in zip(kinds, done, strict=True)]
+    rest = effective - sum(kind.month_usd * len(kind.nodes) for kind in kinds)
+    if mixed:
+        usd_a_month = rest + sum(amount for _, amount, _, _ in mixed)
+        risk = sum(lost for *_, lost in mixed)
+        said = "; ".join(f"{pool}: {name}" for pool, _, name, _ in mixed)
+        ways.append(
+            way("cheapest mix", usd_a_month - risk, f"interruptions are expected to cost {usd(risk)}",
+                f"what each of its ways asks. Each pool packed more tightly; {said}", risk)
+        )  # fmt: skip
+    return marked(ways)
+
+
+def _cheapest(
+    snapshot: Snapshot,
+    kind: _Kind,
+    done: Repacked,
+    priced: Mapping[str, NodeCost],
+    moves: Sequence[_Exact],
+    each: Callable[[NodeCost, Provisioning], float | None],
+) -> tuple[str, float, str, float]:
+    """Pool, USD a month with what interruptions cost, the way, and that cost: of the pool packed more tightly."""
+    some = priced[snapshot.nodes[kind.nodes[0]].name]
+    left = len(kind.nodes) - len(done.tightened)
+    ways: list[tuple[float, str, float]] = [(left * kind.month_usd, "on demand", 0.0)]
+    for name, bought_as in (
+        ("1-year commitment", Provisioning.COMMITMENT_1Y),
+        ("3-year commitment", Provisioning.COMMITMENT_3Y),
+        ("flex-start", Provisioning.FLEX_START),
+    ):
+        if (price := each(some, bought_as)) is not None:
+            ways.append((left * price, name, 0.0))
+    if done.steps:
+        gone = sum(len(step.freed) for step in done.steps)
+        lost = sum(one.risk_usd for one in moves if one.kind is kind and one.move.is_worth_it)
+        spot = (left - gone) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
+        ways.append((spot, "spot", lost))
+    usd_a_month, name, lost = min(ways)
+    return kind.name, usd_a_month, name, lost
+
+
+def _after(
+    snapshot: Snapshot,
+    prices: _Prices,
+    cost: ClusterCost,
+    kinds: Sequence[_Kind],
+    done: Sequence[Repacked],
+    freed: set[str],
+) -> tuple[dict[str, Node], list[NodeCost], Iterator[tuple[Pod, str]]]:
+    """Nodes, what they cost, and pods on theirs, with everything moved; new nodes are like those that they replace, bought
+    on spot."""
+    placed = {id(snapshot.pods[number]): node for one in done for number, node in one.placed.items()}
+    nodes = {node.name: node for node in snapshot.nodes if node.name not in freed}
+    costs = [one for one in cost.nodes if one.node.node not in freed]
+    for kind, one in zip(kinds, done, strict=True):
+        if one.new_nodes:
+            labels = FrozenMap({**kind.template.labels, GKE_SPOT: "true"})
+            (like,) = cluster_cost(prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes
+            costs += [replace(like, node=replace(like.node, node=name)) for name in one.new_nodes]
+            nodes |= dict.fromkeys(one.new_nodes, kind.template)
+    moved = ((pod, placed.get(id(pod), node)) for pod, node in bound_pods(snapshot))
+    return nodes, costs, ((pod, node) for pod, node in moved if node not in freed)
+
+
+_Cents = Mapping[tuple[str, Share], tuple[int, int]]
+"""(name, share) → cents on on-demand nodes and on others."""
+
+
+def _bearers(was: _Cents, now: _Cents) -> Iterator[Bearer]:
+    """Who bears what before and after, so that each column adds up to the sums of the whole."""
+    names = sorted({*was, *now}, key=lambda key: (list(Share).index(key[1]), -sum(was.get(key, (0, 0))), key[0]))
+    for name, share in names:
+        (demand, spot), (kept, spot_after) = was.get((name, share), (0, 0)), now.get((name, share), (0, 0))
+        yield Bearer(
+            name=name or share.value,
+            share=share,
+            on_demand_usd=demand / 100,
+            kept_usd=kept / 100,
+            freed_usd=(demand - kept) / 100,
+            spot_before_usd=spot / 100,
+            spot_after_usd=spot_after / 100,
+            saved_usd=(demand + spot - kept - spot_after) / 100,
+        )
+
+
+def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
+    """What is committed stays, and is paid, either way: left out."""
+    sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0])
+    for (way, name, share), parts in cents.items():
+        if way is not Bought.COMMITTED:
+            sums[name, share][way is Bought.OTHER] += sum(parts)
+    return {key: (demand, spot) for key, (demand, spot) in sums.items()}
+
+
+@collector.resting()
+def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
+    """Workload → what it bears of the on-demand nodes' bill, USD a month in whole cents; what is idle is nobody's."""
+    cost, nodes = cost_cluster(book, snapshot), {node.name: node for node in snapshot.nodes}
+    cents = allocated_cents(cost.nodes, nodes, held_by_node(snapshot, WORKLOAD))
+    return {
+        name: sum(parts) / 100
+        for (way, name, share), parts in cents.items()
+        if way is Bought.ON_DEMAND and share is Share.USED
+    }
+
+
+def _sentence(found: FleetSavings) -> str:
+    chosen = [move for move in found.moves if move.is_worth_it]
+    apart = (
+        f" {count(found.unpriced_nodes, 'node')} without a price {plural(found.unpriced_nodes, 'is', 'are')} not in it."
+        if found.unpriced_nodes
+        else ""
+    )
+    packing = (
+        f" Packing more tightly frees {count(len(found.packing_nodes), 'more node')} ({usd(found.packing_usd)}) without any spot: "
+        "not in this figure."
+        if found.packing_nodes
+        else ""
+    )
+    if not chosen:
+        return f"Moving to spot saves nothing of the {usd(found.bill_usd)} a month.{packing}{apart}"
+    gone = len(found.freed_nodes) - len(found.packing_nodes)
+    names = len({move.workload for move in chosen})
+    return (
+        f"Spot would save {usd(found.saved_usd)} of the {usd(found.bill_usd)} a month: {count(names, 'workload')} "
+        f"{plural(names, 'moves', 'move')}, {gone} of {found.on_demand_nodes} on-demand nodes go "
+        f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
+        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it.{packing}{apart}"
+    )

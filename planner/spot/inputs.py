@@ -1,0 +1,519 @@
+"""What the cluster and the price book say of a workload's savings settings, joined with what the reader assumes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from math import ceil
+from statistics import median
+from typing import Any, Final
+
+from planner.ground.errors import InputError, NotKnownError
+from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
+from planner.ground.words import count, duration, plural, signed
+from planner.inventory.account import hides, unseen_kind
+from planner.kubernetes.budgets import protection
+from planner.kubernetes.nodes import (
+    ARRIVAL_SOURCE,
+    arrival_seconds,
+    machine_type,
+    node_pool,
+    physical_gpus,
+    provisioning_model,
+    region,
+)
+from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.kubernetes.startup import learn_start
+from planner.pricing.commitments import price_committed
+from planner.pricing.model import Price, PriceBook, Provisioning
+from planner.pricing.node import price_node
+from planner.spot.assumptions import ASSUMED, SETTINGS, Assumptions, Capacity, Fallback, Work
+from planner.spot.interruption import availability_of, gaps_of
+from planner.spot.suitability import guess_gang, guess_work, pods_of
+from planner.spot.windows import window_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What the cluster and the price book say. `values`: setting → value (None: nobody says); `sources`: why."""
+
+    workload: str
+    values: FrozenMap[float | None]
+    sources: FrozenMap[str]
+    work: Work
+    work_source: str
+    capacity: Capacity
+    node_pool: str
+    machine_type: str
+    bought_as: str  # how the nodes are bought now
+    as_of: str  # of the prices
+    price_moves: tuple[float, ...] = ()  # of the spot price within a month
+    works_as_gang: bool = False
+    gang_source: str = "nothing says that its pods only work together"
+    is_running: bool = True  # a node holds a pod of it now
+    problem: str = ""  # why there is no estimate without prices from the user
+
+    @property
+    def name(self) -> str:
+        """``prod/ml-worker``."""
+        return self.workload.partition("/")[2]
+
+    @property
+    def machine_types(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.machine_type.split(", ")))
+
+    @property
+    def list_discount(self) -> float | None:
+        """What spot takes off the on-demand list price of such a node."""
+        full, spot = self.values.get("stand_in_usd_per_hour"), self.values.get("spot_usd_per_hour")
+        return 1 - spot / full if full and spot is not None else None
+
+    @property
+    def is_on_spot(self) -> bool:
+        """Whether its nodes are spot or preemptible ones now: what that saves is saved already."""
+        return self.bought_as in (Provisioning.SPOT, Provisioning.PREEMPTIBLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssumptionRow:
+    """One line of the table of assumptions."""
+
+    name: str
+    label: str
+    value: float | str | bool | None
+    unit: str
+    source: str
+
+
+def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
+    """The workloads a savings estimate can be asked for, those with GPUs first, then by replicas."""
+    offered = [
+        workload
+        for workload in snapshot.workloads
+        if workload.namespace not in SYSTEM_NAMESPACES and not workload.traits.is_per_node and not workload.is_finished
+    ]
+
+    def rank(workload: Workload) -> tuple[bool, int, str]:
+        asked = pod_requests(workload.template.spec)
+        return not (asked.keys() - {CPU, MEMORY}), -workload.replicas, workload.key
+
+    return tuple(sorted(offered, key=rank))
+
+
+def find(snapshot: Snapshot, key: str) -> Workload:
+    """The workload called `key`.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    workload = snapshot.workload(key)
+    if workload is None and hides(snapshot, key):
+        raise unseen_kind(snapshot, key)
+    if workload is None:
+        raise InputError(f'there is no workload "{key[:120]}"', where=snapshot.source, mend="Write kind/namespace/name")
+    return workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NodeKind:
+    """Nodes alike that the workload's pods are on, or would be. `template`: one of them."""
+
+    template: Node
+    pods: int
+    nodes: int  # that the pods fill
+
+
+def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] | None = None) -> Derived:
+    """What can be known of a workload's settings without asking anybody; `pods` are its own, where they are at hand."""
+    workload = find(snapshot, key)
+    pods = pods_of(snapshot, workload) if pods is None else pods
+    kinds = _kinds_of(snapshot, workload, pods)
+    work, why = guess_work(workload)
+    is_gang, why_gang = guess_gang(workload)
+    names = {pod.node_name for pod in pods}
+    window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
+    start = learn_start(pods)
+    limit = 6 if workload.backoff_limit is None else workload.backoff_limit
+    values: dict[str, float | None] = {"window_seconds": float(window.seconds)}
+    sources = {"window_seconds": f"{window.what}: {window.source}"}
+    if start is not None:
+        values["pod_start_seconds"] = round(start.seconds, 1)
+        sources["pod_start_seconds"] = f"learnt from {count(start.pods, 'Ready pod')}: median"
+    if workload.traits.is_batch:
+        values["retries"] = None if workload.ignores_disruptions else limit
+        ignored = "its podFailurePolicy doesn't count disruptions"
+        sources["retries"] = ignored if workload.ignores_disruptions else f"the {workload.kind}'s backoffLimit"
+        _add_job_hours(values, sources, snapshot, workload)
+    if not kinds:
+        return Derived(
+            workload=key,
+            values=FrozenMap(values),
+            sources=FrozenMap(sources),
+            work=work,
+            work_source=why,
+            capacity=Capacity.SPOT,
+            node_pool="",
+            machine_type="",
+            bought_as="",
+            as_of="",
+            works_as_gang=is_gang,
+            gang_source=why_gang,
+            is_running=False,
+            problem=f"no node of the cluster suits {workload.namespace}/{workload.name}",
+        )
+    _add_nodes(values, sources, snapshot, workload, kinds)
+    problem, as_of = _add_prices(values, sources, book, kinds)
+    main = max(kinds, key=lambda kind: kind.pods)
+    _add_commitments(values, sources, snapshot, book, main)
+    bought = Provisioning(provisioning_model(main.template))
+    return Derived(
+        workload=key,
+        values=FrozenMap(values),
+        sources=FrozenMap(sources),
+        work=work,
+        work_source=why,
+        capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
+        node_pool=", ".join(dict.fromkeys(node_pool(kind.template) for kind in kinds)),
+        machine_type=", ".join(dict.fromkeys(machine_type(kind.template) for kind in kinds)),
+        bought_as=bought.value,
+        as_of=as_of,
+        price_moves=book.spot_moves,
+        works_as_gang=is_gang,
+        gang_source=why_gang,
+        is_running=any(pod.node_name for pod in pods),
+        problem=problem,
+    )
+
+
+def _add_job_hours(
+    values: dict[str, float | None], sources: dict[str, str], snapshot: Snapshot, workload: Workload
+) -> None:
+    """How long a Job runs and how often, as far as runs of it and of its CronJob's other Jobs are seen.
+
+    A Job isn't there all month: without a run that was seen its hours stay unknown.
+    """
+    values["hours_per_month"] = None
+    kin = {workload.key} | {
+        one.key
+        for one in snapshot.workloads
+        if one.traits.is_batch and one.owner is not None and one.owner == workload.owner
+    }
+    seen = [pod for pod in snapshot.pods if pod.owner is not None and pod.owner.key(pod.namespace) in kin]
+    ended = [
+        max(ends) - pod.started_at
+        for pod in seen
+        if pod.started_at is not None and pod.is_terminal
+        if (ends := [state.finished_at for state in pod.containers if state.finished_at is not None])
+    ]
+    so_far = [snapshot.taken_at - pod.started_at for pod in seen if pod.started_at is not None and not pod.is_terminal]
+    if not ended and not so_far:
+        sources["hours_per_month"] = f"no run of this {workload.kind} is seen"
+        return
+    hours = (median(ended) if ended else max(so_far)) / 3600
+    begun = sorted(one.created_at for one in snapshot.workloads if one.key in kin and one.created_at is not None)
+    each = median([later - before for before, later in pairwise(begun)]) / 3600 if len(begun) > 1 else None
+    length = "the median of runs that ended" if ended else "it has run so long so far, and goes on"
+    often = f"one each {duration(each * 3600)}" if each else "one run a month: no other of it is seen"
+    values["hours_per_month"] = round(
+        max(0.01, min(hours * (HOURS_PER_MONTH / each if each else 1), HOURS_PER_MONTH)), 2
+    )
+    values["job_minutes"] = round(max(0.01, hours * 60), 2)
+    sources["hours_per_month"] = f"runs of {duration(hours * 3600)} ({length}), {often}"
+    sources["job_minutes"] = length
+
+
+def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
+    """What is derived, with what was asked for in its place.
+
+    Raises
+    ------
+    InputError
+        For values that are impossible.
+    NotKnownError
+        Where neither the price book nor the reader gives a price.
+    """
+    known = {field.name for field in fields(Assumptions)}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if unknown := given.keys() - known:
+        raise InputError(f"there is no assumption called {min(unknown)}", mend="See the list of assumptions")
+    derived_values = {name: value for name, value in derived.values.items() if value is not None}
+    chosen: dict[str, Any] = {
+        "work": derived.work,
+        "capacity": derived.capacity,
+        "works_as_gang": derived.works_as_gang,
+        "price_moves": derived.price_moves,
+    }
+    chosen |= derived_values | rates_of(given) | given
+    needed = ["nodes", "on_demand_usd_per_hour", "spot_usd_per_hour"]
+    needed += ["hours_per_month"] if "hours_per_month" in derived.values else []
+    missing = [name for name in needed if chosen.get(name) is None]
+    if missing:
+        words = " and ".join(one.label.lower() for one in SETTINGS if one.name in missing)
+        raise NotKnownError(
+            derived.problem or derived.sources.get(missing[0]) or f"the {words} is not known",
+            where=derived.workload,
+            mend=f"Give the {words} yourself",
+        )
+    for one in SETTINGS:
+        if one.whole and chosen.get(one.name) is not None:
+            chosen[one.name] = int(chosen[one.name])
+    if "nodes" in given and "needed_nodes" not in given:
+        chosen["needed_nodes"] = max(0, chosen["nodes"] - 1)
+    found = Assumptions(**chosen)
+    gaps_of(found)  # refuses what contradicts itself
+    return found
+
+
+def rates_of(given: Mapping[str, Any]) -> dict[str, float]:
+    """The interruption rate that a given share of time up and a given gap come to, where no rate is given."""
+    share, gap = given.get("availability"), given.get("stock_out_hours")
+    rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
+    if share in (None, 0, 1) or gap is None or given.keys() & {*rates, "lives"}:
+        return {}
+    bulk = given.get("zone_losses_per_month", ASSUMED["zone_losses_per_month"]) / HOURS_PER_MONTH
+    return dict.fromkeys(rates, max(0.0, (1 - share) / (share * gap) - bulk))
+
+
+def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) -> tuple[AssumptionRow, ...]:
+    """Every assumption with its value and where it comes from: what the page shows and the exports carry."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    from_given = rates_of(given)
+
+    def source(name: str, otherwise: str) -> str:
+        if name in given:
+            return str(derived.sources.get(name, "given")) if name == "zone_losses_per_month" else "given"
+        if name in from_given:
+            return "follows from the given gap and share of time up"
+        return str(derived.sources.get(name, otherwise))
+
+    shown: dict[str, float] = {
+        "stock_out_hours": gaps_of(assumptions).mean_hours,
+        "availability": availability_of(assumptions),
+    }
+    follows = {"stock_out_hours": "follows from the rate and the share of time up"} if "availability" in given else {}
+    if assumptions.gaps:
+        follows |= {"stock_out_hours": "the observed gaps", "availability": "follows from the observed gaps"}
+    if assumptions.lives:
+        rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
+        follows |= dict.fromkeys(rates, "not used: the observed lives stand for it")
+    rows = [
+        AssumptionRow(
+            name=one.name,
+            label=one.label,
+            value=round(shown[one.name], 4) if one.name in shown else getattr(assumptions, one.name),
+            unit=one.unit,
+            source=source(one.name, follows.get(one.name, one.source)),
+        )
+        for one in SETTINGS
+    ]
+    # a widget always says something: what it says as well without the reader isn't given
+    low, high = (signed(move) for move in _ends(assumptions.price_moves))
+    spoken: tuple[tuple[str, str, Any, Any, str], ...] = (
+        (
+            "capacity", "Bought in place of on-demand", assumptions.capacity, derived.capacity,
+            f"bought now: {derived.bought_as or 'nothing'}",
+        ),
+        ("work", "Kind of work", assumptions.work, derived.work, derived.work_source),
+        ("fallback", "While no spot node is to be had", assumptions.fallback, Fallback.ON_DEMAND, "assumed: nobody said"),
+        (
+            "saves_on_notice", "A checkpoint is written on notice", assumptions.saves_on_notice, False,
+            "assumed: nobody said",
+        ),
+        ("goes_together", "Nodes of a zone come and go together", assumptions.goes_together, False,
+         "assumed: one by one, but for the bulk losses"),
+        ("works_as_gang", "The pods only work together", assumptions.works_as_gang, derived.works_as_gang,
+         derived.gang_source),
+        ("lives", "Observed lives", len(assumptions.lives), 0, "none: the interruption rate is used"),
+        ("gaps", "Observed gaps", len(assumptions.gaps), 0, "none: the mean gap is used"),
+        (
+            "price_moves", "Moves of the spot price within a month", f"{low} to {high}", None,
+            "P5 and P95 of the last year in the log of price changes"
+            if assumptions.price_moves
+            else "none: the log of price changes isn't given",
+        ),
+    )  # fmt: skip
+    for name, label, value, otherwise, why in spoken:
+        said = derived.sources.get(name, "given") if name in given and value != otherwise else why
+        text = value if isinstance(value, bool) else str(getattr(value, "value", value))
+        rows.append(AssumptionRow(name=name, label=label, value=text, unit="", source=said))
+    return tuple(rows)
+
+
+def _ends(moves: tuple[float, ...]) -> tuple[float, float]:
+    """The 5th and 95th of a hundred."""
+    return (moves[round(0.05 * (len(moves) - 1))], moves[round(0.95 * (len(moves) - 1))]) if moves else (0.0, 0.0)
+
+
+def _kinds_of(snapshot: Snapshot, workload: Workload, pods: tuple[Pod, ...]) -> list[_NodeKind]:
+    """The kinds of node the workload runs on, or would; pods that wait count with the commonest."""
+    nodes = {node.name: node for node in snapshot.nodes}
+    found: dict[tuple[str, ...], Node] = {}
+    held: Counter[tuple[str, ...]] = Counter()
+    for pod in pods:
+        if (node := nodes.get(pod.node_name)) is not None:
+            kind = (node_pool(node), machine_type(node), provisioning_model(node), str(physical_gpus(node)))
+            found.setdefault(kind, node)
+            held[kind] += 1
+    if not found:
+        spec = workload.template.spec
+        asked = pod_requests(spec)
+        suits = next(
+            (
+                node
+                for node in snapshot.nodes
+                if node_affinity_matches(spec, node.labels, node.name)
+                and tolerates_taints(spec.tolerations, node.taints)
+                and all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
+            ),
+            None,
+        )
+        if suits is None:
+            return []
+        found, held = {("",): suits}, Counter({("",): workload.replicas})
+    else:
+        commonest = held.most_common(1)[0][0]
+        held[commonest] = max(0, held[commonest] + workload.replicas - sum(held.values()))
+    return [
+        _NodeKind(template=node, pods=held[kind], nodes=ceil(held[kind] / pods_to_a_node(node, workload)))
+        for kind, node in found.items()
+    ]
+
+
+def pods_to_a_node(node: Node, workload: Workload) -> int:
+    """How many of the workload's pods an empty node like `node` takes, by what they request; at least 1."""
+    asked = pod_requests(workload.template.spec)
+    room = [node.allocatable.get(name, 0) // amount for name, amount in asked.items() if name in node.allocatable]
+    return max(1, min(room, default=1))
+
+
+def _add_nodes(
+    values: dict[str, float | None],
+    sources: dict[str, str],
+    snapshot: Snapshot,
+    workload: Workload,
+    kinds: list[_NodeKind],
+) -> None:
+    """Nodes, GPUs per node, zones, and how many nodes must be up."""
+    main = max(kinds, key=lambda kind: kind.pods)
+    node, per_node = main.template, pods_to_a_node(main.template, workload)
+    nodes = sum(kind.nodes for kind in kinds)
+    values["nodes"] = nodes
+    sources["nodes"] = f"{workload.replicas} replicas, {per_node} to a node"
+    if len(kinds) > 1:
+        sources["nodes"] = "; ".join(
+            f"{count(kind.pods, 'pod')} on {count(kind.nodes, 'node')} of {node_pool(kind.template) or 'no pool'}"
+            for kind in kinds
+        )
+    gpus = physical_gpus(node)
+    values["gpus_per_node"] = gpus or 0
+    sources["gpus_per_node"] = f"node {node.name}"
+    values["node_start_seconds"] = arrival_seconds(has_gpus=gpus != 0)
+    sources["node_start_seconds"] = ARRIVAL_SOURCE
+    pools = {node_pool(kind.template) for kind in kinds}
+    zones = {one.labels[ZONE] for one in snapshot.nodes if node_pool(one) in pools and ZONE in one.labels}
+    values["zones"] = min(9, max(1, len(zones)))
+    named = f"zones of {plural(len(pools), 'pool')} {', '.join(sorted(pools))}"
+    sources["zones"] = f"{named}: {', '.join(sorted(zones))}" if zones else "no zone label"
+    guarded = protection(snapshot, workload)
+    if guarded.allowed is None:
+        values["needed_nodes"] = max(0, nodes - 1)
+        unknown = "its PodDisruptionBudget counts a scale that the snapshot doesn't hold"
+        why = unknown if guarded.budgets else "no PodDisruptionBudget"
+        sources["needed_nodes"] = f"one node fewer than in all ({why})"
+    else:
+        pods_needed = max(0, workload.replicas - guarded.allowed)
+        values["needed_nodes"] = min(nodes, ceil(pods_needed / per_node))
+        names = ", ".join(budget.name for budget in guarded.budgets)
+        sources["needed_nodes"] = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
+
+
+def _add_commitments(
+    values: dict[str, float | None], sources: dict[str, str], snapshot: Snapshot, book: PriceBook, main: _NodeKind
+) -> None:
+    """Of the account's commitments those that would cover no node if these nodes went: they are paid all the same."""
+    kind = (machine_type(main.template), region(main.template))
+    owned = [one for one in book.commitments if (one.machine_type, one.region_id) == kind]
+    nodes = values.get("nodes") or 0
+    if not owned or not nodes or provisioning_model(main.template) != Provisioning.ON_DEMAND:
+        return
+    there = sum((machine_type(one), region(one)) == kind and not _is_elsehow(one) for one in snapshot.nodes)
+    have = sum(one.nodes for one in owned)
+    idle = int(min(have, there) - min(have, max(0, there - min(nodes, main.nodes))))
+    prices = [price_committed(book, main.template, one).usd_per_hour for one in owned]
+    said = f"{have} of {kind[0]} in {kind[1]} are owned, {there} run: so many would cover none if these went"
+    if idle and all(price is not None for price in prices):
+        values["committed_nodes"] = idle
+        values["committed_usd_per_hour"] = round(_mean([one.nodes for one in owned], prices), 6)
+        sources["committed_usd_per_hour"] = ", ".join(one.commitment_id for one in owned)
+    sources["committed_nodes"] = said
+
+
+def _is_elsehow(node: Node) -> bool:
+    return provisioning_model(node) != Provisioning.ON_DEMAND
+
+
+_BOUGHT: Final = {
+    "on_demand_usd_per_hour": Provisioning.ON_DEMAND,
+    "spot_usd_per_hour": Provisioning.SPOT,
+    "flex_start_usd_per_hour": Provisioning.FLEX_START,
+    "committed_usd_per_hour": Provisioning.COMMITMENT_1Y,
+    "committed_3y_usd_per_hour": Provisioning.COMMITMENT_3Y,
+}
+_NEEDED: Final = (Provisioning.ON_DEMAND, Provisioning.SPOT)
+
+
+def _add_prices(
+    values: dict[str, float | None], sources: dict[str, str], book: PriceBook, kinds: list[_NodeKind]
+) -> tuple[str, str]:
+    """A node's price bought in each way, the mean over the nodes of several kinds; what is missing, and the oldest date."""
+    problem, as_of = "", ""
+    weights = [kind.nodes or 1 for kind in kinds]
+    for name, bought in _BOUGHT.items():
+        prices = [price_node(book, kind.template, bought).price for kind in kinds]
+        missing = next((price for price in prices if price.usd_per_hour is None), None)
+        if missing is not None:
+            problem = str(problem or (missing.sentence if bought in _NEEDED else ""))
+            sources[name] = str(missing.sentence)
+            continue
+        if bought not in _NEEDED and not all(price.is_sold for price in prices):
+            continue
+        each = _mean(weights, [price.usd_per_hour for price in prices])
+        values[name] = round(each, 6)
+        as_of = min([one for one in (as_of, *(price.as_of for price in prices)) if one], default="")
+        sources[name] = _price_source(prices, weights, bought)
+        if bought is Provisioning.ON_DEMAND:
+            _add_sustained_use(
+                values, sources, each, _mean(weights, [one.sustained_use_usd_per_hour for one in prices])
+            )
+    return problem, as_of
+
+
+def _mean(weights: list[int], amounts: list[float | None]) -> float:
+    return sum(weight * (amount or 0.0) for weight, amount in zip(weights, amounts, strict=True)) / sum(weights)
+
+
+def _price_source(prices: list[Price], weights: list[int], bought: Provisioning) -> str:
+    price = prices[0]
+    sold = "" if all(one.is_sold for one in prices) else "; not sold in this way here: a reference price only"
+    if len({(one.machine_type, one.region_id, one.usd_per_hour) for one in prices}) == 1:
+        return f"{price.machine_type} in {price.region_id}, {bought}, as of {price.as_of}{sold}"
+    parts = [
+        f"{nodes} × {one.machine_type} at {one.usd_per_hour:.6g}" for nodes, one in zip(weights, prices, strict=True)
+    ]
+    return f"{bought}, the mean of {', '.join(parts)}, as of {min(one.as_of for one in prices)}{sold}"
+
+
+def _add_sustained_use(values: dict[str, float | None], sources: dict[str, str], full: float, all_month: float) -> None:
+    """A node that runs all month gets its family's sustained-use discount without asking; one that stands in, its part."""
+    values["stand_in_usd_per_hour"] = round(full, 6)
+    sources["stand_in_usd_per_hour"] = sources["on_demand_usd_per_hour"]
+    if all_month < full:
+        values["on_demand_usd_per_hour"] = round(all_month, 6)
+        saved = 1 - all_month / full
+        sources["on_demand_usd_per_hour"] += f"; {full:.6g} less {saved:.0%} for sustained use all month"

@@ -1,0 +1,170 @@
+"""A cluster under other names: the same answers up to names, and no name of it left."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.capacity.rollouts import rollout
+from planner.cli import main
+from planner.drift.model import ENVIRONMENT_WORDS
+from planner.ground.errors import HeadroomError, InputError
+from planner.history import kept
+from planner.history.anonymous import anonymised
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.questions import question_called
+from planner.questions.question import Given
+from planner.rollout.prepared import Scenario
+from planner.sources import demo, kubectl
+from planner.sources.cluster import read_cluster
+from planner.sources.prices import embedded_book
+from planner.spot.suitability import BACKGROUND
+from tests.architecture.tree import ROOT
+
+ASKED = ("overview", "capacity", "seats", "costs", "savings", "memory", "restarts", "drift", "findings", "doctor")
+RECORDINGS = sorted((ROOT / "tests/conformance/rollouts").rglob("*.json*"))
+
+
+def hidden(snapshot: Snapshot) -> Snapshot:
+    return kept.decode(anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND), "anonymous")
+
+
+def told(snapshot: Snapshot, name: str) -> Counter[Any]:
+    """An answer's facts without names: what is told, how often."""
+    question = question_called(name)
+    try:
+        found = question.answer(snapshot, question.settings(), Given(book=embedded_book()))
+    except HeadroomError as error:
+        return Counter([type(error).__name__])
+    facts = question.facts(found)
+    return Counter((one.metric, tuple(sorted(one.labels)), one.unit, _value(one.value)) for one in facts)
+
+
+def _value(value: Any) -> Any:
+    return round(value, 6) if isinstance(value, float) else value
+
+
+@cache
+def the_demo() -> tuple[Snapshot, Snapshot]:
+    known = kept.without_logs(demo.read())
+    return known, hidden(known)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_answers_are_the_same_up_to_names(name: str) -> None:
+    before, after = the_demo()
+    assert told(after, name) == told(before, name)
+
+
+@pytest.mark.parametrize("place", range(len(the_demo()[0].workloads)))
+def test_rollouts_are_the_same_up_to_names(place: int) -> None:
+    before, after = the_demo()
+    if not before.workloads[place].traits.rolls_out:
+        return
+    results = []
+    for one in (before, after):
+        change = WorkloadChange(workload=one.workloads[place].key)
+        found = rollout(one, Scenario(changes=(change,), runs=3))
+        ways = [(way.kind, way.lowest_ready, round(way.seconds), way.extra_gpus) for way in found.remedies]
+        first = found.workloads[0]
+        results.append(
+            (found.verdict, found.reason, found.ticks, round(found.seconds), first.lowest_ready, first.peak_pods, ways)
+        )
+    assert results[0] == results[1]
+
+
+def recorded() -> Iterator[Any]:
+    of_devices = [path for path in RECORDINGS if "t-dra3" in path.name]
+    for path in dict.fromkeys((*RECORDINGS[::20], *of_devices)):
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        content = json.loads(raw)
+        for place, case in enumerate((content if isinstance(content, list) else [content])[:3]):
+            yield pytest.param(case["cluster"], id=f"{path.stem}-{place}")
+
+
+@pytest.mark.parametrize("cluster", list(recorded()))
+def test_recorded_clusters_roll_out_the_same(cluster: Any) -> None:
+    """All that the recordings have: quotas, affinity, spread, volumes, devices, priorities."""
+    before = kept.without_logs(kubectl.read_bytes(json.dumps(cluster).encode(), name="recorded"))
+    assert told(hidden(before), "overview") == told(before, "overview")
+
+
+def test_no_name_is_left() -> None:
+    before, _ = the_demo()
+    text = anonymised(before, ENVIRONMENT_WORDS, BACKGROUND).decode()
+    named: list[Any] = [*before.workloads, *before.pods, *before.nodes, *before.replica_sets]
+    names = {one.name for one in named}
+    names |= {container.image for one in before.workloads for container in one.template.spec.containers}
+    words = {part for name in names for part in re.split(r"[-./:@]", name)}
+    public = set(
+        re.split(
+            r"\W+",
+            "kube system node gke gpu web api dns local pool default nvidia device io com a100 spot asia northeast3",
+        )
+    )
+    secret = {word for word in words if not word.isdecimal() and word not in public and len(word) > 3}
+    assert len(secret) > 100
+    left = sorted(
+        word for word in secret if re.search(rf"\b{re.escape(word)}\b", text) and word not in ENVIRONMENT_WORDS
+    )
+    assert left == [], left
+
+
+def test_words_of_clouds_in_names_go_and_what_their_labels_say_stays() -> None:
+    before, after = the_demo()
+    pools = [{node.labels["cloud.google.com/gke-nodepool"] for node in one.nodes} for one in (before, after)]
+    assert pools[0] & pools[1] <= {"default"}, "a pool's name is a name"
+    for label in (
+        "topology.kubernetes.io/zone",
+        "node.kubernetes.io/instance-type",
+        "cloud.google.com/gke-accelerator",
+    ):
+        assert Counter(n.labels.get(label) for n in before.nodes) == Counter(n.labels.get(label) for n in after.nodes)
+    uids = {pod.labels["controller-uid"] for pod in before.pods if "controller-uid" in pod.labels}
+    assert uids
+    text = anonymised(before, ENVIRONMENT_WORDS, BACKGROUND).decode()
+    assert not [uid for uid in uids if uid in text]
+
+
+def test_it_says_the_same_every_time_and_keeps_the_order() -> None:
+    before, after = the_demo()
+    assert anonymised(before, ENVIRONMENT_WORDS, BACKGROUND) == anonymised(before, ENVIRONMENT_WORDS, BACKGROUND)
+    for of in ("nodes", "pods", "workloads"):
+        names = [[one.name for one in getattr(side, of)] for side in (before, after)]
+        order = [sorted(range(len(each)), key=each.__getitem__) for each in names]
+        assert order[0] == order[1], of
+    assert len({one.name for one in after.pods}) == len({one.name for one in before.pods})
+
+
+@pytest.mark.parametrize("name", ["shown.json", "shown.json.gz"])
+def test_every_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    target = tmp_path / name
+    with pytest.raises(SystemExit) as stopped:
+        main(["anonymise", "demo", "--to", str(target)])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out.startswith(f"{target}: 24 nodes, 133 pods")
+    with pytest.raises(SystemExit):
+        main(["overview", str(target)])
+    assert capsys.readouterr().out.startswith("5 of 20 workloads could not be rolled out now.")
+    assert read_cluster(str(target)).source == name
+
+
+def test_a_damaged_one_is_an_error(tmp_path: Path) -> None:
+    whole = anonymised(demo.read())
+    for name, data in (("a.json", whole[:5000]), ("b.json.gz", gzip.compress(whole)[:-9000])):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(InputError, match="damaged"):
+            read_cluster(str(path))
+    (tmp_path / "c.json").write_bytes(whole)
+    with pytest.raises(InputError, match="larger than may be read"):
+        read_cluster(str(tmp_path / "c.json"), limit_bytes=1000)

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from planner.ground.errors import InputError
+from planner.history import kept
+from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
+from planner.questions import overview
+from planner.questions.question import plain
+from planner.sources import demo, kubectl
+
+
+@pytest.mark.parametrize("read", [demo.read, demo.read_large])
+def test_a_whole_snapshot_comes_back(read: Callable[[], Snapshot]) -> None:
+    snapshot = read()
+    again = kept.decode(kept.encode(snapshot), "x")
+    assert again == kept.without_logs(snapshot)
+    assert len({id(pod.spec) for pod in again.pods}) == len({pod.spec for pod in snapshot.pods})  # shared, as before
+
+
+def test_questions_are_answered_alike() -> None:
+    again = kept.decode(kept.encode(demo.read()), "x")
+    assert plain(overview.overview(again)) == plain(overview.overview(demo.read()))
+
+
+def test_revisions_come_back() -> None:
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "main"}]}}
+    owner = {"kind": "StatefulSet", "name": "db", "uid": "s", "controller": True}
+    items = [
+        {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": name, "ownerReferences": owners},
+         "data": {"spec": {"template": template}}, "revision": 2}
+        for name, owners in (("db-1", [owner]), ("other", []))
+    ]  # fmt: skip
+    snapshot = kubectl.read_items(items)
+    assert [one.template is not None for one in snapshot.controller_revisions] == [True, False]
+    assert kept.decode(kept.encode(snapshot), "x") == snapshot
+
+
+def test_yes_is_not_one() -> None:
+    """True equals 1 in Python: maps that are made one by being equal would mix them up."""
+    values: tuple[str | int | bool, ...] = (True, 1, "1", False, 0)
+    devices = tuple(Device(name=f"d{i}", attributes=FrozenMap({"x": value})) for i, value in enumerate(values))
+    snapshot = Snapshot(
+        taken_at=1.0,
+        source="x",
+        digest="d",
+        resource_slices=(ResourceSlice(name="s", driver="d", pool="p", devices=devices),),
+    )
+    again = kept.decode(kept.encode(snapshot), "x").resource_slices[0].devices
+    assert [(type(one.attributes["x"]), one.attributes["x"]) for one in again] == [
+        (bool, True), (int, 1), (str, "1"), (bool, False), (int, 0),
+    ]  # fmt: skip
+
+
+SECRETS = ("hunter2-env", "--password=hunter2-arg", "hunter2-secret", "hunter2-map", "hunter2-note", "hunter2-log")
+
+
+def test_no_values_arguments_secrets_or_logs_are_kept() -> None:
+    template: dict[str, Any] = {
+        "metadata": {"labels": {"app": "a"}, "annotations": {"note": SECRETS[4]}},
+        "spec": {
+            "containers": [
+                {
+                    "name": "c",
+                    "image": "i",
+                    "env": [{"name": "PASSWORD", "value": SECRETS[0]}],
+                    "command": ["sh", "-c"],
+                    "args": [f"exec run {SECRETS[1]}"],
+                }
+            ]
+        },
+    }
+    named = {"namespace": "n", "name": "a"}
+    snapshot = kubectl.read_items(
+        [
+            {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {**named, "uid": "1"},
+             "spec": {"selector": {"matchLabels": {"app": "a"}}, "template": template}},
+            {"kind": "Pod", "apiVersion": "v1", "metadata": {**named, "uid": "2", **template["metadata"]},
+             "spec": template["spec"]},
+            {"kind": "Secret", "apiVersion": "v1", "metadata": named, "stringData": {"k": SECRETS[2]}},
+            {"kind": "ConfigMap", "apiVersion": "v1", "metadata": named, "data": {"k": SECRETS[3]}},
+        ],
+        taken_at=1_795_341_770.0,
+    )  # fmt: skip
+    log = PodLog(namespace="n", pod="a", container="c", is_previous=False, lines=(SECRETS[5],))
+    data = kept.encode(replace(snapshot, logs=(log,)))
+    template_kept = str(kept.decode(data, "x").workloads[0].template.manifest)
+    assert "PASSWORD" not in template_kept
+    for secret in SECRETS:
+        assert secret.encode() not in data
+        assert secret not in template_kept  # bytes are base64 in JSON
+
+
+def test_later_fields_are_passed_over_and_missing_ones_have_their_default() -> None:
+    content = json.loads(kept.encode(demo.read()))
+    content["later"] = 1
+    content["nodes"][0]["later"] = {"a": 1}
+    del content["autoscalers"]
+    content["pods"] = [{key: one for key, one in pod.items() if key != "reason"} for pod in content["pods"]]
+    again = kept.decode(json.dumps(content).encode(), "x")
+    assert again.nodes == demo.read().nodes
+    assert again.autoscalers == ()
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda data: data[: len(data) // 2],
+    "empty": lambda data: b"",
+    "array": lambda data: b"[]",
+    "later format": lambda data: data.replace(b"headroom.snapshot/v1", b"headroom.snapshot/v2"),
+    "spec missing": lambda data: data.replace(b'"spec":0', b'"spec":999999'),
+    "spec negative": lambda data: data.replace(b'"spec":0', b'"spec":-1'),
+    "not UTF-8": lambda data: b"\xff" + data,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_said(damage: str) -> None:
+    with pytest.raises(InputError) as refused:
+        kept.decode(DAMAGE[damage](kept.encode(demo.read())), "snapshots/x")
+    assert refused.value.where == "snapshots/x"
+    assert refused.value.mend
+
+
+def test_what_is_kept_is_json_that_others_read() -> None:
+    content = msgspec.json.decode(kept.encode(demo.read()))
+    assert content["format"] == kept.FORMAT
+    assert {"nodes", "pods", "pod_specs", "workloads"} <= set(content)
+    assert not {"logs", "derived"} & set(content)
+
+
+def test_what_an_earlier_release_kept_of_events_is_hidden_when_it_is_read() -> None:
+    snapshot = demo.read()
+    one = replace(snapshot.events[0], message="Get https://puller:hunter2@registry.example.com/v2/: denied")
+    again = kept.decode(kept.encode(replace(snapshot, events=(one, *snapshot.events[1:]))), "x")
+    assert again.events[0].message == "Get https://<hidden>@registry.example.com/v2/: denied"
+    assert again.events[1:] == snapshot.events[1:]
