@@ -144,12 +144,14 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ties:
-    """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0."""
+    """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0. `outcome`: what came
+    of the placements, in words; `sentence` says how sure that is, too."""
 
     proven: bool
     runs: int
     completed_runs: int
     sentence: Text
+    outcome: Text = NO_WORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

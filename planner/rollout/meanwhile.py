@@ -109,8 +109,7 @@ def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[
     said = [one for one in (str(clocks.sentence), unread, *(one.sentence(completes) for one in moves)) if one]
     if not said and clocks.is_proven:
         return ties
-    bare = str(ties.sentence).removesuffix(" (proven)")
-    return replace(ties, proven=False, sentence=Text("; ".join([bare, *said])))
+    return replace(ties, proven=False, sentence=Text("; ".join([str(ties.outcome), *said])))
 
 
 def scaled_at_once(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:

@@ -115,9 +115,11 @@ def sample(
     """
     if not first.is_cut and is_proven(first, revisions):
         word = "completes" if first.completed else "is stuck"
-        return first, Ties(proven=True, runs=0, completed_runs=0, sentence=Text(f"{word} in every placement (proven)"))
+        outcome = Text(f"{word} in every placement")
+        return first, Ties(proven=True, runs=0, completed_runs=0, sentence=Text(f"{outcome} (proven)"), outcome=outcome)
     if first.is_cut:
-        return first, Ties(proven=False, runs=1, completed_runs=0, sentence=Text(f"not known: {TOO_LARGE}"))
+        outcome = Text(f"not known: {TOO_LARGE}")
+        return first, Ties(proven=False, runs=1, completed_runs=0, sentence=outcome, outcome=outcome)
     runs = min(runs, max(_FEWEST_RUNS, _WORK_UNITS // max(1, first.work)))
     more = (simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs)))
     tried = [first, *takewhile(lambda run: not run.is_cut, more)]
@@ -128,7 +130,7 @@ def sample(
     shown = next(r for r in tried if (r.completed, r.ticks) == commonest)
     if completed in (0, len(tried)):
         word = "completes" if completed else "is stuck"
-        sentence = f"{word} in all {len(tried)} placements tried"
+        outcome = Text(f"{word} in all {len(tried)} placements tried")
     else:
-        sentence = f"depends on placement: completes in {completed} of {len(tried)} runs"
-    return shown, Ties(proven=False, runs=len(tried), completed_runs=completed, sentence=Text(sentence))
+        outcome = Text(f"depends on placement: completes in {completed} of {len(tried)} runs")
+    return shown, Ties(proven=False, runs=len(tried), completed_runs=completed, sentence=outcome, outcome=outcome)
