@@ -198,17 +198,21 @@ def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None
             if not goes_uncounted(one.spec, one.status, is_ready=pod.is_ready):
                 one.status = replace(one.status, allowed=one.status.allowed - 1)
     simulation.delete(pod)
+    known = simulation.controllers.get(pod.owner)
+    if isinstance(known, JobController):
+        known.lose(1)
+        return
     controller = simulation.replacement(pod)
     if controller is not None:
         simulation.controllers.setdefault(controller.key, controller)
 
 
-def drain_controller(simulation: Simulation, pod: LivePod) -> Controller | None:
-    """What makes the pod anew; a Job's pods are counted as they are."""
+def drain_controller(simulation: Simulation, pod: LivePod, *, lost: int = 1) -> Controller | None:
+    """What makes the pod anew; a Job's pods are counted as they are, beside `lost` that were taken from it."""
     if not kind_in(pod.owner).is_batch or pod.owner in simulation.controllers:
         return replacing(simulation, pod)
     job = simulation.snapshot.workload(pod.owner)
-    return None if job is None or job.is_finished else JobController(simulation, job, lost=1)
+    return None if job is None or job.is_finished else JobController(simulation, job, lost=lost)
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -24,7 +24,6 @@ from planner.kubernetes.kinds import REPLICA_SET, kind_in
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
-from planner.rollout.controllers.job import JobController
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
@@ -245,10 +244,8 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
     simulation = Simulation(Cluster(replace(snapshot, pods=pods)))
     lost = Counter(pod.owner for pod in gone if not pod.is_terminating)
     for pod in {pod.owner: pod for pod in gone if pod.owner and not kind_in(pod.owner).is_per_node}.values():
-        controller = drain_controller(simulation, pod)
+        controller = drain_controller(simulation, pod, lost=lost[pod.owner])
         if controller is not None:
-            if isinstance(controller, JobController):
-                controller.replicas += lost[pod.owner] - 1  # it was made for one lost pod
             simulation.controllers.setdefault(controller.key, controller)
     return _played(simulation)
 

@@ -31,6 +31,7 @@ from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_set, read_unplayed
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.commands import command
+from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in, no_longer_served
 from planner.kubernetes.nodes import minor_version
 from planner.kubernetes.owners import held_below
@@ -511,7 +512,8 @@ def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
         return UnknownObject(
             key=after.key, what=what, mend="Delete it first, or give the new one another name", may_help=True
         )
-    sets = (PlacedSet(role="", template=mine, count=after.replicas),)
+    wanted = wanted_pods(after)
+    sets = (PlacedSet(role="", template=mine, count=wanted),)
     if not applied.moves_pods or before.is_finished:
         return PlacedWorkload(
             workload=replace(after, replicas=0), placed=Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
@@ -522,7 +524,7 @@ def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
         )
         return UnknownObject(key=after.key, what=what, may_help=True)
     idle = Idle.SUSPENDED if after.is_paused else Idle.NO
-    number = 0 if idle else after.replicas
+    number = 0 if idle else wanted
     return PlacedWorkload(workload=replace(after, replicas=number), placed=Placed(sets=sets, gang=Gang.NONE, idle=idle))
 
 

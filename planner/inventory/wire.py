@@ -651,6 +651,8 @@ class WorkloadCondition(Wire):
     type: str = ""
     status: str = ""
     reason: str | None = None
+    last_update_time: datetime | None = None
+    last_transition_time: datetime | None = None
 
 
 class WorkloadStatus(Wire):
@@ -667,6 +669,7 @@ class WorkloadStatus(Wire):
     updated_number_scheduled: Count | None = None
     active: Count | None = None
     failed: Count | None = None
+    succeeded: Count | None = None
     ready: Int32 | None = None
     conditions: list[WorkloadCondition] | None = None
 

@@ -39,7 +39,8 @@ class Idle(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """How many: the number at `path`, `default` where it isn't given, at least the one at `at_least` if that is given.
+    """How many: the number at `path`, `default` where it isn't given, at least the one at `at_least` and at most the one at
+    `at_most` if these are given.
 
     `less` is taken off (a group's leader is one of its size). `annotation`: of the pod template, instead of a path.
     """
@@ -48,6 +49,7 @@ class Count:
     annotation: str = ""
     default: int = 1
     at_least: str = ""
+    at_most: str = ""
     less: int = 0
 
 
@@ -199,7 +201,7 @@ def _served(*components: str) -> tuple[PodSet, ...]:
 
 
 _SUSPEND: Final = "spec.suspend"
-_JOB: Final = PodSet(base="spec", counts=(Count(path="parallelism"),))
+_JOB: Final = PodSet(base="spec", counts=(Count(path="parallelism", at_most="completions"),))
 _OLD_MIN_SCALE: Final = "autoscaling.knative.dev/minScale"
 _LWS_SIZE: Final = "spec.leaderWorkerTemplate"
 
@@ -209,7 +211,7 @@ TEMPLATED: Final = (
     Templated(
         kind="CronJob",
         group="batch",
-        sets=(PodSet(base="spec.jobTemplate.spec", counts=(Count(path="parallelism"),)),),
+        sets=(PodSet(base="spec.jobTemplate.spec", counts=_JOB.counts),),
         waits="",
         suspend=_SUSPEND,
         is_by_template=True,
@@ -282,7 +284,10 @@ TEMPLATED: Final = (
             PodSet(
                 base="spec.replicatedJobs[]",
                 template="template.spec.template",
-                counts=(Count(path="replicas"), Count(path="template.spec.parallelism")),
+                counts=(
+                    Count(path="replicas"),
+                    Count(path="template.spec.parallelism", at_most="template.spec.completions"),
+                ),
             ),
         ),
         suspend=_SUSPEND,
@@ -443,7 +448,9 @@ def _counted(count: Count, base: Document) -> int:
     value = _number(_at(base, count.path))
     number = count.default if value is None else value
     least = _number(_at(base, count.at_least)) if count.at_least else None
-    return max(0, max(number, least or 0) - count.less)
+    most = _number(_at(base, count.at_most)) if count.at_most else None
+    number = max(number, least or 0) if most is None else min(number, most)
+    return max(0, number - count.less)
 
 
 def _number(value: object) -> int | None:

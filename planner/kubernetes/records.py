@@ -495,9 +495,11 @@ class Workload:
     counts_ended_only: bool = False  # Job: a pod that terminates hasn't failed yet
     has_limit_each_index: bool = False  # Job: each index has a backoffLimit of its own
     failed_pods: int = 0  # Job
+    succeeded_pods: int = 0  # Job
     is_finished: bool = False  # Job with condition Complete or Failed
     owner: Owner | None = None  # a Job's CronJob
     conditions: Labels = EMPTY  # type → "status/reason"
+    progressing_at: float | None = None  # Deployment: when its condition Progressing was last written
     applied: str = ""  # which fields were applied, as JSON (`inventory.last_applied`); "": it doesn't say
 
     @property
@@ -585,6 +587,7 @@ class ControllerRevision:
     labels: Labels = EMPTY
     owner: Owner | None = None
     number: int = 0
+    created_at: float | None = None
     template: Template | None = None
 
     @property

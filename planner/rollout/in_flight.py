@@ -22,11 +22,12 @@ from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import DaemonSetController
-from planner.rollout.ownership import is_starting, pods_by_owner, revision_of, sets_by_owner
+from planner.rollout.ownership import is_starting, pods_by_owner, revision_of, revisions_by_owner, sets_by_owner
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.shape import compile_shape
 
 _OVERDUE = "False/ProgressDeadlineExceeded"
+_JUST_BEGUN = ("True/NewReplicaSetCreated", "True/FoundNewReplicaSet", "Unknown/DeploymentResumed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,7 +142,7 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
         workload=workload,
         is_rolling=is_rolling,
         has_new_template=has_new_template,
-        since=_began(cluster, sets) if is_rolling and not has_new_template else None,
+        since=_began(cluster, workload, sets) if is_rolling and not has_new_template else None,
         is_overdue=workload.conditions.get("Progressing") == _OVERDUE,
         is_refused=_is_refused(cluster, workload),
     )
@@ -163,12 +164,23 @@ def _is_updated(workload: Workload) -> bool:
     return observed is None or (observed >= workload.generation and workload.updated_replicas > 0)
 
 
-def _began(cluster: Cluster, sets: Sequence[ReplicaSet]) -> float | None:
-    """When the youngest ReplicaSet was made; where it has no pods (an undo goes back to an older one), the youngest pod's."""
-    youngest = max(sets, key=lambda one: one.created_at or 0.0)
-    if youngest.replicas:
-        return youngest.created_at
-    return max((p.created_at for one in sets for p in _pods(cluster, one.uid) if p.created_at), default=None)
+def _began(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> float | None:
+    """When the controller took the template up, or was resumed, as long as its condition says so; once it has gone on, that tells
+    of its latest progress only: then when the ReplicaSet that grows was made, and of one that an undo goes back to its first
+    pod. (`pkg/controller/deployment/sync.go` `getNewReplicaSet`, `progress.go` `syncRolloutStatus`.)"""
+    told = workload.progressing_at
+    if told is not None and workload.conditions.get("Progressing") in _JUST_BEGUN:
+        return told
+    again = [one for one in sets if one.template.makes_the_same_pods(workload.template)]
+    current = min(again, key=_made, default=None) or max(sets, key=_made)
+    if current is max(sets, key=_made):
+        return current.created_at if current.created_at is not None else told
+    began = _first(_pods(cluster, current.uid))
+    return began if began is not None else told
+
+
+def _made(one: ReplicaSet) -> float:
+    return one.created_at or 0.0
 
 
 def _stateful_set(cluster: Cluster, workload: Workload) -> InFlight | None:
@@ -182,7 +194,7 @@ def _stateful_set(cluster: Cluster, workload: Workload) -> InFlight | None:
     )
     if not is_rolling and len(standing) == len(pods) == workload.replicas:
         return None
-    since = _first(p for p in pods if _revision(p) == workload.update_revision) if is_rolling else None
+    since = _first_of(cluster, workload, pods, workload.update_revision) if is_rolling else None
     return InFlight(workload=workload, is_rolling=is_rolling, since=since)
 
 
@@ -194,9 +206,21 @@ def _daemon_set(cluster: Cluster, workload: Workload) -> InFlight | None:
     is_told = workload.observed_generation is not None
     if not is_rolling and len(standing) == len(pods) and not (is_told and len(pods) != workload.status_replicas):
         return None
-    hashes = {_revision(pod): pod.created_at or 0.0 for pod in sorted(standing, key=lambda p: -(p.created_at or 0.0))}
-    since = max(hashes.values()) if is_rolling and len(hashes) > 1 else None
+    since = None
+    if is_rolling:
+        youngest = max(standing, key=lambda pod: pod.created_at or 0.0, default=None)
+        newest = revision_of(cluster, workload) or (_revision(youngest) if youngest is not None else "")
+        has_two = len({_revision(pod) for pod in standing}) > 1
+        since = _first_of(cluster, workload, standing if has_two else (), newest)
     return InFlight(workload=workload, is_rolling=is_rolling, since=since)
+
+
+def _first_of(cluster: Cluster, workload: Workload, pods: Iterable[Pod], revision: str) -> float | None:
+    """When the first pod of a revision was made; as long as there is none, the ControllerRevision."""
+    known = (one for one in revisions_by_owner(cluster).get(workload.uid, ()) if one.hash == revision)
+    made = next((one.created_at for one in known), None)
+    began = _first(pod for pod in pods if _revision(pod) == revision)
+    return made if began is None else began
 
 
 def _has_old(cluster: Cluster, workload: Workload, standing: Sequence[Pod]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.drain import DrainResult, drain
+from planner.capacity.drain import DrainResult, drain, play
 from planner.ground.errors import ChangeError
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
@@ -137,6 +137,22 @@ def test_a_jobs_pod_is_made_anew_elsewhere() -> None:
     pods[0]["metadata"]["ownerReferences"] = [owner]
     found = drained(two_nodes(), job, pods)
     assert (found.drained, found.evicted, found.moved_to) == (True, 1, (("t4", 1),))
+
+
+@pytest.mark.parametrize(("limit", "left"), [(0, 0), (1, 3), (None, 3)])
+def test_a_job_that_loses_too_many_pods_gives_all_up(limit: int | None, left: int) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
+    spec = {"parallelism": 3, **({"backoffLimit": limit} if limit is not None else {})}
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": pod_spec(restartPolicy="Never")}
+    job = {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "ml", "uid": "j"},
+        "spec": {**spec, "selector": {"matchLabels": {"app": "a"}}, "template": template},
+    }  # fmt: skip
+    pods = deployment("a", ["n0", "n1", "n1"], pod_spec())[2:]
+    for one in pods:
+        one["metadata"]["ownerReferences"] = [owner]
+    played = play(Cluster(snapshot(two_nodes(), job, pods)), ("n0",))
+    assert len(played.simulation.pods_of("Job/ml/j", "j")) == left
 
 
 def test_pods_without_a_controller_and_with_local_data_are_said() -> None:

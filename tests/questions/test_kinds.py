@@ -13,6 +13,7 @@ from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.history import kept
 from planner.inventory import checks
+from planner.inventory.manifest import read_manifest
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, plan, rollout, where
@@ -272,6 +273,21 @@ def job(gpus: int = 4, labels: Object | None = None, **spec: Any) -> Object:
     one = named("Job", "j", "ml", "batch/v1", spec=body)
     one["metadata"]["labels"] = labels or {}
     return one
+
+
+@pytest.mark.parametrize(
+    ("spec", "gpus"),
+    [({"completions": 1}, 4), ({"completions": 2}, 8), ({"completions": 5}, 8), ({}, 8), ({"parallelism": 3, "completions": 1}, 4)],
+)  # fmt: skip
+def test_a_job_makes_no_more_pods_than_completions_are_left(spec: Object, gpus: int) -> None:
+    assert gated(cluster(), job(4, **spec)).extra_gpus == gpus
+
+
+def test_a_job_that_is_resumed_makes_what_is_left_of_it() -> None:
+    there = suspended(job(4, completions=5))
+    running = cluster(there | {"status": {"succeeded": 4}})
+    resumed = json.dumps(job(4, completions=5, suspend=False))
+    assert [one.workload.replicas for one in read_manifest(resumed, running).placed] == [1]
 
 
 def suspended(document: Object, *path: str) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from planner.rollout.run import WHEN_AT_REST, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import GPU, Item, deployment, node, pod, pod_spec, snapshot
-from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, stateful_set
+from tests.rollout.rollouts import WORKER, controller_revision, daemon_set, revision, roll, stateful_set
 
 ONE_GPU = pod_spec(gpus=1)
 SURGE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
@@ -90,6 +91,44 @@ def test_two_active_replica_sets_are_a_rollout_under_way_since_the_newer_was_mad
     one = found(node("a", gpus=8), midway("web", ["a"], ["a"]))["Deployment/ml/web"]
     assert one.is_rolling
     assert one.since == 1795384800.0
+
+
+@pytest.mark.parametrize(
+    ("condition", "since"),
+    [
+        (("True", "NewReplicaSetCreated"), "22:05"), (("True", "FoundNewReplicaSet"), "22:05"),
+        (("Unknown", "DeploymentResumed"), "22:05"),
+        (("True", "ReplicaSetUpdated"), "22:00"),  # its latest progress, and not how it began
+        (("False", "ProgressDeadlineExceeded"), "22:00"),
+    ],
+)  # fmt: skip
+def test_the_progressing_condition_tells_when_a_rollout_began(condition: tuple[str, str], since: str) -> None:
+    items = midway("web", ["a"], ["a"])
+    status, reason = condition
+    told = {"type": "Progressing", "status": status, "reason": reason, "lastUpdateTime": "2026-11-22T22:05:00Z"}
+    items[0]["status"]["conditions"] = [told]
+    one = found(node("a", gpus=8), items)["Deployment/ml/web"]
+    assert one.since == datetime.fromisoformat(f"2026-11-22T{since}:00+00:00").timestamp()
+
+
+def test_an_undo_began_with_the_first_pod_of_the_replica_set_it_goes_back_to() -> None:
+    items = midway("web", ["a", "a"], ["a"])
+    own, older, newer = items[:3]
+    own["spec"]["template"] = older["spec"]["template"]
+    newer["spec"]["replicas"] = 1
+    for item, minute in zip(items[3:5], ("07", "09"), strict=True):
+        item["metadata"]["creationTimestamp"] = f"2026-11-22T22:{minute}:00Z"
+    one = found(node("a", gpus=8), items)["Deployment/ml/web"]
+    assert one.since == datetime(2026, 11, 22, 22, 7, tzinfo=UTC).timestamp()
+
+
+def test_a_stateful_set_begins_with_its_controller_revision_until_a_pod_has_it() -> None:
+    items = stateful_set("db", ["a", "a"], ONE_GPU)
+    items[0]["status"] = {"currentRevision": "db-1", "updateRevision": "db-2"}
+    made = controller_revision(items[0], ONE_GPU, number=2)
+    made["metadata"]["creationTimestamp"] = "2026-11-22T22:01:00Z"
+    one = found(node("a", gpus=8), items, made)["StatefulSet/ml/db"]
+    assert one.since == datetime(2026, 11, 22, 22, 1, tzinfo=UTC).timestamp()
 
 
 def test_a_paused_deployment_of_two_replica_sets_is_not_rolling() -> None:

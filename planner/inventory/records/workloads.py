@@ -121,11 +121,18 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         counts_ended_only=spec.pod_replacement_policy == "Failed" or spec.pod_failure_policy is not None,
         has_limit_each_index=spec.backoff_limit_per_index is not None,
         failed_pods=given(status.failed, 0),
+        succeeded_pods=given(status.succeeded, 0),
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
         owner=read_owner(shared, metadata),
         conditions=shared.conditions(conditions),
+        progressing_at=_progressing_at(shared, status),
         applied=applied,
     )
+
+
+def _progressing_at(shared: Shared, status: wire.WorkloadStatus) -> float | None:
+    told = next((one for one in status.conditions or () if one.type == "Progressing"), None)
+    return shared.seconds(told.last_update_time or told.last_transition_time) if told is not None else None
 
 
 def _on_disruption(policy: wire.FailurePolicy | None) -> str:
@@ -195,6 +202,7 @@ def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) 
         labels=shared.labels(metadata.labels),
         owner=owner,
         number=revision.revision,
+        created_at=shared.seconds(metadata.creation_timestamp),
         template=template,
     )
 

@@ -6,15 +6,17 @@ Nothing here finishes, so a Job is a number of pods to keep. Source: kubernetes 
 
 from __future__ import annotations
 
+from planner.kubernetes.jobs import fails, wanted_pods
 from planner.kubernetes.records import Workload
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 
 
 class JobController(ReplicaSetController):
-    """One Job, its pods counted as they are; `lost` of them were taken from it."""
+    """One Job, its pods counted as they are; `lost` of them were taken from it: one too many, and it gives up the others."""
 
     def __init__(self, simulation: Simulation, job: Workload, *, lost: int) -> None:
+        self._job, self._lost = job, 0
         active = sum(1 for pod in simulation.pods_of(job.key, job.uid) if not pod.is_terminating)
         super().__init__(
             namespace=job.namespace,
@@ -23,11 +25,18 @@ class JobController(ReplicaSetController):
             labels=job.template.labels,
             spec=job.template.spec,
             selector=job.selector,
-            replicas=active + lost,
+            replicas=min(active + lost, wanted_pods(job)),
             created_at=job.created_at or 0.0,
             is_new=False,
         )
         self.key = job.key
+        self.lose(lost)
+
+    def lose(self, count: int) -> None:
+        """So many more are taken from it."""
+        self._lost += count
+        if fails(self._job, self._lost):
+            self.replicas = 0
 
 
 class PreemptedJob:
@@ -45,19 +54,13 @@ class PreemptedJob:
         self._has_failed = job.is_finished
 
     def sync(self, simulation: Simulation) -> bool:
-        if self._has_failed or not self._fails(simulation):
+        if self._has_failed or not fails(self._job, self._taken(simulation)):
             return False
         self._has_failed = True
         for pod in simulation.pods_of(self.key, self._job.uid):
             simulation.delete(pod)
         return True
 
-    def _fails(self, simulation: Simulation) -> bool:
+    def _taken(self, simulation: Simulation) -> int:
         job = self._job
-        lost = sum(pod.is_gone or not job.counts_ended_only for pod in simulation.preempted if pod.owner == self.key)
-        if job.ignores_disruptions or not lost:
-            return False
-        if job.fails_on_disruption:
-            return True
-        is_limited = job.backoff_limit is not None and not job.has_limit_each_index
-        return is_limited and job.failed_pods + lost > (job.backoff_limit or 0)
+        return sum(pod.is_gone or not job.counts_ended_only for pod in simulation.preempted if pod.owner == self.key)
