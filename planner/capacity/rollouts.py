@@ -25,7 +25,15 @@ from planner.rollout.answers import (
     Verdict,
 )
 from planner.rollout.in_flight import told as told_of
-from planner.rollout.meanwhile import OtherClocks, hedged, moved, on_other_clocks, scaled_at_once, unread_autoscalers
+from planner.rollout.meanwhile import (
+    OtherClocks,
+    hedged,
+    is_open,
+    moved,
+    on_other_clocks,
+    scaled_at_once,
+    unread_autoscalers,
+)
 from planner.rollout.placement import blocked_by, displaced
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout.remedies import find_remedies
@@ -128,7 +136,7 @@ def _rollout(
         pending=pending_pods(run, keys),
         timeline=parts[0].timeline,
         placement=placement_of(run),
-        ties=ties,
+        ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
         remedies=remedies,
         findings=prepared.findings
         + twice

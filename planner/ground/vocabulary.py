@@ -70,8 +70,12 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"  # read
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
 WARNINGS_SWITCH: Final = "headroom.dev/warnings"  # "off" on a workload: nothing is said when it is applied
 HAMI_REGISTER: Final = "hami.io/node-nvidia-register"  # cut down to how many pods may share each card
+KEDA_PAUSED: Final = "autoscaling.keda.sh/paused"
+KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
 KEPT_ANNOTATIONS: Final = frozenset(
     {
+        KEDA_PAUSED,
+        KEDA_PAUSED_REPLICAS,
         HAMI_REGISTER,
         WARNINGS_SWITCH,
         REVISION,

@@ -798,12 +798,18 @@ class ScaledObjectSpec(Wire):
     """keda.sh/v1alpha1: defaults 0 and 100 replicas, and a Deployment."""
 
     scale_target_ref: ScaleTarget | None = None
+    idle_replica_count: Count | None = None
     min_replica_count: Count | None = None
     max_replica_count: Count | None = None
 
 
+class ScaledObjectStatus(Wire):
+    paused_replica_count: Count | None = None
+
+
 class ScaledObject(Object):
     spec: ScaledObjectSpec | None = None
+    status: ScaledObjectStatus | None = None
 
 
 class ServiceSpec(Wire):

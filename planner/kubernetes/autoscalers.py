@@ -8,15 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot
+from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 
 _KEDA = "ScaledObject"
+
+
+def acting(snapshot: Snapshot) -> tuple[HorizontalPodAutoscaler, ...]:
+    """Those that scale: none that is paused, nor the HorizontalPodAutoscaler that KEDA makes of a ScaledObject and keeps like it.
+
+    Source: keda `controllers/keda/hpa.go` `getHPAName`, `getDefaultHpaName`.
+    """
+    known = snapshot.autoscalers
+    made = {(one.namespace, f"keda-hpa-{one.name}") for one in known if one.kind == _KEDA}
+    return tuple(one for one in known if not one.is_paused and (one.namespace, one.name) not in made)
 
 
 def autoscalers_of(snapshot: Snapshot, key: str) -> tuple[HorizontalPodAutoscaler, ...]:
     """What scales the workload, HorizontalPodAutoscalers before ScaledObjects."""
     by_target = snapshot.derived.once(_by_target, snapshot)
     return by_target.get(key, ())
+
+
+def settled(snapshot: Snapshot, workload: Workload) -> int:
+    """The replicas that a workload has once its autoscalers have looked."""
+    return brought_within(autoscalers_of(snapshot, workload.key), workload.replicas)
 
 
 def autoscaler_of(snapshot: Snapshot, key: str) -> HorizontalPodAutoscaler | None:
@@ -28,10 +43,10 @@ def brought_within(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int
     """The replicas once each has looked: outside its bounds it sets them to the nearer one at once.
 
     A HorizontalPodAutoscaler leaves a workload of 0 replicas alone (that is how it is switched off), KEDA doesn't where
-    its minimum is above 0.
+    its minimum is above 0, unless it may idle at fewer.
     """
     for one in autoscalers:
-        if replicas == 0 and one.kind != _KEDA:
+        if replicas == 0 and (one.kind != _KEDA or one.idle is not None):
             continue
         replicas = max(min(replicas, one.maximum), lowest(one) if replicas else one.minimum)
     return replicas
@@ -39,7 +54,8 @@ def brought_within(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int
 
 def lowest(autoscaler: HorizontalPodAutoscaler) -> int:
     """The least it keeps of a workload that runs: a ScaledObject's own HorizontalPodAutoscaler never asks for 0."""
-    return max(1, autoscaler.minimum) if autoscaler.kind == _KEDA else autoscaler.minimum
+    is_more = autoscaler.kind == _KEDA and autoscaler.maximum  # paused at 0, it has none
+    return max(1, autoscaler.minimum) if is_more else autoscaler.minimum
 
 
 def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int) -> tuple[int, int] | None:
@@ -49,12 +65,13 @@ def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int)
     settled = brought_within(autoscalers, replicas)
     if settled == 0 and all(one.kind != _KEDA for one in autoscalers):
         return None
-    low, high = min(one.minimum for one in autoscalers), max(one.maximum for one in autoscalers)
+    low = min(one.minimum if one.idle is None else one.idle for one in autoscalers)
+    high = max(one.maximum for one in autoscalers)
     return (low, high) if low < high else None
 
 
 def _by_target(snapshot: Snapshot) -> dict[str, tuple[HorizontalPodAutoscaler, ...]]:
     found: dict[str, list[HorizontalPodAutoscaler]] = {}
-    for one in sorted(snapshot.autoscalers, key=lambda one: one.kind == _KEDA):
+    for one in sorted(acting(snapshot), key=lambda one: one.kind == _KEDA):
         found.setdefault(one.target, []).append(one)
     return {key: tuple(some) for key, some in found.items()}

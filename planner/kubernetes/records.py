@@ -645,7 +645,8 @@ class RuntimeClass:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HorizontalPodAutoscaler:
     """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas. `kind`: KEDA's
-    ScaledObject is read as the autoscaler that KEDA makes of it."""
+    ScaledObject is read as the autoscaler that KEDA makes of it; `idle`: what that sets while no trigger is active, `is_paused`:
+    it leaves the replicas alone."""
 
     namespace: str
     name: str
@@ -653,6 +654,8 @@ class HorizontalPodAutoscaler:
     minimum: int = 1
     maximum: int = 0
     kind: str = "HorizontalPodAutoscaler"
+    idle: int | None = None
+    is_paused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

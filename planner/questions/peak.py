@@ -14,6 +14,7 @@ from planner.ground.budget import LIST_UNITS, allowed, part
 from planner.ground.errors import HeadroomError
 from planner.ground.tables import Row
 from planner.ground.words import Text, count, listing, short_name
+from planner.kubernetes.autoscalers import acting
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -70,7 +71,7 @@ def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING)
     """Every workload that an autoscaler scales, at its lowest, today's and its highest replicas."""
     asked = [
         (one, workload)
-        for one in snapshot.autoscalers
+        for one in acting(snapshot)
         if (workload := snapshot.workload(one.target)) is not None
         and workload.traits.rolls_out
         and workload.traits.has_replicas

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.ground.vocabulary import POD_TEMPLATE_HASH
+from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.deployment import NEW_HASH
-from planner.rollout.in_flight import InFlight, in_flight, reach_of
+from planner.rollout.in_flight import Bound, InFlight, at_bound, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.queue import resting
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
@@ -36,8 +37,8 @@ class _Others:
     waiting: tuple[tuple[Shape, int, BoolArray], ...]
 
 
-def _look(cluster: Cluster) -> _Others:
-    flying = tuple(one for one in in_flight(cluster) if one.is_played)
+def _look(cluster: Cluster, bound: Bound | None) -> _Others:
+    flying = tuple(one for one in at_bound(cluster, bound) if one.is_played)
     nodes = np.zeros((len(flying), cluster.node_count), dtype=np.bool_)
     for row, one in zip(nodes, flying, strict=True):
         row |= reach_of(cluster, one)
@@ -61,12 +62,13 @@ def _shapes(cluster: Cluster, one: InFlight) -> tuple[Shape, ...]:
     return tuple(compile_shape(cluster, p.namespace, p.template.labels, p.template.spec) for p in parts)
 
 
-def beside(cluster: Cluster, changed: Sequence[Workload]) -> tuple[InFlight, ...]:
-    """Those in flight that have to be played beside `changed`, workloads as the change makes them."""
-    if not in_flight(cluster):
+def beside(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
+    """Those in flight that have to be played beside `changed`, workloads as the change makes them; with `bound` those too that
+    metrics bring to it."""
+    if not at_bound(cluster, bound):
         return ()
     keys = {workload.key for workload in changed}
-    others = cluster.remember(_look)
+    others = cluster.remember(_look, bound)
     left = np.array([one.key not in keys for one in others.flying], dtype=np.bool_)
     if not left.any():
         return ()
@@ -76,10 +78,10 @@ def beside(cluster: Cluster, changed: Sequence[Workload]) -> tuple[InFlight, ...
     return tuple(one for one, is_met in zip(others.flying, met.tolist(), strict=True) if is_met)
 
 
-def everybody(cluster: Cluster, changed: Sequence[Workload]) -> tuple[InFlight, ...]:
+def everybody(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
     """All of them, met or not."""
     keys = {workload.key for workload in changed}
-    return tuple(one for one in in_flight(cluster) if one.is_played and one.key not in keys)
+    return tuple(one for one in at_bound(cluster, bound) if one.is_played and one.key not in keys)
 
 
 def untold(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:
@@ -192,10 +194,12 @@ def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> int:
     asks = dict(shape.asks)
     sizes = {id(pod.spec): pod.spec for pod in own}.values()
     alike = (compile_shape(cluster, shape.namespace, shape.labels, spec) for spec in sizes)
-    leave_one = len(own) == workload.replicas and set(places) <= set(shape.candidates.tolist())
+    leave_one = len(own) == workload.replicas == settled(cluster.snapshot, workload) and set(places) <= set(
+        shape.candidates.tolist()
+    )
     if leave_one and all(dict(one.asks) == asks for one in alike) and not is_overcommitted(cluster, shape, places):
         return surge
-    return workload.replicas + surge
+    return max(workload.replicas, settled(cluster.snapshot, workload)) + surge
 
 
 def is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> bool:
@@ -211,11 +215,12 @@ def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
     workload = one.workload
     if not workload.traits.has_replicas:
         return None
+    most = max(workload.replicas, settled(cluster.snapshot, workload)) + rolling_limits(workload)[0]
     if not workload.traits.part or one.has_new_template:
-        return workload.replicas + rolling_limits(workload)[0]
+        return most
     sets = sets_by_owner(cluster).get(workload.uid, ())
     made = [r.status_replicas for r in sets if r.template.makes_the_same_pods(workload.template)]
-    return workload.replicas + rolling_limits(workload)[0] - min(made, default=0)
+    return max(0, most - min(made, default=0))
 
 
 def _may_harm(cluster: Cluster, other: Shape, shape: Shape) -> bool:

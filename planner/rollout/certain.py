@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.vocabulary import DESIRED_REPLICAS, POD_TEMPLATE_HASH
-from planner.kubernetes.autoscalers import autoscalers_of, brought_within
+from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
@@ -76,7 +76,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
 def _is_scaled(cluster: Cluster, workload: Workload) -> bool:
     """Whether an autoscaler sets other replicas at once, or the controller takes it for being scaled."""
     replicas = workload.replicas
-    if brought_within(autoscalers_of(cluster.snapshot, workload.key), replicas) != replicas:
+    if settled(cluster.snapshot, workload) != replicas:
         return True
     active = (one for one in sets_by_owner(cluster).get(workload.uid, ()) if one.replicas)
     return any(one.annotations.get(DESIRED_REPLICAS, str(replicas)) != str(replicas) for one in active)

@@ -1,6 +1,7 @@
 """Who is not at rest: workloads that a snapshot shows midway, whose controllers go on by themselves.
 
-A controller is at rest when its pods are as many as they shall be, and of the revision they shall be. Everyone else is played
+A controller is at rest when its pods are as many as they shall be, and of the revision they shall be, and no autoscaler sets other
+replicas as soon as it looks. Everyone else is played
 on beside whatever is asked about (`planner.rollout.run`): a rollout that has begun gives its surge back, and a StatefulSet's
 pod that terminates comes back.
 
@@ -12,17 +13,26 @@ Sources: kubernetes `pkg/controller/deployment/sync.go` `isScalingEvent`, `getNe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DESIRED_REPLICAS
 from planner.ground.words import Text, duration
+from planner.kubernetes.autoscalers import acting, autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import DaemonSetController
-from planner.rollout.ownership import is_starting, pods_by_owner, revision_of, revisions_by_owner, sets_by_owner
+from planner.rollout.ownership import (
+    is_starting,
+    pods_by_owner,
+    revision_of,
+    revisions_by_owner,
+    sets_by_owner,
+    workloads_by_key,
+)
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.shape import compile_shape
 
@@ -75,6 +85,8 @@ class InFlight:
 def told(cluster: Cluster, one: InFlight) -> Text:
     """``Deployment/ml/api is rolling out (since 40 s before the snapshot)``."""
     does = "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
+    if one.workload is not None and (replicas := settled(cluster.snapshot, one.workload)) != one.workload.replicas:
+        does = f"is set to {replicas:,} replicas by its autoscaler"
     taken_at, since = cluster.snapshot.taken_at, ""
     if one.since is not None and taken_at >= one.since:
         since = f" (begun {duration(taken_at - one.since)} before the snapshot)"
@@ -85,6 +97,29 @@ def told(cluster: Cluster, one: InFlight) -> Text:
 def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
     """All that aren't at rest, in the order of the snapshot; made once a cluster."""
     return cluster.remember(_find)
+
+
+class Bound(StrEnum):
+    """Of what metrics may make of the replicas."""
+
+    LOWEST = "lowest"
+    HIGHEST = "highest"
+
+
+def at_bound(cluster: Cluster, bound: Bound | None) -> tuple[InFlight, ...]:
+    """`in_flight`, and all that metrics may move at one of their autoscalers' bounds; made once a cluster."""
+    return in_flight(cluster) if bound is None else cluster.remember(_at_bound, bound)
+
+
+def _at_bound(cluster: Cluster, bound: Bound) -> tuple[InFlight, ...]:
+    found = {one.key: one for one in in_flight(cluster)}
+    for workload in _scalable(cluster):
+        bounds = moves_between(autoscalers_of(cluster.snapshot, workload.key), workload.replicas)
+        known = found.get(workload.key, InFlight(workload=workload))
+        replicas = workload.replicas if bounds is None else bounds[bound is Bound.HIGHEST]
+        if replicas != workload.replicas and known.is_played:
+            found[workload.key] = replace(known, workload=replace(workload, replicas=replicas))
+    return tuple(found.values())
 
 
 def _find(cluster: Cluster) -> tuple[InFlight, ...]:
@@ -107,7 +142,26 @@ def _find(cluster: Cluster) -> tuple[InFlight, ...]:
         known = {one.uid for one in snapshot.workloads if one.traits.part}
         alone = (one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known)
         found += [InFlight(replica_set=one) for one in alone if _active(cluster, one.uid) != one.replicas]
+    known_to_move = {one.key for one in found if one is not None}
+    found += [InFlight(workload=one) for one in _scaled(cluster) if one.key not in known_to_move]
     return tuple(one for one in found if one is not None)
+
+
+def _scaled(cluster: Cluster) -> Iterator[Workload]:
+    """Those whose replicas an autoscaler sets to others as soon as it looks."""
+    for workload in _scalable(cluster):
+        if settled(cluster.snapshot, workload) != workload.replicas:
+            yield workload
+
+
+def _scalable(cluster: Cluster) -> Iterator[Workload]:
+    """Those that an autoscaler scales, and whose pods' makers are known."""
+    snapshot = cluster.snapshot
+    has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
+    for key in dict.fromkeys(one.target for one in acting(snapshot)):
+        workload = workloads_by_key(cluster).get(key)
+        if workload is not None and workload.traits.has_replicas and (has_sets or not workload.traits.part):
+            yield workload
 
 
 def _pods(cluster: Cluster, uid: str) -> list[Pod]:

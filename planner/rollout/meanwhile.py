@@ -6,14 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planner.ground.words import NO_WORDS, Text, count
+from planner.ground.budget import allowed
+from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
 from planner.rollout.answers import Ties
+from planner.rollout.beside import beside
+from planner.rollout.in_flight import Bound, in_flight
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
 
+_WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
 _CLOCKS = (
     (
         1,
@@ -48,9 +52,10 @@ def _said(done: bool | None, completes: bool) -> str:
     return f"{also}completes" if done else f"is {also}stuck"
 
 
-def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[Moved, ...]:
-    """Autoscalers whose metrics may move a changed workload, with the rollout at their lowest and highest replicas."""
-    found = []
+def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[Moved | OthersMoved, ...]:
+    """Autoscalers whose metrics may move a changed workload, or others that it meets, with the rollout at their lowest and highest
+    replicas."""
+    found: list[Moved | OthersMoved] = []
     for place, revision in enumerate(revisions):
         after = revision.after
         known = autoscalers_of(cluster.snapshot, after.key)
@@ -67,7 +72,56 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
             at.append((replicas, None if other.is_cut else other.completed))
         scaler = max(known, key=lambda one: one.maximum)
         found.append(Moved(workload=after.key, autoscaler=scaler, now=now, bounds=bounds, at=tuple(at)))
-    return tuple(found)
+    elsewhere = others_moved(cluster, revisions, seed=seed)
+    return (*found, *([elsewhere] if elsewhere else ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OthersMoved:
+    """Others that an autoscaler may move meanwhile, and that the rollout meets: which, what it comes to when all of them are at
+    their lowest and at their highest (None: too large to be played)."""
+
+    names: tuple[str, ...]
+    at: tuple[tuple[Bound, bool | None], ...]
+
+    def sentence(self, completes: bool) -> str:
+        """Where the verdict would change, and where it wouldn't."""
+        ends = [
+            f"with {plural(len(self.names), 'it', 'all')} at the {bound} it {_said(done, completes)}"
+            for bound, done in self.at
+        ]
+        return f"autoscalers may move the replicas of {listing(list(self.names))} meanwhile: {', '.join(ends)}"
+
+
+def others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) -> OthersMoved | None:
+    """The rollout while metrics move the replicas of others; None where none of them can matter."""
+    names: dict[str, None] = {}
+    at: list[tuple[Bound, bool | None]] = []
+    for bound in Bound:
+        met = _met_at(cluster, revisions, bound)
+        if met:
+            names.update(dict.fromkeys(met))
+            with allowed(units=_WORK_UNITS):
+                other = simulate(cluster, revisions, seed=seed, bound=bound)
+            at.append((bound, None if other.is_cut else other.completed))
+    return OthersMoved(names=tuple(names), at=tuple(at)) if at else None
+
+
+def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> list[str]:
+    """The others that metrics may move, and that the changes then meet."""
+    unmoved = {one.key: one.workload for one in in_flight(cluster)}
+    met = beside(cluster, [r.after for r in revisions], bound)
+    return [one.key for one in met if one.key not in unmoved or one.workload is not unmoved[one.key]]
+
+
+def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
+    """Whether something of this may change the verdict, before any of it is played."""
+    return (
+        run.simulation.is_contested
+        or bool(unread_autoscalers(run.simulation.snapshot, revisions))
+        or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
+        or any(_met_at(cluster, revisions, bound) for bound in Bound)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +158,9 @@ def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str
     return "whether an autoscaler sets other replicas isn't known: none were read" if any(changed) else ""
 
 
-def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Moved], unread: str = "") -> Ties:
+def hedged(
+    ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Moved | OthersMoved], unread: str = ""
+) -> Ties:
     """What is known of ties, with what else may change the verdict: nothing is proven then."""
     said = [one for one in (str(clocks.sentence), unread, *(one.sentence(completes) for one in moves)) if one]
     if not said and clocks.is_proven:

@@ -16,7 +16,7 @@ from planner.ground.words import Text, duration, listing, plural, short_name
 from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.autoscalers import autoscalers_of, brought_within, moves_between
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, is_gke, node_pool
 from planner.kubernetes.patches import Object, as_yaml
@@ -347,7 +347,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
 
 def _stays(case: _Case, workload: Workload, replicas: int) -> bool:
     """Whether no autoscaler sets other replicas as soon as it looks."""
-    return brought_within(autoscalers_of(case.cluster.snapshot, workload.key), replicas) == replicas
+    return settled(case.cluster.snapshot, replace(workload, replicas=replicas)) == replicas
 
 
 def _may_be_moved(case: _Case, workload: Workload, replicas: int) -> str:

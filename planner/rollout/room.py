@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.kubernetes.autoscalers import autoscalers_of, brought_within
+from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
 from planner.rollout.run import Revision, Run
@@ -49,7 +49,7 @@ class Room:
     def is_short(self, cluster: Cluster, workload: Workload) -> bool:
         """Whether `cluster` can't hold all pods of `workload`, which has the same template."""
         most = self.most(cluster)
-        return most is not None and most < _wanted(cluster, workload)
+        return most is not None and most < settled(cluster.snapshot, workload)
 
     def most(self, cluster: Cluster) -> int | None:
         """How many of the workload's pods `cluster` could hold with nothing else on the nodes that match; None: not told."""
@@ -63,7 +63,7 @@ class Room:
             return 0
         today = len(held) - nodes
         reached = np.concatenate(([0], np.cumsum(held[today:]))) + held[:today].sum()
-        return int(np.searchsorted(reached, _wanted(grown, workload) - self.staying))
+        return int(np.searchsorted(reached, settled(grown.snapshot, workload) - self.staying))
 
     def _held(self, cluster: Cluster) -> IntArray | None:
         """How many each node could hold at most, int64[node]; None where amounts don't tell."""
@@ -72,8 +72,3 @@ class Room:
         shape = compile_shape(cluster, self.shape.namespace, self.shape.labels, self.shape.spec)
         held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable), 0)
         return held
-
-
-def _wanted(cluster: Cluster, workload: Workload) -> int:
-    """How many pods it is to have in the end: an autoscaler may set others than are asked for."""
-    return brought_within(autoscalers_of(cluster.snapshot, workload.key), workload.replicas)

@@ -18,7 +18,7 @@ from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
-from planner.rollout.in_flight import InFlight
+from planner.rollout.in_flight import Bound, InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts
 from planner.rollout.simulation import STUCK_MS, Controller, RolloutController, ScaledController, Simulation
@@ -134,6 +134,7 @@ def simulate(
     left_out: BoolArray | None = None,
     is_thorough: bool = False,
     backs_off: int = 0,
+    bound: Bound | None = None,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -149,13 +150,15 @@ def simulate(
         No short way is taken: for tests, which hold both against each other.
     backs_off : int
         For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
+    bound : Bound or None
+        To which bound of their autoscalers metrics bring all others.
     """
     simulation = Simulation(
         cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off
     )
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
-    others = everybody(cluster, changed) if is_thorough else beside(cluster, changed)
+    others = (everybody if is_thorough else beside)(cluster, changed, bound)
     course = _Course(simulation, revisions, others)
     if never_ready is None:
         course.let_fail()
@@ -196,6 +199,10 @@ class _Course:
         simulation = self.simulation
         going_on: dict[str, Controller] = {one.key: registry.resume(simulation, one) for one in self.others}
         simulation.controllers = {**going_on, **simulation.controllers}
+        scaling = {one.key: one for one in autoscalers(simulation, going_on)}
+        if scaling:  # it has looked before the change comes: every 15 s
+            simulation.controllers.update(scaling)
+            simulation.settle()
         self._begin([r for r in self.revisions if not r.after_seconds])
         self._look()
         simulation.tick_number = 0

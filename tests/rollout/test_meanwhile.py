@@ -9,9 +9,10 @@ import pytest
 
 from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between
+from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence
 from planner.questions import overview
+from planner.questions.rollout import RolloutSettings, first_answer
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
@@ -103,6 +104,111 @@ def test_where_metrics_may_move_the_replicas_nothing_is_proven() -> None:
     assert not found.ties.proven
     assert "HorizontalPodAutoscaler ml/worker may set 2 to 4 replicas meanwhile" in str(found.ties.sentence)
     assert "at 2 it also completes, at 4 it is stuck" in str(found.ties.sentence)
+
+
+# ── autoscalers of others ────────────────────────────────────────────────────────────────────────────────────────────
+def others_scaler(least: int, most: int, kind: str = HPA) -> list[Item]:
+    """A worker that surges by one GPU beside `web`, which holds one and is scaled between bounds; three GPUs there are."""
+    worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
+    web = deployment("web", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
+    return [node("gpu-0", gpus=3, cpu="32"), *worker, *web, scaled(least, most, kind, name="web")]
+
+
+@pytest.mark.parametrize("kind", [HPA, KEDA])
+def test_anothers_replicas_outside_its_bounds_are_set_at_once(kind: str) -> None:
+    found = ask(*others_scaler(2, 2, kind))
+    assert found.verdict is Verdict.STUCK  # web takes the GPU that was free
+    assert [one.workload for one in found.in_flight] == ["Deployment/ml/web"]
+    assert "is set to 2 replicas by its autoscaler" in str(found.in_flight[0].sentence)
+    assert found.ties is not None
+    assert not found.ties.proven
+    alone = ask(*others_scaler(1, 1, kind))
+    assert (alone.verdict, alone.in_flight) == (Verdict.COMPLETES, ())
+
+
+def test_where_metrics_may_move_anothers_replicas_nothing_is_proven() -> None:
+    found = ask(*others_scaler(1, 3))
+    assert found.verdict is Verdict.COMPLETES
+    assert found.in_flight == ()  # it is at rest
+    assert found.ties is not None
+    assert not found.ties.proven
+    assert "autoscalers may move the replicas of Deployment/ml/web meanwhile" in str(found.ties.sentence)
+    assert "at the highest it is stuck" in str(found.ties.sentence)
+
+
+def test_where_it_would_go_with_fewer_of_another_being_stuck_is_not_proven() -> None:
+    items = others_scaler(1, 2)
+    items[0] = node("gpu-0", gpus=3, cpu="32")
+    items += deployment("full", ["gpu-0"], pod_spec(gpus=1))
+    assert ask(*items).verdict is Verdict.STUCK
+    two = [*deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0)),
+           *deployment("web", ["gpu-0"] * 2, pod_spec(gpus=1)), node("gpu-0", gpus=3), scaled(1, 2, name="web")]  # fmt: skip
+    found = ask(*two)
+    assert found.verdict is Verdict.STUCK
+    assert found.ties is not None
+    assert not found.ties.proven
+    assert "at the lowest it completes" in str(found.ties.sentence)
+
+
+def test_another_that_finds_room_for_all_or_is_elsewhere_leaves_the_proof() -> None:
+    for moved in (
+        [node("gpu-0", gpus=8, cpu="32"), *others_scaler(1, 3)[1:]],
+        [*others_scaler(1, 1)],
+        [*others_scaler(1, 1)[:-1], *deployment("cpu", ["cpu-0"], pod_spec(nodeSelector={"kubernetes.io/hostname": "cpu-0"}), namespace="web"),
+         node("cpu-0")],
+    ):  # fmt: skip
+        ties = ask(*moved).ties
+        assert ties is not None
+        assert ties.proven
+
+
+def test_the_first_answer_proves_nothing_that_the_whole_one_does_not() -> None:
+    settings = RolloutSettings(workloads=(WORKER,))
+    assert first_answer(snapshot(*others_scaler(1, 3)), settings).ties is None
+    kept = first_answer(snapshot(*others_scaler(1, 1)), settings).ties
+    assert kept is not None
+    assert kept.proven
+
+
+def keda(annotations: Item, replicas: int | None = None, **spec: Any) -> HorizontalPodAutoscaler:
+    one = scaled(2, 8, KEDA)
+    one["metadata"]["annotations"] = annotations
+    one["spec"] |= spec
+    one["status"] = {} if replicas is None else {"pausedReplicaCount": replicas}
+    (found,) = snapshot(one).autoscalers
+    return found
+
+
+PAUSED, PAUSED_AT = "autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "done", "then", "moves"),
+    [
+        ({}, None, 2, (2, 8)), ({PAUSED: "true"}, None, 1, None), ({PAUSED: "yes"}, None, 1, None),
+        ({PAUSED: "false"}, None, 2, (2, 8)), ({PAUSED_AT: "5"}, None, 5, None), ({PAUSED_AT: "5"}, 5, 1, None),
+        ({PAUSED_AT: "0"}, None, 0, None), ({PAUSED_AT: "5", PAUSED: "false"}, None, 5, None),
+    ],
+)  # fmt: skip
+def test_kedas_pauses(annotations: Item, done: int | None, then: int, moves: tuple[int, int] | None) -> None:
+    found = replace(snapshot(), autoscalers=(keda(annotations, done),))
+    (worker,) = snapshot(deployment("worker", [], pod_spec(), replicas=1)).workloads
+    assert settled(found, worker) == then
+    assert moves_between(autoscalers_of(found, WORKER), 1) == moves
+
+
+def test_keda_may_idle_below_its_minimum() -> None:
+    one = keda({}, idleReplicaCount=0)
+    assert brought_within((one,), 0) == 0
+    assert brought_within((one,), 1) == 2  # the HorizontalPodAutoscaler that it makes has the minimum
+    assert moves_between((one,), 4) == (0, 8)
+
+
+def test_the_autoscaler_that_keda_makes_is_kedas() -> None:
+    own = scaled(1, 3, name="worker")
+    own["metadata"]["name"] = "keda-hpa-worker"
+    found = snapshot(own, scaled(4, 6, KEDA))
+    assert [one.kind for one in autoscalers_of(found, WORKER)] == [KEDA]
 
 
 def test_replicas_are_changed_and_no_autoscalers_were_read() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, KEDA_PAUSED, KEDA_PAUSED_REPLICAS
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.records.pods import cut, known_spec
@@ -21,7 +21,7 @@ from planner.inventory.sealed import seal_but_spec, seal_spec, unread, unread_of
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, STATEFUL_SET, Kind
 from planner.kubernetes.quickly import maker
-from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.records import FrozenMap, Labels
 from planner.kubernetes.shares import check_share
 
 _make_workload, _make_replica_set = maker(model.Workload), maker(model.ReplicaSet)
@@ -273,20 +273,40 @@ def read_autoscaler(shared: Shared, autoscaler: wire.HorizontalPodAutoscaler) ->
 def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.HorizontalPodAutoscaler:
     """KEDA's ScaledObject, which makes a HorizontalPodAutoscaler of the same bounds and scales to 0 by itself.
 
-    Source: keda `apis/keda/v1alpha1/scaledobject_types.go` (minReplicaCount 0, maxReplicaCount 100, kind Deployment).
+    Source: keda `apis/keda/v1alpha1/scaledobject_types.go` (minReplicaCount 0, maxReplicaCount 100, kind Deployment;
+    `NeedToBePausedByAnnotation`).
     """
     metadata = metadata_of(scaled)
     spec = scaled.spec or wire.ScaledObjectSpec()
+    is_paused, replicas = _paused(annotations_of(metadata), scaled.status)
     target = spec.scale_target_ref or wire.ScaleTarget()
     namespace = shared.text(metadata.namespace or DEFAULT_NAMESPACE)
     return model.HorizontalPodAutoscaler(
         namespace=namespace,
         name=metadata.name or "",
         target=f"{target.kind or DEPLOYMENT.name}/{namespace}/{target.name}",
-        minimum=given(spec.min_replica_count, 0),
-        maximum=given(spec.max_replica_count, 100),
+        minimum=given(spec.min_replica_count, 0) if replicas is None else replicas,
+        maximum=given(spec.max_replica_count, 100) if replicas is None else replicas,
         kind="ScaledObject",
+        idle=spec.idle_replica_count if replicas is None else None,
+        is_paused=is_paused,
     )
+
+
+def _paused(annotations: Labels, status: wire.ScaledObjectStatus | None) -> tuple[bool, int | None]:
+    """Whether it leaves replicas alone, else which it sets first: those of its annotation, before it leaves them alone."""
+    text = annotations.get(KEDA_PAUSED_REPLICAS)
+    if text is None:
+        said = annotations.get(KEDA_PAUSED)
+        return said is not None and said not in _FALSE, None
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        return True, None  # KEDA refuses the whole object
+    replicas = int(text)
+    is_done = status is not None and status.paused_replica_count == replicas
+    return is_done, None if is_done else replicas
+
+
+_FALSE: Final = ("0", "f", "F", "false", "False", "FALSE")  # Go's strconv.ParseBool
 
 
 def read_service(shared: Shared, service: wire.Service) -> model.Service:

@@ -6,11 +6,11 @@ the replicas in between isn't played (`planner.kubernetes.autoscalers.moves_betw
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within
 from planner.kubernetes.records import HorizontalPodAutoscaler
-from planner.rollout.simulation import QUIET_MS, Controller, RolloutController, ScaledController, Simulation
+from planner.rollout.simulation import QUIET_MS, Controller, ScaledController, Simulation
 
 _LOOKS_AFTER_MS = QUIET_MS / 2
 
@@ -39,8 +39,8 @@ class AutoscalerController:
         return True
 
 
-def autoscalers(simulation: Simulation, controllers: dict[str, RolloutController]) -> Iterator[Controller]:
-    """Those with something to do: the replicas of a changed workload are outside their bounds."""
+def autoscalers(simulation: Simulation, controllers: Mapping[str, Controller]) -> Iterator[Controller]:
+    """Those with something to do: the replicas of a workload are outside their bounds."""
     for key, one in controllers.items():
         known = autoscalers_of(simulation.snapshot, key)
         if known and isinstance(one, ScaledController) and brought_within(known, one.replicas) != one.replicas:
