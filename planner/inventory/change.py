@@ -19,7 +19,7 @@ from planner.ground.vocabulary import is_extended_resource
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
-from planner.inventory.last_applied import fields_in
+from planner.inventory.last_applied import BY_FIELD, fields_in
 from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_workload
@@ -323,9 +323,15 @@ def applied_to(before: Workload, given: Object) -> Workload:
     metadata, spec = given.get("metadata") or {}, given.get("spec") or {}
     if not isinstance(spec, dict):
         raise ChangeError("spec: expected an object", where=before.key)
-    said = {field: metadata.get(field) or {} for field in ("labels", "annotations")}
-    patch = of_apply(_sealed({"metadata": said, "spec": spec}), fields_in(before.applied))
-    return read_changed(before, merge(document_of(before), _without_lost_commands(patch)))
+    said = {"annotations": metadata.get("annotations") or {}}  # kubectl apply writes one of its own
+    if "labels" in metadata:
+        said["labels"] = metadata["labels"]
+    live, applied = document_of(before), fields_in(before.applied)
+    given = _sealed({"metadata": said, "spec": spec})
+    patch = of_apply(
+        given, {key: applied.get(key, {}) for key in given}, live, is_by_field=applied.get(BY_FIELD, False)
+    )
+    return read_changed(before, merge(live, _without_lost_commands(patch)))
 
 
 def _sealed(patch: Object) -> Object:
@@ -352,7 +358,7 @@ def _dropped(key: str) -> Finding:
 
 
 def _without_lost_commands(patch: Any) -> Any:
-    """`patch`, where a container that loses its command loses `Container.start` with it.
+    """`patch`, where a container that loses its command loses `Container.start` with it, and a hook with another what the old slept.
 
     A new command is read when the merged manifest is; arguments alone don't change how a process is started.
     """
@@ -361,8 +367,10 @@ def _without_lost_commands(patch: Any) -> Any:
     if not isinstance(patch, dict):
         return patch
     result = {key: _without_lost_commands(one) for key, one in patch.items()}
-    if "command" in patch and not patch["command"]:
-        result[wire.START] = None
+    if "command" in patch:
+        result[wire.SLEEPS] = None
+        if not patch["command"]:
+            result[wire.START] = None
     return result
 
 

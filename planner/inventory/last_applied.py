@@ -20,6 +20,8 @@ from planner.kubernetes.patches import MERGE_KEYS
 
 Fields = dict[str, Any]
 """Field → the fields below it, a list of those of elements that have a merge key, or true."""
+BY_FIELD: Final = "byField"
+"""Beside the fields: server-side apply takes away single fields, not what is above them."""
 _APPLY: Final = "Apply"
 _BY_UPDATE: Final = ("kubectl-client-side-apply", "helm")  # managers that apply manifests and write with Update
 _MOST_LETTERS: Final = 2**20  # of an annotation; etcd takes no more
@@ -31,13 +33,16 @@ def take_applied_fields(metadata: wire.WorkloadMetadata | None) -> str:
     anew in each process, so that a snapshot's digest can't hang on them."""
     if metadata is None:
         return ""
-    told = _of_annotation(metadata.annotations) or _of_managers(metadata.managed_fields or ())
+    told = _of_annotation(metadata.annotations)
+    is_by_field = not told and any(map(_is_applier, metadata.managed_fields or ()))
+    told = told or _of_managers(metadata.managed_fields or ())
     metadata.managed_fields = None
     if metadata.annotations is not None:
         metadata.annotations.last_applied = None
     if told is None:
         return ""
-    return json.dumps(_paths(_kept(told)), separators=(",", ":"))
+    paths = _paths(_kept(told)) | ({BY_FIELD: True} if is_by_field else {})
+    return json.dumps(paths, separators=(",", ":"))
 
 
 def fields_in(text: str) -> Fields:
@@ -59,8 +64,9 @@ def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None
 
 def _of_managers(entries: Iterable[wire.ManagedFields]) -> Fields | None:
     """What the applier owns alone; of several the one that owns most."""
-    own = [one for one in entries if not one.subresource and isinstance(one.fields_v1, dict)]
-    appliers = [one for one in own if one.operation == _APPLY] or [one for one in own if one.manager in _BY_UPDATE]
+    own = [one for one in entries if isinstance(one.fields_v1, dict)]
+    updates = (one for one in own if one.manager in _BY_UPDATE and not one.subresource)
+    appliers = [one for one in own if _is_applier(one)] or list(updates)
     if not appliers:
         return None
     applier = max(appliers, key=lambda one: _size(one.fields_v1))
@@ -70,6 +76,11 @@ def _of_managers(entries: Iterable[wire.ManagedFields]) -> Fields | None:
             fields = _without(fields, one.fields_v1)
     found = _of_fields(fields)
     return found if isinstance(found, dict) else {}
+
+
+def _is_applier(one: wire.ManagedFields) -> bool:
+    """Whether it wrote with server-side apply; a status is applied by controllers."""
+    return one.operation == _APPLY and not one.subresource
 
 
 def _size(fields: Any) -> int:
@@ -111,13 +122,11 @@ def _kept(told: Fields) -> Fields:
     metadata, spec = told.get("metadata"), told.get("spec")
     found: Fields = {"metadata": {}, "spec": {}}
     if isinstance(metadata, dict):
-        labels, annotations = metadata.get("labels"), metadata.get("annotations")
-        found["metadata"] = {
-            "labels": labels if isinstance(labels, dict) else {},
-            "annotations": {key: one for key, one in annotations.items() if key in KEPT_ANNOTATIONS}
-            if isinstance(annotations, dict)
-            else {},
-        }
+        if isinstance(labels := metadata.get("labels"), dict):
+            found["metadata"]["labels"] = labels
+        if isinstance(annotations := metadata.get("annotations"), dict):
+            kept = {key: one for key, one in annotations.items() if key in KEPT_ANNOTATIONS}
+            found["metadata"]["annotations"] = kept
     if isinstance(spec, dict):
         template = spec.get("template")
         found["spec"] = {**spec, "template": seal(template)} if isinstance(template, dict) else spec
@@ -126,7 +135,10 @@ def _kept(told: Fields) -> Fields:
 
 def _paths(value: Any, field: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _paths(one, key) for key, one in value.items()}
+        read = (
+            dict.fromkeys((wire.START, wire.SLEEPS), True) if "command" in value else {}
+        )  # of the command, and gone with it
+        return {key: _paths(one, key) for key, one in value.items()} | read
     if isinstance(value, list) and (name := MERGE_KEYS.get(field)):
         return [
             {key: one if key == name else _paths(one, key) for key, one in each.items()}

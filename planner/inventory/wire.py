@@ -32,6 +32,7 @@ Seconds = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 IntOrString = Int32 | str
 Quantities = dict[str, str | int | float]
 START = "headroom.dev/start"  # JSON name of `Container.start`
+SLEEPS = "headroom.dev/sleeps"  # of `Command.sleeps`
 
 
 class Wire(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, gc=False):
@@ -216,7 +217,7 @@ class Command(Wire):
     """`sleeps` is this project's own field, put in the place of the command: the seconds that it sleeps at least."""
 
     command: list[str] | None = None
-    sleeps: Count | None = field(name="headroom.dev/sleeps", default=None)
+    sleeps: Count | None = field(name=SLEEPS, default=None)
 
 
 class Sleep(Wire):

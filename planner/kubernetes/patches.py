@@ -35,7 +35,8 @@ MERGE_KEYS: dict[str, str] = {
 _MERGED_TEXTS = frozenset({"finalizers"})
 _DIRECTIVE = "$patch"
 _RETAIN = "$retainKeys"
-_RETAINED = frozenset({"strategy", "volumes"})  # whose fields exclude each other
+_RETAINED = frozenset({"strategy", "volumes", "resourceClaims"})  # whose fields exclude each other
+_ATOMIC = frozenset({"nodeSelector", "matchLabels"})  # maps that server-side apply replaces
 _ORDER = "$setElementOrder/"
 _DELETE_TEXTS = "$deleteFromPrimitiveList/"
 Object = dict[str, Any]
@@ -88,36 +89,60 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
     return result
 
 
-def of_apply(given: Object, applied: Object) -> Object:
-    """The patch that ``kubectl apply`` sends for a manifest: what it says, and null for what was applied before and isn't in it.
-    What nobody applied (the API server's defaults, replicas of an autoscaler) is in neither, and stays.
+def of_apply(given: Object, applied: Object, live: Object, *, is_by_field: bool = False) -> Object:
+    """The patch that ``kubectl apply`` sends for a manifest: what it says otherwise, and null for what was applied before and isn't in
+    it. What nobody applied (the API server's defaults, replicas of an autoscaler) is in neither, and stays.
 
-    `applied`: field → the fields below it, or elements with their merge key (`inventory.last_applied`). Source: apimachinery
-    `strategicpatch.CreateThreeWayMergePatch`; fields with retainKeys: `patchStrategy` tags in k8s.io/api.
+    `applied`: field → the fields below it, or elements with their merge key (`inventory.last_applied`). `is_by_field`: as
+    server-side apply does it, which takes away single fields, not what lies above them, and replaces what is atomic. Source:
+    apimachinery `strategicpatch.CreateThreeWayMergePatch`, structured-merge-diff `merge/update.go`; fields with retainKeys:
+    ``patchStrategy`` tags in k8s.io/api.
     """
-    patch: Object = {}
+    patch: Object = {
+        key: _gone(one, live.get(key), key) if is_by_field else None for key, one in applied.items() if key not in given
+    }
     for key, value in given.items():
-        before = applied.get(key)
-        if isinstance(value, dict):
-            patch[key] = of_apply(value, before if isinstance(before, dict) else {})
-            if key in _RETAINED:
-                patch[key][_RETAIN] = list(value)
-        elif isinstance(value, list) and key in MERGE_KEYS:
-            patch[key] = _elements(value, before if isinstance(before, list) else [], MERGE_KEYS[key], key)
+        before, now = applied.get(key), live.get(key)
+        if isinstance(value, dict) and _DIRECTIVE in value:
+            continue  # kubectl carries out no directive of a manifest, and drops what it stands in
+        if isinstance(value, dict) and isinstance(now, dict) and not (is_by_field and key in _ATOMIC):
+            made = of_apply(value, before if isinstance(before, dict) else {}, now, is_by_field=is_by_field)
+            patch[key] = made | {_RETAIN: list(value)} if key in _RETAINED and not is_by_field else made
+        elif isinstance(value, list) and isinstance(now, list) and key in MERGE_KEYS:
+            patch |= _elements(key, value, before if isinstance(before, list) else [], now, is_by_field)
+        elif isinstance(value, dict) and is_by_field and key in _ATOMIC:
+            patch[key] = {**value, _DIRECTIVE: "replace"}
         else:
             patch[key] = value
-    return patch | {key: None for key in applied if key not in given}
+    return patch
 
 
-def _elements(given: list[Any], applied: list[Any], merge_key: str, field: str) -> list[Any]:
-    before = {one.get(merge_key): one for one in applied if isinstance(one, dict)}
-    patch: list[Any] = []
-    for one in given:
-        if not isinstance(one, dict):
-            return given  # `merge` says what is wrong with it
-        made = of_apply(one, before.pop(one.get(merge_key), {}))
-        patch.append({**made, _RETAIN: list(one)} if field in _RETAINED else made)
-    return patch + [{_DIRECTIVE: "delete", merge_key: name} for name in before]
+def _gone(fields: Any, live: Any, field: str) -> Any:
+    """The patch that takes `fields` away and nothing beside them; null where nothing is left then."""
+    if isinstance(fields, list) and isinstance(live, list):
+        named = MERGE_KEYS[field]
+        return [{_DIRECTIVE: "delete", named: one[named]} for one in fields]
+    if not fields or not isinstance(fields, dict) or not isinstance(live, dict):
+        return None
+    patch = {key: _gone(one, live[key], key) for key, one in fields.items() if key in live}
+    return patch if len(patch) < len(live) or any(patch.values()) else None
+
+
+def _elements(field: str, given: list[Any], applied: list[Any], live: list[Any], is_by_field: bool) -> Object:
+    """The patch of a list that is merged by a key: the elements that differ, those that go, and the order. Of several with one key
+    kubectl sends the first."""
+    named = MERGE_KEYS[field]
+    if any(not isinstance(one, dict) or named not in one for one in given):
+        return {field: given}  # `merge` says what is wrong with it
+    asked, before, there = (
+        {one.get(named): one for one in reversed(some) if isinstance(one, dict)} for some in (given, applied, live)
+    )
+    patch: list[Any] = [{_DIRECTIVE: "delete", named: name} for name in before if name not in asked]
+    for name, one in asked.items():
+        made = of_apply(one, before.get(name, {}), there.get(name, {}), is_by_field=is_by_field)
+        if _DIRECTIVE not in one and merge(there.get(name, {}), made) != there.get(name):
+            patch.append(made | {_RETAIN: list(one)} if field in _RETAINED and not is_by_field else made)
+    return {field: patch, f"{_ORDER}{field}": [one[named] for one in given]}
 
 
 def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:
@@ -143,11 +168,13 @@ def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str, ord
             raise ChangeError("an element isn't an object", where=where, mend=f"Give objects with {merge_key}")
     if any(one == {_DIRECTIVE: "replace"} for one in new):
         return [_without_nulls(one) for one in new if one != {_DIRECTIVE: "replace"}]
+    if any(merge_key not in one for one in new):
+        mend = f"Say which element is meant: add {merge_key}"
+        raise ChangeError(f"an element has no {merge_key}", where=where, mend=mend)
+    if not old:  # taken as it is: one port may be there of two protocols
+        return [merge({}, one, where) for one in new if one.get(_DIRECTIVE) != "delete"]
     result = [dict(one) for one in old]
     for one in new:
-        if merge_key not in one:
-            mend = f"Say which element is meant: add {merge_key}"
-            raise ChangeError(f"an element has no {merge_key}", where=where, mend=mend)
         name = one[merge_key]
         index = next((i for i, known in enumerate(result) if known.get(merge_key) == name), None)
         place = f"{where}[{name}]"

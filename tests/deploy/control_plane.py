@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.kubernetes.patches import merge
+from tests.deploy import server_side
 from tests.sources.api_server import Answer, Asked
 from tests.sources.living import Item, status
 
@@ -109,6 +110,8 @@ class ControlPlane:
             if resource.group not in _BUILT_IN:
                 return status(415, "the body of the request was in an unknown format", reason="UnsupportedMediaType")
             return Answer(body=self._write(key, merge(there, change)))
+        if asked.content_type.startswith("application/apply-patch"):
+            return Answer(body=self._write(key, server_side.apply(there, change, asked.query["fieldManager"])))
         if asked.content_type.startswith("application/merge-patch"):
             return Answer(body=self._write(key, _merged(there, change)))
         return status(415, "the body of the request was in an unknown format", reason="UnsupportedMediaType")

@@ -230,7 +230,6 @@ def test_the_three_ways() -> None:
     """Applied, given, live → result; each field of a map by itself."""
     live_now = {"kept": 1, "gone": 2, "changed": 3, "inner": {"gone": 1, "kept": 2}, "tolerations": [1], "null": 5}
     given = {"changed": 4, "new": 5, "inner": {}, "tolerations": [2], "null": None}
-    patch = of_apply(
-        given, {"gone": True, "changed": True, "inner": {"gone": True}, "tolerations": True, "never": True}
-    )
+    applied = {"gone": True, "changed": True, "inner": {"gone": True}, "tolerations": True, "never": True}
+    patch = of_apply(given, applied, live_now)
     assert merge(live_now, patch) == {"kept": 1, "changed": 4, "new": 5, "inner": {"kept": 2}, "tolerations": [2]}

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from planner.ground.tables import as_text
+from tests.deploy import kubectl
+from tests.deploy.applying import compared
 from tests.fuzz.__main__ import INPUTS
 from tests.fuzz.__main__ import run as fuzz
 from tests.properties.gaps import flips, part
@@ -63,6 +65,15 @@ def parts(count: int = 3_000) -> dict[str, object]:
     print("\n".join(map(str, bad)), file=sys.stderr)
     took = f"{time.monotonic() - started:,.0f} s"
     return {"what": "parts of a cluster", "tried": count, "mishandled": len(bad), "took": took}
+
+
+def applies(count: int = 2_000) -> dict[str, object]:
+    """Manifests over what is there, put to a real kubectl: what Headroom says otherwise."""
+    started = time.monotonic()
+    bad = list(compared(count, seed=1)) if kubectl.folder() else [kubectl.MISSING]
+    print("\n".join(bad), file=sys.stderr)
+    took = f"{time.monotonic() - started:,.0f} s"
+    return {"what": "kubectl apply", "tried": count, "mishandled": len(bad), "took": took}
 
 
 def secrets() -> dict[str, object]:
@@ -128,13 +139,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make trust", description=__doc__)
     parser.add_argument("--inputs", type=int, default=INPUTS)
     parser.add_argument("--minutes", type=float, default=10, help="of the soak")
-    parser.add_argument("--only", choices=("inputs", "parts", "probes", "secrets", "people"))
+    parser.add_argument("--only", choices=("apply", "inputs", "parts", "probes", "secrets", "people"))
     told = parser.parse_args()
     rows: list[dict[str, object]] = []
     if told.only in (None, "probes"):
         rows.append(probes())
     if told.only in (None, "secrets"):
         rows.append(secrets())
+    if told.only in (None, "apply"):
+        rows.append(applies())
     if told.only in (None, "parts"):
         rows.append(parts())
     if told.only in (None, "people"):

@@ -60,8 +60,19 @@ def _spec() -> dict[str, Any]:
 def _said(text: str) -> dict[str, str]:
     return {
         "note": text,
-        "kubectl.kubernetes.io/last-applied-configuration": json.dumps({"env": SECRETS["last applied"]}),
+        "kubectl.kubernetes.io/last-applied-configuration": json.dumps(_applied_before(SECRETS["last applied"])),
     }
+
+
+def _applied_before(secret: str) -> dict[str, Any]:
+    """As kubectl writes it: the whole manifest as it was, with the secret wherever one may stand."""
+    container = {"name": "main", "env": [{"name": "A", "value": secret}], "args": [secret], "command": ["run", secret]}
+    notes = {"note": secret, "headroom.dev/note": secret}
+    template = {"metadata": {"annotations": notes}, "spec": {"containers": [container], "nodeSelector": {"x": secret}}}
+    return {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "annotations": notes},
+        "data": {"password": secret}, "spec": {"replicas": 1, "template": template, "password": secret, "tokens": [secret]},
+    }  # fmt: skip
 
 
 def _workload(name: str, **more: Any) -> list[dict[str, Any]]:
