@@ -52,7 +52,9 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     if workload.strategy.kind == ON_DELETE or not _is_plain(workload.template.spec):
         return None
     pods = _old_pods(cluster, workload)
-    if pods is None or cluster.remember(_is_stirred) or beside(cluster, [workload]):
+    if pods is None or cluster.remember(_is_stirred):
+        return None
+    if any(not one.is_held_up for one in beside(cluster, [workload])):  # of those nobody's pods go
         return None
     traits = workload.traits
     if traits.is_per_node:

@@ -54,6 +54,7 @@ class InFlight:
     is_untold : the snapshot doesn't hold its ReplicaSets, so that nobody knows where it is going: it isn't played
     is_refused : the API server refuses its pods, and nothing that is modelled says why (a webhook, a policy): it isn't
         played either
+    is_held_up : it only lacks pods, and the API server refuses them (a quota) until something of its namespace goes
     """
 
     workload: Workload | None = None
@@ -64,6 +65,7 @@ class InFlight:
     is_overdue: bool = False
     is_untold: bool = False
     is_refused: bool = False
+    is_held_up: bool = False
 
     @property
     def is_played(self) -> bool:
@@ -118,7 +120,7 @@ def _at_bound(cluster: Cluster, bound: Bound) -> tuple[InFlight, ...]:
         known = found.get(workload.key, InFlight(workload=workload))
         replicas = workload.replicas if bounds is None else bounds[bound is Bound.HIGHEST]
         if replicas != workload.replicas and known.is_played:
-            found[workload.key] = replace(known, workload=replace(workload, replicas=replicas))
+            found[workload.key] = replace(known, workload=replace(workload, replicas=replicas), is_held_up=False)
     return tuple(found.values())
 
 
@@ -141,7 +143,11 @@ def _find(cluster: Cluster) -> tuple[InFlight, ...]:
     if sets_seen is Presence.PRESENT:
         known = {one.uid for one in snapshot.workloads if one.traits.part}
         alone = (one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known)
-        found += [InFlight(replica_set=one) for one in alone if _active(cluster, one.uid) != one.replicas]
+        found += [
+            InFlight(replica_set=one, is_held_up=_is_held_up(cluster, (one,)))
+            for one in alone
+            if _active(cluster, one.uid) != one.replicas
+        ]
     known_to_move = {one.key for one in found if one is not None}
     found += [InFlight(workload=one) for one in _scaled(cluster) if one.key not in known_to_move]
     return tuple(one for one in found if one is not None)
@@ -192,6 +198,7 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     )
     if not (is_rolling or lacks_pods or is_scaled):
         return None
+    is_moved = settled(cluster.snapshot, workload) != workload.replicas
     return InFlight(
         workload=workload,
         is_rolling=is_rolling,
@@ -199,7 +206,30 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
         since=_began(cluster, workload, sets) if is_rolling and not has_new_template else None,
         is_overdue=workload.conditions.get("Progressing") == _OVERDUE,
         is_refused=_is_refused(cluster, workload),
+        is_held_up=not (is_rolling or is_scaled or is_moved) and _is_held_up(cluster, sets),
     )
+
+
+def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
+    """Whether those of the ReplicaSets that aren't at rest lack pods, each is refused them today, and nobody of the namespace
+    goes by itself."""
+    if not sets or sets[0].namespace in cluster.remember(_spaces_with_ends):
+        return False
+    admission = cluster.snapshot.derived.once(Admission, cluster.snapshot).fork()
+    for one in sets:
+        missing = one.replicas - _active(cluster, one.uid)
+        if missing < 0:
+            return False
+        if missing:
+            spec = admission.prepare(one.namespace, one.template.spec)
+            if admission.refusal(one.namespace, one.name, spec) is None:
+                return False
+    return True
+
+
+def _spaces_with_ends(cluster: Cluster) -> frozenset[str]:
+    """Namespaces with pods that terminate."""
+    return frozenset(pod.namespace for pod in cluster.snapshot.pods if pod.deleted_at is not None)
 
 
 def _is_refused(cluster: Cluster, workload: Workload) -> bool:

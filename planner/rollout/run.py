@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -197,7 +198,12 @@ class _Course:
     def play(self) -> Run:
         """From the change to the end."""
         simulation = self.simulation
-        going_on: dict[str, Controller] = {one.key: registry.resume(simulation, one) for one in self.others}
+        going_on: dict[str, Controller] = {}
+        for one in self.others:
+            if one.is_held_up and not simulation.is_thorough:
+                simulation.held_up.setdefault(one.namespace, []).append(partial(registry.resume, simulation, one))
+            else:
+                going_on[one.key] = registry.resume(simulation, one)
         simulation.controllers = {**going_on, **simulation.controllers}
         scaling = {one.key: one for one in autoscalers(simulation, going_on)}
         if scaling:  # it has looked before the change comes: every 15 s

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from itertools import chain, islice
 from random import Random
 from typing import Protocol, runtime_checkable
@@ -122,6 +123,7 @@ class _Families:
     members: dict[str, list[tuple[int, Controller]]] = field(default_factory=dict)
     known: set[str] = field(default_factory=set)
     awake: set[str] = field(default_factory=set)
+    due: list[tuple[float, str]] = field(default_factory=list)  # a heap: when a controller tries again by itself
 
 
 def _place(one: tuple[int, Controller]) -> int:
@@ -169,6 +171,9 @@ class Simulation:
         self.tick_number = -1
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
+        self.held_up: dict[
+            str, list[Callable[[], Controller]]
+        ] = {}  # namespace → whose pods are refused until one goes
         self._families = _Families()
         self.is_thorough = is_thorough
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
@@ -544,6 +549,9 @@ class Simulation:
         self.tell(pod)
         self._thinned.add(pod.owner)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
+        for resume in self.held_up.pop(pod.namespace, ()):
+            controller = resume()
+            self.controllers.setdefault(controller.key, controller)
         self._drop_claims(pod)
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
@@ -712,8 +720,10 @@ class Simulation:
             for controller in waiting:
                 did_something = controller.sync(self)
                 busy |= did_something
-                if did_something or controller.retry_at is not None or controller.key in self.refusals:
+                if did_something or (controller.retry_at is None and controller.key in self.refusals):
                     self.wake(controller.key)
+                elif controller.retry_at is not None:
+                    heappush(self._families.due, (controller.retry_at, controller.key))
             waiting = list(islice(self.controllers.values(), done, None))  # made meanwhile
         busy = self.schedule() or busy
         self.is_idle = not busy
@@ -738,6 +748,8 @@ class Simulation:
                 if controller.key not in found.known:
                     found.known.add(controller.key)
                     found.awake.add(family)
+        while found.due and found.due[0][0] <= self.clock_ms:
+            self.wake(heappop(found.due)[1])
         awake, found.awake = found.awake, set()
         if self.is_thorough:
             return list(families.values())

@@ -9,7 +9,7 @@ other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,9 @@ import numpy as np
 from planner.ground.vocabulary import NAMESPACE_NAME, POD_DELETION_COST
 from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.queues import queued
-from planner.kubernetes.records import Pod, PodSpec, Workload
+from planner.kubernetes.records import Pod, PodSpec, ReplicaSet, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
-from planner.rollout.in_flight import in_flight, owners_of
+from planner.rollout.in_flight import InFlight, in_flight, owners_of
 from planner.rollout.ownership import pods_of, revision_of, sets_by_owner
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand
@@ -52,17 +52,35 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
         return None
     seen = cluster.remember(_look)
     return (
-        workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(spec),
-        workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
-        workload.start_ordinal, queued(workload.labels, [workload.template]), workload.current_revision, workload.update_revision, revision_of(cluster, workload),
-        tuple(
-            (one.name, one.replicas, one.created_at, one.annotations, one.selector, id(one.template.spec), one.template.labels)
-            for one in sets
-        ),
+        _without_names(cluster, workload, sets), queued(workload.labels, [workload.template]),
         seen.spaces.get(workload.namespace),
-        tuple((one.kind, one.minimum, one.maximum) for one in autoscalers_of(cluster.snapshot, workload.key)),
         frozenset(t for t in cluster.remember(_wide_terms) if t.matches(cluster, workload.namespace, workload.template.labels)),
     )  # fmt: skip
+
+
+def _without_names(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> Hashable:
+    """What its controller goes by."""
+    return (
+        workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(workload.template.spec),
+        workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
+        workload.start_ordinal, workload.current_revision, workload.update_revision, revision_of(cluster, workload),
+        tuple(_of_set(one) for one in sets),
+        tuple((one.kind, one.minimum, one.maximum) for one in autoscalers_of(cluster.snapshot, workload.key)),
+    )  # fmt: skip
+
+
+def _of_set(one: ReplicaSet) -> Hashable:
+    template = one.template
+    return one.name, one.replicas, one.created_at, one.annotations, one.selector, id(template.spec), template.labels
+
+
+def _course_of(cluster: Cluster, one: InFlight) -> Hashable:
+    """Equal for those in flight that are alike."""
+    if one.workload is None:
+        return one.replica_set and _of_set(one.replica_set)
+    sets = sets_by_owner(cluster).get(one.workload.uid, [])
+    course = _without_names(cluster, one.workload, sets)
+    return course, one.is_rolling, one.has_new_template, one.is_untold, one.is_refused
 
 
 def _wide_terms(cluster: Cluster) -> frozenset[Term]:
@@ -78,7 +96,8 @@ def _wide_terms(cluster: Cluster) -> frozenset[Term]:
 
 def _look(cluster: Cluster) -> _Seen:
     snapshot, numbers = cluster.snapshot, dict[Hashable, int]()
-    moving = {uid for one in in_flight(cluster) for uid in owners_of(cluster, one)}
+    courses = [(one, _course_of(cluster, one)) for one in in_flight(cluster)]
+    moving = {uid: course for one, course in courses for uid in owners_of(cluster, one)}
     on_node: list[list[tuple[int, int, bool, bool]]] = [[] for _ in cluster.nodes]
     for group in cluster.groups:
         kind = numbers.setdefault(_holding(group.spec), len(numbers))
@@ -86,7 +105,7 @@ def _look(cluster: Cluster) -> _Seen:
             number = kind
             pod = snapshot.pods[index]
             if pod.owner is not None and pod.owner.uid in moving:  # what becomes of it is its controller's
-                number = numbers.setdefault((number, pod.owner.uid), len(numbers))
+                number = numbers.setdefault((number, moving[pod.owner.uid]), len(numbers))
             on_node[node].append((number, id(group.labels), group.is_terminating, pod.is_ready))
     amounts = np.concatenate([cluster.allocatable, cluster.requested, cluster.scored_requested]).T.copy()
     nodes = [
@@ -112,8 +131,8 @@ def _look(cluster: Cluster) -> _Seen:
     for budget in snapshot.pod_disruption_budgets:
         bounds = (budget.selector, budget.min_available, budget.max_unavailable)
         spaces.setdefault(budget.namespace, []).append(bounds)
-    for one_moving in in_flight(cluster):
-        spaces.setdefault(one_moving.namespace, []).append(one_moving.key)
+    for one_moving, course in courses:
+        spaces.setdefault(one_moving.namespace, []).append(course)
     return _Seen(nodes, {name: numbers.setdefault(tuple(found), len(numbers)) for name, found in spaces.items()})
 
 
