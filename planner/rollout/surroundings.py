@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def _without_names(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaS
         workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
         workload.start_ordinal, workload.current_revision, workload.update_revision, revision_of(cluster, workload),
         tuple(_of_set(one) for one in sets),
-        tuple((one.kind, one.minimum, one.maximum) for one in autoscalers_of(cluster.snapshot, workload.key)),
+        tuple(replace(one, namespace="", name="", target="") for one in autoscalers_of(cluster.snapshot, workload.key)),
     )  # fmt: skip
 
 
