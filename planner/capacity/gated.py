@@ -109,7 +109,7 @@ def gated(
     told, source = (mine, alone) if is_alone else (ours, together)
     before = None if isinstance(change, PlacedWorkload) else change.before
     after = after_change(change)
-    old, new = _pods_of(snapshot, before, 0), _new_pods(snapshot, change, mine.replicas)
+    old, new = _pods_of(snapshot, before), _new_pods(snapshot, change, mine.replicas)
     gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
     grown = [one for one, said in ((alone, alone.verdict), (together, shared)) if said is Verdict.NEEDS_GROWTH]
     growth = next(iter(grown), None)
@@ -141,11 +141,11 @@ Pods = list[tuple[PodSpec, int]]
 """How many pods there are of each template."""
 
 
-def _pods_of(snapshot: Snapshot, workload: Workload | None, told: int) -> Pods:
-    """The pods it has once nothing rolls; for one on every node those of today, or what the rollout tells."""
+def _pods_of(snapshot: Snapshot, workload: Workload | None, told: int | None = None) -> Pods:
+    """The pods it has once nothing rolls, as the rollout tells; for one on every node those of today where it doesn't."""
     if workload is None:
         return []
-    number = workload.replicas
+    number = workload.replicas if told is None else told
     if workload.traits.is_per_node:
         number = told or len(_nodes_of(snapshot, workload))
     return [(workload.template.spec, number)]

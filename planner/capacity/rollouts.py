@@ -14,6 +14,7 @@ from planner.ground.errors import ChangeError
 from planner.ground.words import Text, count, duration, plural
 from planner.inventory.applied import Applied, applied
 from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
@@ -150,7 +151,7 @@ def _rollout(
             OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
             for one in run.others
         ),
-        apply=_applied(scenario, prepared.revisions),
+        apply=_applied(prepared.snapshot, scenario, prepared.revisions),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, arrival_seconds)
@@ -187,9 +188,13 @@ def _grown(
     return _needs_growth(result, prepared, answer.growth, keys)
 
 
-def _applied(scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
+def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
     patches = {change.workload: change.patch for change in scenario.changes}
-    found = (applied(r.before, r.after, patches.get(r.after.key, "")) for r in revisions if r.before is not None)
+    found = (
+        applied(r.before, r.after, patches.get(r.after.key, ""))
+        for r in revisions
+        if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
+    )
     return tuple(one for one in found if one is not None)
 
 

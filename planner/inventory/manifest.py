@@ -7,7 +7,7 @@ classes and claims go into a snapshot of their own beside the given one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -30,6 +30,7 @@ from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_kn
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_set, read_unplayed
 from planner.kubernetes.asked_for import Untold, untold
+from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in, no_longer_served
@@ -53,6 +54,7 @@ from planner.kubernetes.records import (
     EMPTY,
     Finding,
     FrozenMap,
+    HorizontalPodAutoscaler,
     Labels,
     Namespace,
     PersistentVolumeClaim,
@@ -74,7 +76,7 @@ MANIFEST = "manifest"
 _BESIDE = frozenset(
     {"Namespace", "PodDisruptionBudget", "PriorityClass", "RuntimeClass", "ResourceQuota", "LimitRange",
      "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "DeviceClass", "ResourceClaim",
-     "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
+     "ResourceClaimTemplate", *AUTOSCALERS, "Service"}
 )  # fmt: skip
 _GIVE = "Give what kubectl apply -f takes"
 _METADATA: tuple[tuple[str, type, str], ...] = (
@@ -226,6 +228,10 @@ def read_manifest(
     if other_kinds:
         findings.append(_ignored(other_kinds))
     with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
+    moved, not_told = _autoscaled(snapshot, with_objects, workloads)
+    workloads |= moved
+    unknown += not_told
+    findings += [_set_by_autoscaler(one) for one in moved.values()]
     asked = [*(one.after for one in workloads.values()), *(one.workload for one in placed.values())]
     findings += _no_namespace(asked, with_objects)
     return Manifest(
@@ -378,6 +384,52 @@ def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:
     what = f"is new in namespace {new.namespace}; namespace {', '.join(sorted(others))} has a {new.kind} of that name"
     mend = "If that one is meant, write its namespace into the manifest"
     return [Finding(severity=Severity.INFO, code="manifest-new-namesake", object=new.key, what=what, mend=mend)]
+
+
+# ── autoscalers of pods ──────────────────────────────────────────────────────────────────────────────────────────────
+def _autoscaled(
+    snapshot: Snapshot, then: Snapshot, workloads: Mapping[str, AppliedWorkload]
+) -> tuple[dict[str, AppliedWorkload], list[UnknownObject]]:
+    """The workloads whose replicas the manifest's autoscalers set as soon as they look, and nothing else of the manifest does."""
+    known, moved, unknown = set(snapshot.autoscalers), dict[str, AppliedWorkload](), list[UnknownObject]()
+    for key in dict.fromkeys(one.target for one in acting(then) if one not in known):
+        given = workloads.get(key)
+        before = given.before if given is not None else snapshot.workload(key)
+        if given is not None and given.moves_pods:
+            continue  # the controllers' own play sees the autoscaler
+        if before is None:
+            is_hidden = snapshot.lacks(kind_in(key).name) and kind_in(key).rolls_out
+            held = held_below(snapshot).get(key) if given is None else None
+            if is_hidden or (held and brought_within(autoscalers_of(then, key), held.pods) != held.pods):
+                what = f"an autoscaler of the manifest scales {key}, and its replicas aren't known"
+                unknown.append(UnknownObject(key=key, what=what, may_help=True))
+            continue
+        after = given.after if given is not None else before
+        replicas = settled(then, after)
+        if before.traits.has_replicas and replicas != after.replicas:
+            after = replace(after, replicas=replicas)
+            moved[key] = AppliedWorkload(before=before, after=after, has_new_template=False)
+    return moved, unknown
+
+
+def _set_by_autoscaler(found: AppliedWorkload) -> Finding:
+    assert found.before is not None
+    what = f"{words.count(found.before.replicas, 'replica')} today, and the manifest's autoscaler sets {found.after.replicas:,} as soon as it looks"
+    return Finding(severity=Severity.INFO, code="replicas-by-autoscaler", object=found.after.key, what=what)
+
+
+def read_autoscaler(one: Object) -> HorizontalPodAutoscaler:
+    """A HorizontalPodAutoscaler or ScaledObject as a manifest has it.
+
+    Raises
+    ------
+    ChangeError, InputError
+        When it isn't one, or can't be read.
+    """
+    found = next((some[0] for kind, some in _read([one]).items() if kind in AUTOSCALERS), None)
+    if not isinstance(found, HorizontalPodAutoscaler):
+        raise ChangeError("isn't an autoscaler that is known", where=MANIFEST, mend=_GIVE)
+    return found
 
 
 def _ignored(other_kinds: dict[str, int]) -> Finding:
@@ -629,19 +681,13 @@ def _with_objects(
 ) -> Snapshot:
     """The snapshot with `objects` added or put in the place of those they change. A kind that wasn't listed stays so: what the
     manifest brings of it isn't all there is."""
-    reader = Reader()
-    for one in objects:
-        try:
-            reader.read_item(one, Part())
-        except DAMAGE as error:
-            name = (one.get("metadata") or {}).get("name", "")
-            raise ChangeError(damage_in_words(error), where=f"{MANIFEST}, {one['kind']} {name}".rstrip()) from None
     changes: dict[str, Any] = {}
-    for budget in reader.found.get("PodDisruptionBudget", ()):
+    brought = _read(objects)
+    for budget in brought.get("PodDisruptionBudget", ()):
         check_budget(budget)
-    for kind, records in reader.found.items():
+    for kind, records in brought.items():
         field = wire.READ[kind].field
-        known = {_name(one): one for one in getattr(snapshot, field)}
+        known = {_name(one): one for one in changes.get(field, getattr(snapshot, field))}
         for record in records:
             old = known.get(_name(record))
             if old is None or kind not in _KEPT_AS_THEY_ARE:
@@ -655,8 +701,21 @@ def _with_objects(
     )
 
 
-def _name(record: Any) -> tuple[str, str]:
-    return getattr(record, "namespace", ""), record.name
+def _read(objects: Iterable[Object]) -> Mapping[str, Sequence[Any]]:
+    """The records of objects, by kind."""
+    reader = Reader()
+    for one in objects:
+        try:
+            reader.read_item(one, Part())
+        except DAMAGE as error:
+            where = f"{MANIFEST}, {one.get('kind', 'object')} {_named(one)[1]}".rstrip()
+            raise ChangeError(damage_in_words(error), where=where) from None
+    return reader.found
+
+
+def _name(record: Any) -> tuple[str, ...]:
+    """Kinds that are kept together have theirs beside it."""
+    return getattr(record, "kind", ""), getattr(record, "namespace", ""), record.name
 
 
 def _with_status(record: Any, old: Any) -> Any:

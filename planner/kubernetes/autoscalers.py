@@ -7,10 +7,12 @@ Source: kubernetes `pkg/controller/podautoscaler/horizontal.go` `reconcileAutosc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 
 _KEDA = "ScaledObject"
+AUTOSCALERS: Final = ("HorizontalPodAutoscaler", _KEDA)
 
 
 def acting(snapshot: Snapshot) -> tuple[HorizontalPodAutoscaler, ...]:

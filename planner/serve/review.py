@@ -22,10 +22,11 @@ from planner.ground.errors import HeadroomError, InputError
 from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.ground.words import printable
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
-from planner.inventory.manifest import AppliedWorkload
-from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.inventory.manifest import AppliedWorkload, read_autoscaler
+from planner.kubernetes.autoscalers import brought_within, settled
+from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
 from planner.kubernetes.queues import queued
-from planner.kubernetes.records import CommandForm, Container, PodSpec, Snapshot, Workload
+from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.rollout.answers import GROWING_REASONS, RemedyKind, Verdict
 from planner.rollout.glance import Glance, glance
 from planner.rollout.ownership import sets_by_owner
@@ -37,6 +38,7 @@ from planner.rollout.run import Revision
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
 _KINDS: Final = {kind.resource: kind.name for kind in ROLLING}
+_AUTOSCALERS: Final = (("autoscaling", "horizontalpodautoscalers"), ("keda.sh", "scaledobjects"))
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
 _WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
@@ -186,7 +188,9 @@ def review(
             return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, key)
-            return replace(_said(snapshot, key, change, there, pools, policy, along), rolls=rolls)
+            is_autoscalers = _is_autoscaler(request)
+            said = _said(snapshot, key, change, there, pools, policy, along, is_autoscalers=is_autoscalers)
+            return replace(said, rolls=rolls)
     except UnwantedError:
         return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
     except HeadroomError:
@@ -217,7 +221,7 @@ def _is_seen(request: Request, change: AppliedWorkload, there: Workload | None) 
     """Whether the snapshot has the write."""
     if there is None:
         return False
-    if request.sub_resource:
+    if request.sub_resource or _is_autoscaler(request):
         return there.replicas == change.after.replicas
     return there.generation >= change.after.generation
 
@@ -229,17 +233,44 @@ def _stays_paused(change: AppliedWorkload) -> bool:
 
 
 def _change(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:
+    if _is_autoscaler(request):
+        return _autoscaled(request, there)
     return _scaled(request, there) if request.sub_resource else _applied(kind, request, there)
 
 
+def _autoscaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
+    """What the autoscaler that is written sets as soon as it looks."""
+    one = _autoscaler(request)
+    if there is None or one is None:
+        return None
+    replicas = there.replicas if one.is_paused else brought_within((one,), there.replicas)
+    return AppliedWorkload(before=there, after=replace(there, replicas=replicas), has_new_template=False)
+
+
 def _asked(request: Request) -> tuple[str, str] | None:
-    """(kind, key) of the workload that is written; None for everything else."""
+    """(kind, key) of the workload that is written, or whose autoscaler is; None for everything else."""
+    if _is_autoscaler(request):
+        one = _autoscaler(request)
+        return (kind_in(one.target).name, one.target) if one is not None and kind_in(one.target).rolls_out else None
     kind = _KINDS.get(request.resource.resource) if request.resource.group == "apps" else None
     is_write = request.operation in ("CREATE", "UPDATE") and request.sub_resource in ("", "scale")
     name = request.name or _metadata(request).get("name")  # that of a generateName isn't in the request
     if kind is None or not is_write or not request.namespace or not isinstance(name, str):
         return None
     return kind, f"{kind}/{request.namespace}/{name}"
+
+
+def _is_autoscaler(request: Request) -> bool:
+    return (request.resource.group, request.resource.resource) in _AUTOSCALERS
+
+
+def _autoscaler(request: Request) -> HorizontalPodAutoscaler | None:
+    if request.operation not in ("CREATE", "UPDATE") or request.sub_resource:
+        return None
+    try:
+        return read_autoscaler(request.object or {})
+    except HeadroomError:
+        return None
 
 
 def _metadata(request: Request) -> dict[str, Any]:
@@ -254,7 +285,8 @@ def _part(of: dict[str, Any] | None, name: str) -> dict[str, Any]:
 def _is_off(request: Request, there: Workload | None) -> bool:
     """Whether the workload's annotation says so; a Scale doesn't carry it, so that the snapshot's counts there."""
     written = _part(_metadata(request), "annotations").get(WARNINGS_SWITCH)
-    kept = there.annotations.get(WARNINGS_SWITCH) if there and request.sub_resource else None
+    is_apart = request.sub_resource or _is_autoscaler(request)
+    kept = there.annotations.get(WARNINGS_SWITCH) if there and is_apart else None
     return "off" in (written, kept)
 
 
@@ -358,10 +390,15 @@ def _said(
     pools: tuple[NodePool, ...],
     policy: GatePolicy,
     along: tuple[Revision, ...] = (),
+    *,
+    is_autoscalers: bool = False,
 ) -> Review:
     revision = _revision(snapshot, change, there)
     if revision is None:
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
+    if is_autoscalers and settled(snapshot, revision.after) != revision.after.replicas:  # the older bounds are no more
+        others = tuple(one for one in snapshot.autoscalers if one.target != key)
+        snapshot = replace(snapshot, autoscalers=others)
     if along:
         told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along)
     elif revision.before is revision.after:  # many writes differ in an image only: they have one answer
