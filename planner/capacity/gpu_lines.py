@@ -46,6 +46,7 @@ class GpuModelLine:
     sharing: Sharing = Sharing.WHOLE
     physical: int | None = None
     profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
+    labels: tuple[str, ...] = ()  # what the nodes' own labels call the model, where that is another word
 
     @property
     def name(self) -> str:
@@ -71,6 +72,7 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
                 model=one.model, resource=one.resource, node_count=one.nodes, allocatable=one.offered, requested=one.requested,
                 free=one.free, pending=waiting.pop((one.model, one.resource), 0), overcommitted=one.overcommitted,
                 out_of_use=one.out_of_use, sharing=one.sharing, physical=one.physical, profile=one.profile,
+                labels=one.labels,
             )
         )  # fmt: skip
     for (model, name), amount in waiting.items():

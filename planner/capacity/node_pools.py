@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.ground.vocabulary import AKS_AGENT_POOL, EKS_NODE_GROUP, GKE_NODE_POOL, KARPENTER_NODE_POOL
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
+from planner.kubernetes.accelerators import model_named
+from planner.kubernetes.clouds import pool_kind
 from planner.kubernetes.nodes import (
     NO_POOL,
     gpu_count,
     gpu_model,
+    labels_beside,
     machine_type,
     node_pool,
     pool_label,
@@ -28,12 +30,6 @@ from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import node_pools, unheld
 
-_KINDS = {
-    GKE_NODE_POOL: "GKE node pool",
-    KARPENTER_NODE_POOL: "Karpenter NodePool",
-    EKS_NODE_GROUP: "EKS node group",
-    AKS_AGENT_POOL: "AKS agent pool",
-}
 UNLABELLED = "nodes alike"
 # Above the statements of a cloud stands what a person typed; the autoscaler's status comes last: it is a moment's copy.
 _TRUST = (
@@ -78,6 +74,7 @@ class NodePool:
     reservation: str = ""
     upgrade: UpgradeSettings | None = None
     resource_limits: Amounts = EMPTY
+    gpu_labels: tuple[str, ...] = ()  # what labels and the cloud call the accelerator, where that is another word
 
     @property
     def node_count(self) -> int:
@@ -217,10 +214,11 @@ def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> No
     models = sorted({gpu_model(node) for node in nodes} - {""})
     return NodePool(
         name=name,
-        kind=_KINDS.get(label, "node pool" if label else UNLABELLED if nodes else "no nodes yet"),
+        kind=pool_kind(label) or ("node pool" if label else UNLABELLED if nodes else "no nodes yet"),
         nodes=tuple(node.name for node in nodes),
         machine_types=tuple(machines) or _told(cloud.machine_type if cloud else ""),
-        accelerator=", ".join(models) or (cloud.accelerator if cloud else ""),
+        accelerator=", ".join(models) or (model_named(cloud.accelerator) if cloud else ""),
+        gpu_labels=labels_beside(nodes) or _told(cloud.accelerator if cloud and not models else ""),
         gpus_a_node=max((gpu_count(node) for node in nodes), default=cloud.gpus_a_node if cloud else 0),
         provisioning=tuple(sorted({provisioning_model(node) for node in nodes}))
         or _told(cloud.provisioning if cloud else ""),

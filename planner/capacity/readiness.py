@@ -16,7 +16,6 @@ from planner.ground.quantity import format_amount
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 from planner.inventory.applied import applied
 from planner.kubernetes import commands
-from planner.kubernetes.accelerators import short_model
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import Unjudged, unjudged
@@ -584,7 +583,7 @@ def _changes(measures: Sequence[Measure]) -> list[str]:
 def _node_words(nodes: Sequence[Measure], pool: str) -> str:
     mine = [one for one in nodes if one.pool == pool]
     number = sum(one.nodes for one in mine)
-    model = short_model(mine[0].gpu_model)
+    model = mine[0].gpu_model
     return f"{spelled(number)} {f'{model} ' if model else ''}{plural(number, 'node')} more in {pool}"
 
 

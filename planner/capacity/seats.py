@@ -15,7 +15,7 @@ from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes
-from planner.scheduling.said_of_nodes import gpu_models, node_pools, zones
+from planner.scheduling.said_of_nodes import gpu_labels, gpu_models, node_pools, zones
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 
@@ -43,6 +43,7 @@ class NodeSeats:
     gpus_free: int  # that nobody holds, where new pods may be placed
     out_of_use: str = ""  # why none may: cordoned, not Ready
     sharing: Sharing = Sharing.WHOLE  # what a seat is: a whole GPU, or a part of one
+    label: str = ""  # what the node's own label calls the model, where that is another word
     gpus_out_of_use: int = 0  # that nobody holds there: they are not free
 
 
@@ -83,6 +84,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 node_pool=node_pools(cluster)[n],
                 zone=zones(cluster)[n],
                 model=gpu_models(cluster)[n],
+                label=gpu_labels(cluster)[n],
                 is_cordoned=node.is_cordoned,
                 seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
                 free=FrozenMap(free),

@@ -5,16 +5,17 @@ How a node offers its GPUs is `planner.kubernetes.nodes.sharing`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 
-from planner.kubernetes.accelerators import Unit, unit
+from planner.kubernetes.accelerators import Unit, model_named, unit
 from planner.kubernetes.nodes import Sharing, mig_profile, out_of_use, physical_gpus, sharing
 from planner.kubernetes.records import Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
-from planner.scheduling.said_of_nodes import counted, gpu_models
+from planner.scheduling.said_of_nodes import counted, gpu_labels, gpu_models
 
 _PRODUCTS = ("productName", "model", "type")  # device attributes that name a device, by driver
 
@@ -41,12 +42,14 @@ class GpuSupply:
     out_of_use: int = 0  # not held either, on nodes that take no new pods
     overcommitted: int = 0  # held beyond what the nodes have
     profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
+    labels: tuple[str, ...] = ()  # what the nodes' own labels call the model, where that is another word
 
 
 def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
     """All GPUs of the cluster's machines by model and way of sharing; a node that offers two resources has a line in each."""
     lines: dict[tuple[str, str, Sharing, str], list[int | None]] = {}
-    model_of, resources = gpu_models(cluster), counted(cluster)
+    model_of, label_of, resources = gpu_models(cluster), gpu_labels(cluster), counted(cluster)
+    called: dict[tuple[str, str, Sharing, str], set[str]] = defaultdict(set)
     for n in np.flatnonzero(np.any([one.allocatable for one in resources], axis=0)).tolist() if resources else ():
         node = cluster.nodes[n]
         here = [one for one in resources if one.allocatable[n]]
@@ -57,7 +60,9 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
                 physical = _physical_part(node, one.resource, names, physical)
             how = sharing(node, one.resource)
             profile = mig_profile(node) if how is Sharing.MIG and unit(one.resource) is Unit.DEVICE else ""
-            line = lines.setdefault((model_of[n], one.resource, how, profile), [0] * 7)
+            key = model_of[n], one.resource, how, profile
+            line = lines.setdefault(key, [0] * 7)
+            called[key].add(label_of[n])
             total, held, free, shut = (
                 int(some[n]) for some in (one.allocatable, one.requested, one.free, one.out_of_use)
             )
@@ -65,10 +70,11 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
             line[:] = [None if old is None or new is None else old + new for old, new in zip(line, more, strict=True)]
     found = [
         GpuSupply(
-            model=model, resource=name, sharing=how, nodes=line[0] or 0, physical=line[1], offered=line[2] or 0,
-            requested=line[3] or 0, free=line[4] or 0, out_of_use=line[5] or 0, overcommitted=line[6] or 0, profile=profile,
+            model=key[0], resource=key[1], sharing=key[2], nodes=line[0] or 0, physical=line[1], offered=line[2] or 0,
+            requested=line[3] or 0, free=line[4] or 0, out_of_use=line[5] or 0, overcommitted=line[6] or 0, profile=key[3],
+            labels=tuple(sorted(called[key] - {""})),
         )
-        for (model, name, how, profile), line in lines.items()
+        for key, line in lines.items()
     ]  # fmt: skip
     return tuple(
         sorted([*found, *_devices(cluster)], key=lambda one: (one.model, one.resource, one.sharing, one.profile))
@@ -90,7 +96,7 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
     lines: dict[tuple[str, str], tuple[set[str], list[int]]] = {}
     for place, (slice_, device) in enumerate(table.devices):
         named = {name.rsplit("/", 1)[-1]: value for name, value in device.attributes.items()}
-        model = next((str(named[key]) for key in _PRODUCTS if key in named), "")
+        model = model_named(next((str(named[key]) for key in _PRODUCTS if key in named), ""))
         nodes, line = lines.setdefault((model, slice_.driver), (set(), [0, 0, 0, 0]))
         nodes.add(slice_.node_name or slice_.pool)
         line[0] += 1

@@ -48,9 +48,11 @@ def _print(found: ClusterOverview) -> None:
         terminal.say_verdict(line.verdict, f"{WORD[line.verdict].lower():<13}", said, indent=" " * 13)
     if found.gpus:
         is_shut = any(line.out_of_use for line in found.gpus)
+        is_labelled = any(line.labels for line in found.gpus)
         rows = [
             {
                 "GPU model": line.name,
+                **({"label": ", ".join(line.labels)} if is_labelled else {}),
                 "nodes": line.node_count,
                 "in all": line.allocatable,
                 "held": line.requested,

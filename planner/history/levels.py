@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from planner.kubernetes.accelerators import model_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,28 @@ class History:
         return tuple(sorted({cluster for cluster, _ in self.moments}))
 
 
+def _named_since(levels: Sequence[Level]) -> tuple[Level, ...]:
+    """A pool whose model nobody told at first has the one that it is told to have since, where that is one."""
+    told: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for one in levels:
+        told[_place(one)] |= {one.gpu_model} - {""}
+    return tuple(
+        replace(one, gpu_model=next(iter(told[_place(one)])))
+        if not one.gpu_model and len(told[_place(one)]) == 1
+        else one
+        for one in levels
+    )
+
+
+def _place(one: Level) -> tuple[str, ...]:
+    return one.cluster, one.node_pool, one.region, one.resource
+
+
+def _number(row: Mapping[str, Any]) -> Number:
+    number = Number(**row)
+    return replace(number, about=model_named(number.about)) if number.metric == "gpus_pending" else number
+
+
 Query = Callable[[str], Iterable[Mapping[str, Any]]]
 
 METRICS: Final = ("gpus_pending", "cost", "cost_with_sustained_use", "cost_idle", "workloads", "workload_verdict")
@@ -98,11 +123,15 @@ GROUP BY ALL ORDER BY ALL
 
 
 def read(url: str, moments: Iterable[tuple[str, float]], query: Query) -> History:
-    """What `query` (rows of a SQL text over the table ``trends``) finds at `url`."""
+    """What `query` (rows of a SQL text over the table ``trends``) finds at `url`.
+
+    Models are called by the name that all labels of one are under now (`model_named`), whatever they were written as.
+    """
+    levels = [Level(**{**row, "gpu_model": model_named(row["gpu_model"])}) for row in query(_LEVELS)]
     return History(
         url=url,
         moments=tuple(sorted(set(moments), key=lambda moment: (moment[1], moment[0]))),
-        levels=tuple(Level(**row) for row in query(_LEVELS)),
-        numbers=tuple(Number(**row) for row in query(_NUMBERS)),
+        levels=_named_since(levels),
+        numbers=tuple(_number(row) for row in query(_NUMBERS)),
         streaks=tuple(Streak(**row) for row in query(_STREAKS)),
     )

@@ -118,7 +118,7 @@ TABLES: Final = (
             ("machine_type", Kind.TEXT, ""),
             ("region", Kind.TEXT, ""),
             ("zone", Kind.TEXT, ""),
-            ("provisioning", Kind.TEXT, "on-demand, spot, preemptible, flex-start"),
+            ("provisioning", Kind.TEXT, "on-demand, spot, preemptible, flex-start, reserved, capacity-block"),
             ("gpu_model", Kind.TEXT, "empty without GPUs"),
             ("is_ready", Kind.YES_NO, "its condition Ready is True"),
             ("is_cordoned", Kind.YES_NO, ""),
@@ -147,7 +147,7 @@ TABLES: Final = (
         columns=_columns(
             ("node_pool", Kind.TEXT, "empty where no label tells"),
             ("region", Kind.TEXT, ""),
-            ("provisioning", Kind.TEXT, "on-demand, spot, preemptible, flex-start"),
+            ("provisioning", Kind.TEXT, "on-demand, spot, preemptible, flex-start, reserved, capacity-block"),
             ("gpu_model", Kind.TEXT, "empty without GPUs"),
             ("resource", Kind.TEXT, "cpu, memory, or a GPU resource"),
             ("nodes", Kind.INTEGER, "that have it"),

@@ -1,9 +1,8 @@
-"""Accelerators and the labels of nodes, as tables: the only place that knows a vendor's or a cloud's names.
+"""Accelerators and the labels of nodes, as tables: the only place that knows a vendor's names; the clouds' are in `clouds`.
 
 A user's file adds to them (`extended`, `use`). Sources: the device plugins of NVIDIA (k8s-device-plugin, GPU feature
 discovery), AMD (ROCm/k8s-device-plugin), Intel (intel-device-plugins-for-kubernetes), AWS Neuron, Habana, Ascend,
-Project-HAMi, Volcano, Alibaba (gpushare) and Tencent (gpu-manager); the label references of GKE, EKS, Karpenter, AKS,
-OKE, DOKS, IBM, LKE, Scaleway, Vultr, Civo, Exoscale, ACK, CCE, CoreWeave, Gardener, kOps and HyperShift.
+Project-HAMi, Volcano, Alibaba (gpushare) and Tencent (gpu-manager).
 """
 
 from __future__ import annotations
@@ -19,25 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import (
-    AKS_ACCELERATOR,
-    AKS_AGENT_POOL,
-    AKS_SCALE_SET_PRIORITY,
-    EKS_CAPACITY_TYPE,
-    EKS_NODE_GROUP,
-    GKE_ACCELERATOR,
-    GKE_ACCELERATOR_COUNT,
-    GKE_NODE_POOL,
-    GKE_PROVISIONING,
-    GKE_SPOT,
-    INSTANCE_TYPE,
-    KARPENTER_CAPACITY_TYPE,
-    KARPENTER_GPU_NAME,
-    KARPENTER_NODE_POOL,
-    NVIDIA_GPU_PRODUCT,
-    REGION,
-    ZONE,
-)
+from planner.kubernetes.clouds import BOUGHT, SPOT, labels_of
 from planner.kubernetes.records import Amounts, FrozenMap
 
 
@@ -170,50 +151,17 @@ class Tables:
     pool, zone, region, machine_type : labels that say so
     model : labels with the accelerator's name
     count : labels with the number of physical devices in the machine
-    spot : labels and their values (lower case) of nodes that the cloud may take away
+    bought : label → value (lower case) → how such nodes were bought, where that isn't on demand
     """
 
     accelerators: tuple[Accelerator, ...] = _rows(_TABLE)
-    pool: tuple[str, ...] = (
-        GKE_NODE_POOL, KARPENTER_NODE_POOL, "karpenter.sh/provisioner-name", EKS_NODE_GROUP,
-        "alpha.eksctl.io/nodegroup-name", "kops.k8s.io/instancegroup", AKS_AGENT_POOL, "agentpool",
-        "doks.digitalocean.com/node-pool", "oke.oraclecloud.com/pool.name", "hypershift.openshift.io/nodePool",
-        "ibm-cloud.kubernetes.io/worker-pool-name", "lke.linode.com/pool-id", "k8s.scaleway.com/pool-name",
-        "vke.vultr.com/node-pool", "kubernetes.civo.com/civo-node-pool", "node.exoscale.net/nodepool-name",
-        "alibabacloud.com/nodepool-id", "node.alibabacloud.com/nodepool-id", "cce.cloud.com/cce-nodepool",
-        "compute.coreweave.com/node-pool", "worker.gardener.cloud/pool", "magnum.openstack.org/nodegroup",
-        "nodepool", "node-pool", "nodegroup", "node-group",
-    )  # fmt: skip
-    zone: tuple[str, ...] = (ZONE, "failure-domain.beta.kubernetes.io/zone", "ibm-cloud.kubernetes.io/zone")
-    region: tuple[str, ...] = (REGION, "failure-domain.beta.kubernetes.io/region", "ibm-cloud.kubernetes.io/region")
-    machine_type: tuple[str, ...] = (
-        INSTANCE_TYPE, "beta.kubernetes.io/instance-type", "ibm-cloud.kubernetes.io/machine-type",
-    )  # fmt: skip
-    model: tuple[str, ...] = (
-        GKE_ACCELERATOR, "cloud.google.com/gke-tpu-accelerator", NVIDIA_GPU_PRODUCT, KARPENTER_GPU_NAME,
-        "eks.amazonaws.com/instance-gpu-name", "karpenter.azure.com/sku-gpu-name",
-        "karpenter.k8s.aws/instance-accelerator-name", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name",
-        "gpu.intel.com/product", "doks.digitalocean.com/gpu-model", "gpu.nvidia.com/model",
-        "aliyun.accelerator/nvidia_name", "alibabacloud.com/gpu-card-model", "accelerator", AKS_ACCELERATOR,
-    )  # fmt: skip
-    count: tuple[str, ...] = (
-        GKE_ACCELERATOR_COUNT, "nvidia.com/gpu.count", "karpenter.k8s.aws/instance-gpu-count",
-        "eks.amazonaws.com/instance-gpu-count", "karpenter.azure.com/sku-gpu-count", "gpu.nvidia.com/count",
-        "karpenter.k8s.aws/instance-accelerator-count", "aliyun.accelerator/nvidia_count",
-    )  # fmt: skip
-    spot: Mapping[str, frozenset[str]] = field(
-        default_factory=lambda: {
-            GKE_SPOT: frozenset({"true"}),
-            GKE_PROVISIONING: frozenset({"spot"}),
-            EKS_CAPACITY_TYPE: frozenset({"spot"}),
-            KARPENTER_CAPACITY_TYPE: frozenset({"spot"}),
-            AKS_SCALE_SET_PRIORITY: frozenset({"spot"}),
-            "oci.oraclecloud.com/oke-is-preemptible": frozenset({"true"}),
-            "spotinst.io/node-lifecycle": frozenset({"spot"}),
-            "node.kubernetes.io/lifecycle": frozenset({"spot", "ec2spot"}),
-            "node-role.kubernetes.io/spot-worker": frozenset({"true", ""}),
-        }
-    )
+    pool: tuple[str, ...] = labels_of("pool")
+    zone: tuple[str, ...] = labels_of("zone")
+    region: tuple[str, ...] = labels_of("region")
+    machine_type: tuple[str, ...] = labels_of("machine_type")
+    model: tuple[str, ...] = labels_of("model")
+    count: tuple[str, ...] = labels_of("count")
+    bought: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: BOUGHT)
 
 
 _tables = Tables()
@@ -304,46 +252,47 @@ def _alike(amounts: Amounts) -> int:
     return next((counted[one] for one in COUNTED if counted.get(one)), 0)
 
 
-# ── models that only the machine tells ───────────────────────────────────────────────────────────────────────────────
-_SHARED_PRODUCT = re.compile(r"(-MIG-[\w.]+)?(-SHARED)?\Z")  # what GPU feature discovery puts behind the product's name
-_AZURE = re.compile(r"Standard_N[A-Z]+\d+\w*?_([A-Z]+\d+[A-Z]*)_v\d+\Z")  # Standard_NC24ads_A100_v4
-_AZURE_BY_SERIES = (  # learn.microsoft.com/azure/virtual-machines/sizes/gpu-accelerated
-    (re.compile(r"Standard_NC\d+r?s_v3\Z"), "V100"),
-    (re.compile(r"Standard_NC\d+r?s_v2\Z"), "P100"),
-    (re.compile(r"Standard_NC\d+r?\Z"), "K80"),
-    (re.compile(r"Standard_ND\d+r?s_v2\Z"), "V100"),
-    (re.compile(r"Standard_ND\d+r?s\Z"), "P40"),
-    (re.compile(r"Standard_ND96asr_v4\Z"), "A100"),
-    (re.compile(r"Standard_NV\d+(s_v3|_v3)?\Z"), "M60"),
-    (re.compile(r"Standard_NV\d+as_v4\Z"), "MI25"),
+# ── one model, one name ──────────────────────────────────────────────────────────────────────────────────────────────
+_SHARED_PRODUCT: Final = re.compile(
+    r"(-MIG-[\w.+]+)?(-SHARED)?\Z"
+)  # what GPU feature discovery puts behind the product's name
+_VENDORS: Final = frozenset({"nvidia", "amd", "intel", "true", "gpu"})  # what some labels say instead of a model
+_MAKERS: Final = frozenset({"nvidia", "amd", "intel", "tesla", "instinct", "geforce", "quadro", "ampere", "hopper"})
+_FORMS: Final = re.compile(  # how a card is built in, and GKE's name of a machine with another network
+    r"(SXM\d?|PCIe|NVLink|OAM|HBM\w+|Mega|AC|Blackwell|Server|Edition|Generation)\Z", re.IGNORECASE
 )
-_VENDORS = frozenset({"nvidia", "amd", "intel", "true", "gpu"})  # what some labels say instead of a model
+_SIZE: Final = re.compile(r"(\d+)Gi?B?\Z", re.IGNORECASE)
+_PRODUCT: Final = re.compile(r"([a-z]{1,2}\d{1,4}[a-z]{0,2}|RTX)\Z", re.IGNORECASE)
+_USUAL_GB: Final = {
+    "A100": 40,
+    "H100": 80,
+    "H20": 96,
+    "P100": 16,
+    "V100": 16,
+}  # of products that are made in several sizes
 
 
 @lru_cache(1_024)
 def model_named(value: str) -> str:
-    """The model in a label's value, "" where it names the vendor only."""
-    return "" if value.lower() in _VENDORS else _SHARED_PRODUCT.sub("", value)
+    """The model in a label's value, by the name that all labels of it are one under; "" where it names the vendor only.
 
-
-_SHORT_MODEL: Final = re.compile(r"[A-Za-z]{1,2}\d+[A-Za-z]*")
-
-
-def short_model(model: str) -> str:
-    """``A100`` for ``nvidia-tesla-a100`` and ``NVIDIA-A100-SXM4-80GB``: what people call it; "" for ""."""
-    name = re.sub(r"^(nvidia|amd|intel)-", "", model, flags=re.IGNORECASE)
-    name = re.sub(r"^tesla-", "", name, flags=re.IGNORECASE)
-    found = _SHORT_MODEL.match(name)
-    return (found[0] if found else name).upper()
-
-
-@lru_cache(1_024)
-def model_of_machine(machine_type: str) -> str:
-    """The model that a machine type has by its name (Azure's say it), else ""."""
-    found = _AZURE.match(machine_type)
-    if found:
-        return found[1]
-    return next((model for pattern, model in _AZURE_BY_SERIES if pattern.match(machine_type)), "")
+    ``H100`` of ``h100``, ``nvidia-h100-80gb``, ``NVIDIA-H100-80GB-HBM3`` and ``H100_NVLINK_80GB``. Vendor, brand and how the card
+    is built in aren't the model; how much memory it has is where that isn't the usual: ``A100-80GB``. What looks like none of
+    NVIDIA's or AMD's names stays as it is. Values: NVIDIA's feature discovery, the labels of `planner.kubernetes.clouds`; the
+    price book's names are the same.
+    """
+    text = _SHARED_PRODUCT.sub("", value)
+    if text.lower() in _VENDORS:
+        return ""
+    words = [word for word in re.split(r"[-_ ]+", text) if not _FORMS.match(word)]
+    while words and words[0].lower() in _MAKERS:
+        del words[0]
+    if not words or not _PRODUCT.match(words[0]):
+        return text
+    sizes = [int(found[1]) for word in words if (found := _SIZE.match(word))]
+    name = "-".join(word for word in words if not _SIZE.match(word)).upper()
+    usual = _USUAL_GB.get(words[0].upper())
+    return f"{name}-{sizes[0]}GB" if usual and sizes and sizes[0] != usual else name
 
 
 # ── a user's own ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -405,5 +354,5 @@ def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
         machine_type=(*labels.machine_type, *before.machine_type),
         model=(*labels.model, *before.model),
         count=(*labels.count, *before.count),
-        spot={**before.spot, **{key: frozenset(one.lower() for one in values) for key, values in labels.spot.items()}},
+        bought={**{key: {one.lower(): SPOT for one in values} for key, values in labels.spot.items()}, **before.bought},
     )

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from enum import StrEnum
 from math import ceil
 from typing import Final
 
 from planner.ground.vocabulary import (
     EPHEMERAL_STORAGE,
-    GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
     GKE_GPU_SHARING_STRATEGY,
     GKE_MAX_SHARED_CLIENTS,
-    GKE_NODE_POOL,
-    GKE_PREEMPTIBLE,
-    GKE_PROVISIONING,
-    GKE_SPOT,
     HAMI_REGISTER,
     NVIDIA_GPU,
     NVIDIA_GPU_COUNT,
@@ -37,10 +33,10 @@ from planner.kubernetes.accelerators import (
     alike,
     is_gpu_resource,
     model_named,
-    model_of_machine,
     tables,
     unit,
 )
+from planner.kubernetes.clouds import GKE, ON_DEMAND, PREEMPTIBLE, SPOT, cloud_of, model_of_machine
 from planner.kubernetes.records import Node
 
 NO_POOL = "no pool"  # what people read, and a filter takes, where a node tells no pool
@@ -106,13 +102,23 @@ def minor_version(node: Node) -> int | None:
 
 def is_gke(node: Node) -> bool:
     """Whether Google Kubernetes Engine runs the node: it labels every one. A provider id ``gce://`` is of any VM of Google's."""
-    return GKE_NODE_POOL in node.labels
+    return cloud_of(node) is GKE
 
 
 def gpu_model(node: Node) -> str:
-    """The accelerator's name as labelled, such as ``nvidia-tesla-t4``, else as the machine type tells; "" else."""
-    stated = (model_named(node.labels[label]) for label in tables().model if label in node.labels)
-    return next((name for name in stated if name), "") or model_of_machine(machine_type(node))
+    """The accelerator's model, by one name whatever the label calls it (`model_named`), else as the machine type tells; "" else."""
+    return model_named(gpu_label(node)) or model_of_machine(machine_type(node))
+
+
+def gpu_label(node: Node) -> str:
+    """What the node's own label calls its model, such as ``nvidia-tesla-t4``; "" without one."""
+    stated = (str(node.labels[label]) for label in tables().model if label in node.labels)
+    return next((name for name in stated if model_named(name)), "")
+
+
+def labels_beside(nodes: Collection[Node]) -> tuple[str, ...]:
+    """What the nodes' own labels call their models, where that is another word: it stands beside the model, for selectors."""
+    return tuple(sorted({gpu_label(node) for node in nodes} - {"", *map(gpu_model, nodes)}))
 
 
 def machine_type(node: Node) -> str:
@@ -140,23 +146,14 @@ def gpu_count(node: Node) -> int:
 
 
 def provisioning_model(node: Node) -> str:
-    """How a node was bought, by its labels: ``flex-start``, ``preemptible``, ``spot``, else ``on-demand``.
+    """How a node was bought, by its labels: ``flex-start``, ``preemptible``, ``spot``, ``reserved``, ``capacity-block``, else
+    ``on-demand``.
 
-    A commitment or a reservation is an agreement of the billing account, not of the node: no label tells it.
+    A commitment is an agreement of the billing account, not of the node: no label tells it, nor that of a reservation on GKE.
     """
-    labels = node.labels
-    stated = labels.get(GKE_PROVISIONING, "").lower()
-    if labels.get(GKE_FLEX_START) == "true" or stated == "flex-start":
-        return "flex-start"
-    if labels.get(GKE_PREEMPTIBLE) == "true" or stated == "preemptible":
-        return "preemptible"
-    if labels.get(GKE_SPOT) == "true" or stated == "spot":
-        return "spot"
-    return (
-        "spot"
-        if any(labels[key].lower() in spot for key, spot in tables().spot.items() if key in labels)
-        else "on-demand"
-    )
+    of = tables().bought
+    told = (of[key].get(str(node.labels[key]).lower(), "") for key in of if key in node.labels)
+    return next((bought for bought in told if bought), ON_DEMAND)
 
 
 def is_ready(node: Node) -> bool:
@@ -280,7 +277,7 @@ def is_virtual(node: Node) -> bool:
 
 def is_spot(node: Node) -> bool:
     """Whether the cloud may take the node away at any time: Spot or preemptible. Flex-start nodes run their time."""
-    return provisioning_model(node) in ("spot", "preemptible")
+    return provisioning_model(node) in (SPOT, PREEMPTIBLE)
 
 
 def arrival_seconds(*, has_gpus: bool) -> float:

@@ -11,8 +11,9 @@ from planner.ground.errors import InputError
 from planner.ground.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
 from planner.inventory.account import unseen
+from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import POD
-from planner.kubernetes.nodes import NO_POOL, has_local_ssd, is_gke, node_pool
+from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
@@ -216,19 +217,17 @@ def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, 
     return found
 
 
-# https://cloud.google.com/kubernetes-engine/pricing (2026): a fee for each cluster, of whatever mode
-GKE_FEE_USD_PER_HOUR: Final = 0.10
-
-
 def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
     """What nodes' prices leave out, as far as the snapshot shows that it is there."""
-    if any(is_gke(node) for node in snapshot.nodes):
-        usd_a_month = GKE_FEE_USD_PER_HOUR * HOURS_PER_MONTH
+    for cloud in clouds_of(snapshot.nodes):
+        usd_a_month = cloud.fee_usd_per_hour * HOURS_PER_MONTH
+        if not usd_a_month:
+            continue
         yield NotIn(
             name="cluster fee",
             usd_per_month=usd_a_month,
             sentence=Text(
-                f"GKE's management fee, {usd(usd_a_month)} a month for each cluster, less the account's free tier"
+                f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, less the account's free tier"
             ),
         )
     if snapshot.nodes:

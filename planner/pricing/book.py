@@ -42,6 +42,8 @@ _TOTALS: Final = {
     "total_cud_1y": Provisioning.COMMITMENT_1Y,
     "total_cud_3y": Provisioning.COMMITMENT_3Y,
     "total_flex_start": _FLEX,  # not in the snapshot
+    "total_reserved": Provisioning.RESERVED,  # only of a user's own
+    "total_capacity_block": Provisioning.CAPACITY_BLOCK,
 }
 _HOSTS: Final = {"host_ondemand": _DEMAND, "host_spot": _SPOT}
 _GPU_EACH: Final = {"gpu_each_ondemand": _DEMAND, "gpu_each_spot": _SPOT}

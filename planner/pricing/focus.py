@@ -16,6 +16,7 @@ from typing import Any, Final
 from planner.ground.tables import Row
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import count
+from planner.kubernetes.clouds import seller_of
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.allocation import AllocatedCost
@@ -53,9 +54,6 @@ UNKNOWN: Final = (
 )  # fmt: skip
 
 
-_PROVIDERS: Final = {"gce": "Google Cloud", "aws": "AWS", "azure": "Microsoft"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """A node as a bill knows it."""
@@ -69,11 +67,12 @@ class Resource:
 
 def resource_of(node: Node) -> Resource:
     """The node's names, place and labels."""
+    seller = seller_of(node)
     return Resource(
         name=node.name,
         resource_id=node.provider_id or node.uid or node.name,
         availability_zone=zone(node),
-        provider_name=_PROVIDERS.get(node.provider_id.partition("://")[0], ""),
+        provider_name=(seller.provider_name or seller.seller) if seller else "",
         tags=node.labels,
     )
 

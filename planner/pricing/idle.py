@@ -9,6 +9,7 @@ from typing import Final
 
 from planner.ground.words import NO_WORDS, Text, count, plural, usd
 from planner.inventory.gpu_use import GpuUse
+from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.nodes import NO_POOL, gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot
@@ -114,7 +115,7 @@ def _held_idle(
         pod=pod.name,
         node=pod.node_name,
         node_pool=node_pool(node) or NO_POOL,
-        model=gpu_model(node) or idle[0].model,
+        model=gpu_model(node) or model_named(idle[0].model),
         held=requested_gpus(pod.spec),
         measured=measured,
         idle=len(idle),

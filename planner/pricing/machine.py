@@ -261,6 +261,10 @@ class _Question:
         row = self.row
         if self.own is not None and self.column in self.own.total_usd_per_hour:
             return self._from_row(self.own, is_own=True)
+        if self.provisioning.is_reserved:
+            why = f"{self.machine_type} is bought as {self.provisioning}, which isn't paid at the list price on demand"
+            column = f"total_{self.provisioning.replace('-', '_')}"
+            return _Refusal(PriceReason.RESERVED, why, f"Give its price as a CSV of your own, column {column}")
         if row is not None:
             refreshed = self._from_units(row)
             if refreshed is not None:

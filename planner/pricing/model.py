@@ -20,6 +20,7 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text
+from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.records import EMPTY, FrozenMap
 
 
@@ -30,6 +31,8 @@ class Provisioning(StrEnum):
     SPOT = "spot"
     PREEMPTIBLE = "preemptible"
     FLEX_START = "flex-start"
+    RESERVED = "reserved"  # on a capacity reservation: what that costs, no list of machines says
+    CAPACITY_BLOCK = "capacity-block"  # paid ahead for a time (EC2)
     COMMITMENT_1Y = "commitment-1y"
     COMMITMENT_3Y = "commitment-3y"
 
@@ -37,6 +40,11 @@ class Provisioning(StrEnum):
     def priced_as(self) -> Provisioning:
         """The column of the book it is read from: preemptible costs what Spot costs."""
         return Provisioning.SPOT if self is Provisioning.PREEMPTIBLE else self
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether the account pays a reservation of its own, and not the list price."""
+        return self in (Provisioning.RESERVED, Provisioning.CAPACITY_BLOCK)
 
     @property
     def pricing_category(self) -> PricingCategory:
@@ -57,6 +65,8 @@ _CATEGORY_OF: Final = {
     Provisioning.SPOT: PricingCategory.DYNAMIC,
     Provisioning.PREEMPTIBLE: PricingCategory.DYNAMIC,
     Provisioning.FLEX_START: PricingCategory.OTHER,
+    Provisioning.RESERVED: PricingCategory.OTHER,
+    Provisioning.CAPACITY_BLOCK: PricingCategory.OTHER,
     Provisioning.COMMITMENT_1Y: PricingCategory.COMMITTED,
     Provisioning.COMMITMENT_3Y: PricingCategory.COMMITTED,
 }
@@ -195,10 +205,11 @@ class PriceBook:
         return found
 
     def gpu_model(self, name: str) -> GpuModel | None:
-        """The GPU called `name`: the book's own word (``T4``) or GKE's accelerator label (``nvidia-tesla-t4``)."""
-        if name in self.gpu_models:
-            return self.gpu_models[name]
-        return next((gpu for gpu in self.gpu_models.values() if gpu.gke_accelerator == name), None)
+        """The GPU called `name`: the book's own word (``T4``), GKE's accelerator label (``nvidia-tesla-t4``), or whatever
+        else one model is called (`model_named`)."""
+        every = self.gpu_models.values()
+        told = self.gpu_models.get(name) or next((gpu for gpu in every if gpu.gke_accelerator == name), None)
+        return told or next((gpu for gpu in every if model_named(gpu.model) == model_named(name)), None)
 
     def contracted(self, list_price: float, category: PricingCategory) -> float:
         """A list price after the negotiated discount of its category."""
@@ -235,6 +246,7 @@ class PriceReason(StrEnum):
     NO_MACHINE_TYPE = "no_machine_type"  # the node has no instance-type label
     NO_REGION = "no_region"  # … no region or zone label
     AUTOPILOT = "autopilot"  # billed by what pods request, not by node
+    RESERVED = "reserved"  # paid by a reservation: the list price isn't what it costs
     OTHER_CLOUD = "other_cloud"  # an EKS, AKS or other node, and no price of the user's own
     UNKNOWN_MACHINE_TYPE = "unknown_machine_type"
     NOT_IN_REGION = "not_in_region"  # the book has the type, elsewhere

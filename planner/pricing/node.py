@@ -6,12 +6,8 @@ Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in t
 
 from __future__ import annotations
 
-from typing import Final
-
 from planner.ground.vocabulary import (
-    AKS_AGENT_POOL,
     CPU,
-    EKS_NODE_GROUP,
     GKE_ACCELERATOR_COUNT,
     INSTANCE_TYPE,
     MEMORY,
@@ -19,22 +15,12 @@ from planner.ground.vocabulary import (
 )
 from planner.ground.words import Text
 from planner.kubernetes import nodes
+from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, seller_of
 from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
 from planner.kubernetes.records import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.strategy_cost import SpareTerms
-
-AUTOPILOT_PREFIX: Final = "gk3-"  # what GKE Autopilot names its nodes; nodes of Standard clusters begin with gke-
-
-# Other clouds by provider id, as their cloud controller managers write it, and by the label of their node pools.
-_CLOUDS: Final = {
-    "aws": "AWS",
-    "azure": "Azure",
-    "oci": "Oracle",
-    "openstack": "OpenStack",
-    "digitalocean": "DigitalOcean",
-}
 
 
 def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = None) -> NodePrice:
@@ -83,11 +69,11 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bo
             PriceReason.AUTOPILOT,
             f"node {node.name} is one of GKE Autopilot's, billed by what pods request, not by node",
         )
-    cloud = _other_cloud(node)
-    if cloud and f"{machine_type} {region}" not in book.own_machines:
+    cloud = seller_of(node)
+    if cloud and cloud.seller not in ("", GKE.seller) and f"{machine_type} {region}" not in book.own_machines:
         return refuse(
             PriceReason.OTHER_CLOUD,
-            f"{machine_type} in {region} is {cloud}'s; the book has Google Cloud's prices only. "
+            f"{machine_type} in {region} is {cloud.seller}'s; the book has Google Cloud's prices only. "
             "Give its price as a CSV of your own",
         )
     mismatch = _mismatch(book, node, machine_type, region)
@@ -110,18 +96,6 @@ def _attached_gib(book: PriceBook, node: Node, key: str) -> int:
     if key in book.own_machines or (row is not None and row.local_ssd_gib):
         return 0
     return local_ssd_gib(node) or 0
-
-
-def _other_cloud(node: Node) -> str:
-    """The name of the cloud a node belongs to if it isn't Google's, as far as it tells."""
-    scheme = node.provider_id.partition("://")[0]
-    if scheme == "gce":
-        return ""
-    if scheme in _CLOUDS:
-        return _CLOUDS[scheme]
-    if EKS_NODE_GROUP in node.labels or any(label.startswith("karpenter.k8s.aws/") for label in node.labels):
-        return "AWS"
-    return "Azure" if AKS_AGENT_POOL in node.labels else ""
 
 
 def _mismatch(book: PriceBook, node: Node, machine_type: str, region: str) -> str:

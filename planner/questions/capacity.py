@@ -189,6 +189,7 @@ def pool_rows(answer: CapacityAnswer) -> list[Row]:
             "nodes": line.pool.node_count,
             "machine_types": ", ".join(line.pool.machine_types),
             "gpu_model": line.pool.accelerator,
+            "gpu_label": ", ".join(line.pool.gpu_labels),
             "gpus": line.allocatable.get(resource, 0),
             "gpus_free": line.free.get(resource, 0),
             "gpus_out_of_use": line.out_of_use.get(resource, 0),

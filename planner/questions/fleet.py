@@ -58,6 +58,7 @@ class FleetModel:
     most_free: str  # the cluster with most of the free ones; "" where none is free
     sharing: Sharing = Sharing.WHOLE
     profile: str = ""
+    labels: tuple[str, ...] = ()  # what the clusters' own labels call the model, where that is another word
     name: str = ""  # with what the numbers are of: ``T4``, ``T4, time slices``
 
 
@@ -170,6 +171,7 @@ def _models(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
             most_free=name if most else "",
             sharing=how,
             profile=profile,
+            labels=tuple(sorted({label for _, line in lines for label in line.labels})),
             name=lines[0][1].name,
         )
 
@@ -245,6 +247,7 @@ def model_rows(answer: FleetAnswer) -> list[Row]:
     return [
         {
             "model": one.name,
+            "label": ", ".join(one.labels),
             "clusters": len(one.clusters),
             "allocatable": one.allocatable,
             "held": one.requested,

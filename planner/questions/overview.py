@@ -258,6 +258,7 @@ def gpu_rows(answer: ClusterOverview) -> list[Row]:
     return [
         {
             "model": line.model,
+            "label": ", ".join(line.labels),
             "resource": line.resource,
             "offered_as": line.sharing.value,
             "physical": line.physical,

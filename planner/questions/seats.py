@@ -89,6 +89,7 @@ def node_rows(answer: SeatsAnswer) -> list[Row]:
             "node_pool": node.node_pool,
             "zone": node.zone,
             "model": node.model,
+            "label": node.label,
             "offered_as": node.sharing.value,
             "cordoned": node.is_cordoned,
             "seats": node.gpus,

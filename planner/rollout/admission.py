@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from planner.ground.quantity import format_amount
 from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
+from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import POD
-from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation
 from planner.kubernetes.priorities import class_called, class_name, class_of, classes_in, tells_default
 from planner.kubernetes.qos import QosClass, qos_class
@@ -234,7 +234,7 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
     asking = {one.uid for one in owners if tolerating(one.template.spec) is not one.template.spec}
     pods = (one for one in snapshot.pods if one.owner and one.owner.uid in asking and not one.is_terminal)
     shown = {tolerating(spec) is spec for spec in {id(one.spec): one.spec for one in pods}.values()}
-    return True in shown or (not shown and any(is_gke(node) for node in snapshot.nodes))
+    return True in shown or (not shown and any(cloud.admits_tolerations for cloud in clouds_of(snapshot.nodes)))
 
 
 _InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used

@@ -17,8 +17,9 @@ from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
+from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
-from planner.kubernetes.nodes import gpu_count, is_gke, node_pool
+from planner.kubernetes.nodes import gpu_count, node_pool
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
@@ -673,7 +674,9 @@ def _uses_gpu(workload: Workload) -> bool:
 
 def _resize(cluster: Cluster, pool: str, count: int) -> str:
     size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
-    if any(is_gke(node) for node in cluster.nodes):
-        words = ("gcloud", "container", "clusters", "resize", "CLUSTER", "--node-pool", pool, "--num-nodes")
-        return commands.command(*words, str(size + count)) + commands.comment("in a pool of several zones: per zone")
+    resize = next((cloud.resize for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
+    if resize:
+        return commands.command(*resize[0], pool, *resize[1], str(size + count)) + commands.comment(
+            "in a pool of several zones: per zone"
+        )
     return commands.comment(f"grow node pool {pool} from {size} to {size + count} nodes").strip()

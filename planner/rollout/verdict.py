@@ -12,7 +12,7 @@ from planner.ground.budget import TOO_LARGE
 from planner.ground.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands
-from planner.kubernetes.accelerators import Unit, accelerator, short_model, unit
+from planner.kubernetes.accelerators import Unit, accelerator, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Workload
@@ -467,7 +467,7 @@ def _plain(c: _Context, name: str) -> str:
     device = accelerator(name)
     model_of = gpu_models(c.run.simulation.cluster)
     models = {model_of[n] for n in np.flatnonzero(c.matching).tolist()}
-    noun = (len(models) == 1 and short_model(models.pop())) or (device.noun if device else "")
+    noun = (len(models) == 1 and models.pop()) or (device.noun if device else "")
     return count(amount, noun) if noun and unit(name) is Unit.DEVICE else f"{amount} {name}"
 
 

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.kubernetes.accelerators import accelerator, is_gpu_resource, same_as, tables
-from planner.kubernetes.nodes import ROLE, Sharing, gpu_model, is_virtual, node_pool, out_of_use, sharing, zone
+from planner.kubernetes.nodes import (
+    ROLE,
+    Sharing,
+    gpu_model,
+    is_virtual,
+    labels_beside,
+    node_pool,
+    out_of_use,
+    sharing,
+    zone,
+)
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
@@ -17,6 +27,11 @@ from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 def gpu_models(cluster: Cluster) -> list[str]:
     """`gpu_model` by node."""
     return cluster.remember(_gpu_models)
+
+
+def gpu_labels(cluster: Cluster) -> list[str]:
+    """`gpu_label` by node, "" where it is the model's own name."""
+    return cluster.remember(_gpu_labels)
 
 
 def node_pools(cluster: Cluster) -> list[str]:
@@ -152,6 +167,10 @@ def _offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
 
 def _gpu_models(cluster: Cluster) -> list[str]:
     return _by_node(cluster, gpu_model, (*tables().model, *tables().machine_type))
+
+
+def _gpu_labels(cluster: Cluster) -> list[str]:
+    return _by_node(cluster, lambda node: ", ".join(labels_beside([node])), (*tables().model, *tables().machine_type))
 
 
 def _node_pools(cluster: Cluster) -> list[str]:

@@ -14,9 +14,7 @@ import numpy as np
 
 from planner.ground.errors import SourceError
 from planner.ground.vocabulary import (
-    GKE_FLEX_START,
     GKE_NODE_POOL,
-    GKE_PREEMPTIBLE,
     GKE_PROVISIONING,
     GKE_SPOT,
     INSTANCE_TYPE,
@@ -100,16 +98,7 @@ def _labels(server: Prometheus, start: float, end: float) -> dict[tuple[str, str
 def _written_keys() -> dict[str, str]:
     """As kube-state-metrics writes it → the label's key."""
     tables = accelerators.tables()
-    keys = {
-        GKE_SPOT,
-        GKE_PREEMPTIBLE,
-        GKE_PROVISIONING,
-        GKE_FLEX_START,
-        *tables.spot,
-        *tables.pool,
-        *tables.machine_type,
-    }
-    return {_written(key): key for key in keys}
+    return {_written(key): key for key in (*tables.bought, *tables.pool, *tables.machine_type)}
 
 
 def _written(key: str) -> str:

@@ -12,6 +12,7 @@ from planner.ground.words import duration
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
 from planner.kubernetes.budgets import Protection, limit_text
+from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.nodes import (
     GPU_NODE_ARRIVAL_SECONDS,
     gpu_model,
@@ -571,15 +572,13 @@ def _tolerations(workload: Workload) -> list[dict[str, str]]:
 
 def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, str] | None, Taint | None]:
     """The label to select spot nodes by, and the taint they have or usually are given."""
-    if provider is Provider.GKE:
-        key = vocabulary.GKE_SPOT if capacity is Capacity.SPOT else vocabulary.GKE_PREEMPTIBLE
-        return (key, "true"), Taint(key=key, value="true", effect="NoSchedule")
-    if provider is Provider.EKS:
-        return (vocabulary.EKS_CAPACITY_TYPE, "SPOT"), None
-    if provider is Provider.AKS:
-        key = vocabulary.AKS_SCALE_SET_PRIORITY
-        return (key, "spot"), Taint(key=key, value="spot", effect="NoSchedule")
-    return None, None
+    cloud = next((one for one in CLOUDS if one.name == provider and one.spot_label), None)
+    if cloud is None or cloud.spot_label is None:
+        return None, None
+    key, value = cloud.spot_label
+    if provider is Provider.GKE and capacity is not Capacity.SPOT:
+        key = vocabulary.GKE_PREEMPTIBLE
+    return (key, value), Taint(key=key, value=value, effect="NoSchedule") if cloud.is_spot_tainted else None
 
 
 def _check_quota(case: Case) -> CheckResult:
@@ -597,7 +596,7 @@ def _check_quota(case: Case) -> CheckResult:
     if case.window.provider is not Provider.GKE or not any(gpus[node.name] for node in case.nodes) or case.runs_on_spot:
         status = Status.MIND if ssd else Status.OK
         return CheckResult(check=Check.QUOTA, status=status, evidence=f"No quota of spot GPUs is asked for.{ssd}")
-    model = gpu_model(case.nodes[0]).removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper() or "MODEL"
+    model = gpu_model(case.nodes[0]).replace("-", "_") or "MODEL"
     return CheckResult(
         check=Check.QUOTA,
         status=Status.UNSEEN,

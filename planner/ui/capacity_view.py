@@ -77,6 +77,7 @@ def pools(answer: CapacityAnswer) -> None:
             {
                 "pool": pool.name,
                 "model": pool.accelerator or "none",
+                "label": ", ".join(pool.gpu_labels),
                 "machine": ", ".join((*pool.machine_types, *pool.provisioning)) or "unknown",
                 "limits": pool.limit_text,
                 "zones": ", ".join(f"{zone or 'no zone'} ({number})" for zone, number in pool.zones),
@@ -227,6 +228,7 @@ def resources(answer: CapacityAnswer) -> None:
     supply = [
         {
             "GPU model": one.model or "unknown",
+            "label": ", ".join(one.labels),
             "offered as": str(one.sharing),
             "resource": one.resource,
             "nodes": one.nodes,

@@ -56,7 +56,7 @@ def _title(found: FleetAnswer, stuck: int) -> str:
 
 
 _MODEL = {
-    "model": "Model", "clusters": "Clusters", "allocatable": "In all", "held": "Held", "free": "Free",
+    "model": "Model", "label": "Label", "clusters": "Clusters", "allocatable": "In all", "held": "Held", "free": "Free",
     "out_of_use": "Out of use", "waited_for": "Wanted", "most_free_in": "Most free in",
 }  # fmt: skip
 _CLUSTER = {

@@ -130,10 +130,12 @@ def gpus(overview: ClusterOverview) -> None:
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
     is_one = len({line.resource for line in overview.gpus}) < 2
     is_shut = any(line.out_of_use for line in overview.gpus)
+    is_labelled = any(line.labels for line in overview.gpus)
     is_over = any(line.overcommitted for line in overview.gpus)
     rows = [
         {
             "model": _model(line, is_one=is_one),
+            **({"label": ", ".join(line.labels)} if is_labelled else {}),
             "nodes": line.node_count,
             "free": f"{line.free:,} of {line.allocatable:,}",
             **({"out of use": line.out_of_use or None} if is_shut else {}),

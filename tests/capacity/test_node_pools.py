@@ -41,7 +41,7 @@ def test_the_demos_pools_with_their_limits() -> None:
     cluster = Cluster(demo.read())
     found = by_name(cluster, *node_pools.read(demo.node_pools_file()))
     t4 = found["gpu-t4"]
-    assert (t4.node_count, t4.accelerator, t4.gpus_a_node) == (6, "nvidia-tesla-t4", 1)
+    assert (t4.node_count, t4.accelerator, t4.gpu_labels, t4.gpus_a_node) == (6, "T4", ("nvidia-tesla-t4",), 1)
     assert dict(t4.zones) == {"asia-northeast3-b": 3, "asia-northeast3-c": 3}
     assert [taint.key for taint in t4.taints] == ["nvidia.com/gpu"]
     assert (t4.limit_text, t4.room()) == ("fixed size (gcloud node-pools list)", 0)

@@ -45,7 +45,7 @@ def test_mps_on_gke() -> None:
 def test_shared_replicas_of_the_device_plugin() -> None:
     labels = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "2", "nvidia.com/gpu.product": "Tesla-T4-SHARED"}
     (one,) = supply(node("n0", extra={"nvidia.com/gpu.shared": "8"}, labels=labels))
-    assert (one.model, one.resource) == ("Tesla-T4", "nvidia.com/gpu.shared")
+    assert (one.model, one.labels, one.resource) == ("T4", ("Tesla-T4-SHARED",), "nvidia.com/gpu.shared")
     assert numbers(one) == (Sharing.TIME_SHARING, 2, 8, 0, 8)
 
 
@@ -93,5 +93,5 @@ def test_devices_through_dra_by_driver_and_product() -> None:
         },
     }
     (one,) = supply(node("n0"), slices, claim)
-    assert (one.model, one.resource) == ("NVIDIA H100", "gpu.nvidia.com")
+    assert (one.model, one.resource) == ("H100", "gpu.nvidia.com")
     assert numbers(one) == (Sharing.DEVICES, None, 2, 1, 1)

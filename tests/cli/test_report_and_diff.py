@@ -233,7 +233,7 @@ def test_an_earlier_snapshot_puts_what_changed_first(capsys: pytest.CaptureFixtu
     run(capsys, "report", after, "--before", before, "--to", str(tmp_path / "r.json"))
     result = json.loads((tmp_path / "r.json").read_text())["result"]
     assert result["chapters"][0]["title"] == "What changed: workloads"
-    assert result["sentence"].startswith("1 workload became stuck (Deployment/ml/api); 1 fewer nvidia-tesla-t4")
+    assert result["sentence"].startswith("1 workload became stuck (Deployment/ml/api); 1 fewer T4")
 
 
 @pytest.mark.parametrize("name", ["review", "review.pdf", "review.HTM2"])
@@ -268,7 +268,7 @@ def test_only_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert numbers["gpus_free"] == (0, 1)
     assert "gpus_requested" not in numbers
     assert found["sentence"].startswith(
-        "1 workload became rollable (Deployment/ml/api); 1 workload appeared (Deployment/ml/new); 1 more nvidia-tesla-t4; "
+        "1 workload became rollable (Deployment/ml/api); 1 workload appeared (Deployment/ml/new); 1 more T4; "
     )
     back = json.loads(run(capsys, "diff", after, before, "-o", "json")[1])["result"]
     assert [(one["workload"], one["before"], one["after"]) for one in back["workloads"]] == [

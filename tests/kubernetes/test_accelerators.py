@@ -10,10 +10,20 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.kubernetes import accelerators
-from planner.kubernetes.accelerators import Tables, Unit, accelerator, alike, extended, is_gpu_resource, unit
+from planner.kubernetes.accelerators import (
+    Tables,
+    Unit,
+    accelerator,
+    alike,
+    extended,
+    is_gpu_resource,
+    model_named,
+    unit,
+)
 from planner.kubernetes.nodes import (
     gpu_count,
     gpu_model,
+    labels_beside,
     machine_type,
     node_pool,
     physical_gpus,
@@ -23,6 +33,7 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.records import FrozenMap, Node
 from planner.sources import accelerators as source
+from planner.sources.prices import embedded_book
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +101,8 @@ def test_only_what_is_alike_is_added() -> None:
         ({"karpenter.sh/provisioner-name": "default"}, "default"),
         ({"doks.digitalocean.com/node-pool": "pool-x"}, "pool-x"),
         ({"node-pool": "oke"}, "oke"),
+        ({"tke.cloud.tencent.com/nodepool-id": "np-8", "nodepool": "x"}, "np-8"),
+        ({"node.tke.cloud.tencent.com/machineset": "np-9"}, "np-9"),
         ({"hypershift.openshift.io/nodePool": "h"}, "h"),
         ({"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/gpu": ""}, "gpu, worker"),
         ({}, ""),
@@ -114,11 +127,11 @@ def test_machine_zone_and_region_under_their_old_names() -> None:
 @pytest.mark.parametrize(
     ("labels", "model"),
     [
-        ({"nvidia.com/gpu.product": "Tesla-T4-SHARED"}, "Tesla-T4"),
-        ({"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}, "NVIDIA-A100-SXM4-40GB"),
-        ({"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED"}, "NVIDIA-A100-SXM4-40GB"),
+        ({"nvidia.com/gpu.product": "Tesla-T4-SHARED"}, "T4"),
+        ({"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}, "A100"),
+        ({"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED"}, "A100"),
         ({"cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice"}, "tpu-v5-lite-podslice"),
-        ({"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM"}, "AMD_Instinct_MI300X_OAM"),
+        ({"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM"}, "MI300X"),
         ({"alibabacloud.com/gpu-card-model": "V100M32"}, "V100M32"),
         ({"kubernetes.azure.com/accelerator": "nvidia", "node.kubernetes.io/instance-type": "Standard_NC24ads_A100_v4"}, "A100"),
         ({"node.kubernetes.io/instance-type": "Standard_ND96isr_H100_v5"}, "H100"),
@@ -126,6 +139,22 @@ def test_machine_zone_and_region_under_their_old_names() -> None:
         ({"node.kubernetes.io/instance-type": "Standard_NC4as_T4_v3"}, "T4"),
         ({"node.kubernetes.io/instance-type": "Standard_D4s_v5"}, ""),
         ({"accelerator": "nvidia"}, ""),
+        ({"node.kubernetes.io/instance-type": "p5.48xlarge"}, "H100"),
+        ({"node.kubernetes.io/instance-type": "g6e.12xlarge"}, "L40S"),
+        ({"node.kubernetes.io/instance-type": "p4de.24xlarge"}, "A100-80GB"),
+        ({"node.kubernetes.io/instance-type": "p5en.48xlarge"}, "H200"),
+        ({"node.kubernetes.io/instance-type": "g2-standard-8"}, "L4"),
+        ({"node.kubernetes.io/instance-type": "a3-megagpu-8g"}, "H100"),
+        ({"node.kubernetes.io/instance-type": "a2-ultragpu-1g"}, "A100-80GB"),
+        ({"node.kubernetes.io/instance-type": "BM.GPU.H100.8"}, "H100"),
+        ({"node.kubernetes.io/instance-type": "BM.GPU.A100-v2.8"}, "A100-80GB"),
+        ({"node.kubernetes.io/instance-type": "VM.GPU.A10.1"}, "A10"),
+        ({"node.kubernetes.io/instance-type": "VM.Standard.E4.Flex"}, ""),
+        ({"node.kubernetes.io/instance-type": "g5.xlarge", "nvidia.com/gpu.product": "NVIDIA-A10G"}, "A10G"),
+        ({"node.kubernetes.io/instance-type": "p3.2xlarge", "k8s.amazonaws.com/accelerator": "true"}, "V100"),
+        ({"k8s.amazonaws.com/accelerator": "nvidia-tesla-t4"}, "T4"),
+        ({"gpu.nvidia.com/class": "A100_NVLINK_80GB"}, "A100-80GB"),
+        ({"skypilot.co/accelerator": "h100"}, "H100"),
     ],
 )  # fmt: skip
 def test_the_model(labels: dict[str, str], model: str) -> None:
@@ -140,10 +169,56 @@ def test_the_model(labels: dict[str, str], model: str) -> None:
         ({"eks.amazonaws.com/capacityType": "SPOT"}, "spot"),
         ({"node.kubernetes.io/lifecycle": "normal"}, "on-demand"),
         ({"cloud.google.com/gke-provisioning": "standard"}, "on-demand"),
+        ({"karpenter.sh/capacity-type": "reserved"}, "reserved"),
+        (
+            {"karpenter.sh/capacity-type": "reserved", "karpenter.k8s.aws/capacity-reservation-type": "default"},
+            "reserved",
+        ),
+        (
+            {"karpenter.sh/capacity-type": "reserved", "karpenter.k8s.aws/capacity-reservation-type": "capacity-block"},
+            "capacity-block",
+        ),
+        ({"eks.amazonaws.com/capacityType": "CAPACITY_BLOCK"}, "capacity-block"),
     ],
 )
 def test_how_it_was_bought(labels: dict[str, str], bought: str) -> None:
     assert provisioning_model(node(labels)) == bought
+
+
+ONE = {
+    "H100": "h100 H100 nvidia-h100-80gb NVIDIA-H100-80GB-HBM3 NVIDIA-H100-PCIe H100_NVLINK_80GB nvidia-h100-mega-80gb",
+    "A100": "a100 nvidia-tesla-a100 NVIDIA-A100-SXM4-40GB NVIDIA-A100-PCIE-40GB nvidia-ampere-a100",
+    "A100-80GB": "nvidia-a100-80gb NVIDIA-A100-80GB-PCIe NVIDIA-A100-SXM4-80GB A100_PCIE_80GB",
+    "T4": "t4 T4 nvidia-tesla-t4 Tesla-T4 Tesla-T4-SHARED",
+    "V100": "v100 nvidia-tesla-v100 Tesla-V100-SXM2-16GB",
+    "V100-32GB": "Tesla-V100-SXM2-32GB",
+    "H200": "nvidia-h200-141gb NVIDIA-H200 h200",
+    "RTX-PRO-6000": "nvidia-rtx-pro-6000 NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition",
+    "MI300X": "mi300x AMD_Instinct_MI300X_OAM AMD-Instinct-MI300X",
+    "H100-NVL": "NVIDIA-H100-NVL",
+    "A10G": "a10g NVIDIA-A10G",
+    "tpu-v5-lite-podslice": "tpu-v5-lite-podslice",
+    "V100M32": "V100M32",
+    "": "nvidia true gpu",
+}
+
+
+def test_one_model_has_one_name() -> None:
+    """However a label calls it; the name itself is one too, and so are the price book's."""
+    for model, names in ONE.items():
+        assert {model_named(name) for name in (*names.split(), *([model] if model else []))} == {model}
+
+
+def test_the_price_books_names_are_the_same() -> None:
+    for gpu in embedded_book().gpu_models.values():
+        assert model_named(gpu.model) in (gpu.model, "H100")  # GKE sells H100s with another network as H100-MEGA
+        assert model_named(gpu.gke_accelerator) == model_named(gpu.model)
+
+
+def test_a_label_stands_beside_the_model_where_it_is_another_word() -> None:
+    some = [node({"nvidia.com/gpu.product": name}) for name in ("NVIDIA-L4", "L4", "Tesla-T4-SHARED")]
+    assert labels_beside(some) == ("NVIDIA-L4", "Tesla-T4-SHARED")
+    assert labels_beside([node({"node.kubernetes.io/instance-type": "g6.xlarge"})]) == ()
 
 
 def test_physical_devices_are_no_slices() -> None:

@@ -35,7 +35,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
         one = replace(snapshot, taken_at=snapshot.taken_at - 86_400 * (DAYS - 1 - day))
         rows = rows_of(one, answers, written_by="test")
         for row in rows["pools"]:
-            if row["gpu_model"] == "nvidia-l4" and row["resource"] == "nvidia.com/gpu":
+            if row["gpu_model"] == "L4" and row["resource"] == "nvidia.com/gpu":
                 row.update(allocatable=7, requested=1 + day // 4, free=6 - day // 4)
         store.write("prod@eu", one, rows)
     store.write("dev", snapshot, rows_of(snapshot, answers, written_by="test"))
@@ -58,8 +58,8 @@ def test_without_a_store_the_page_says_how_to_get_one(monkeypatch: pytest.Monkey
 
 
 def test_history_says_when_a_model_is_full_since_when_and_what_to_commit(store: str) -> None:
-    words = said(visit("history", clusters="prod@eu", model="nvidia-l4", lead_days="30"))
-    assert "nvidia-tesla-a100: full today" in words
+    words = said(visit("history", clusters="prod@eu", model="L4", lead_days="30"))
+    assert "A100: full today" in words
     assert "order now (by 2026-" in words
     assert "full in about" in words
     assert "20 snapshots from 2026-11-01" in words

@@ -113,7 +113,7 @@ def test_a_node_can_be_priced_as_if_bought_otherwise() -> None:
         (make_node(cpu=2_000), PriceReason.CAPACITY_MISMATCH),
         (make_node(memory_gib=64), PriceReason.CAPACITY_MISMATCH),
         (make_node(gpus=1), PriceReason.UNKNOWN_GPU),
-        (make_node(gpus=1, labels={GKE_ACCELERATOR: "t4"}), PriceReason.UNKNOWN_GPU),
+        (make_node(gpus=1, labels={GKE_ACCELERATOR: "t5"}), PriceReason.UNKNOWN_GPU),
         (make_node(gpus=7, gpu_resource="nvidia.com/mig-1g.5gb"), PriceReason.UNKNOWN_GPU_COUNT),
         (make_node("n2-standard-8", gpus=1, labels=T4), PriceReason.UNKNOWN_GPU),
     ],

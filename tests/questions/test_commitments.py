@@ -29,7 +29,7 @@ def answered(found: History, **settings: float) -> CommitmentsAnswer:
 
 def test_eight_a100_round_the_clock() -> None:
     """The issue of money has $8,310 a month for 3 years: 8 GPUs with their machines."""
-    (line,) = answered(of("nvidia-tesla-a100", *[8.0] * 15)).lines
+    (line,) = answered(of("A100", *[8.0] * 15)).lines
     three = line.terms[1]
     assert (three.best.level, round(three.best.usd_per_month)) == (8, 8_310)
     assert line.today == 8
@@ -40,7 +40,7 @@ def test_eight_a100_round_the_clock() -> None:
 
 
 def test_what_is_used_in_a_third_of_the_hours_is_left_to_spot_and_flex_start() -> None:
-    (line,) = answered(of("nvidia-tesla-a100", *[4.0, 4.0, 8.0] * 5, 0.0)).lines
+    (line,) = answered(of("A100", *[4.0, 4.0, 8.0] * 5, 0.0)).lines
     assert {one.best.level for one in line.terms} == {4}
     assert line.above is not None
     assert line.above.gpu_hours == pytest.approx(4 * 730 / 3)
@@ -60,6 +60,6 @@ def test_a_machine_that_is_not_there_any_more_has_no_price() -> None:
 
 
 def test_of_less_than_a_week_nothing_is_said() -> None:
-    (line,) = answered(of("nvidia-tesla-a100", *[8.0] * 6)).lines
+    (line,) = answered(of("A100", *[8.0] * 6)).lines
     assert line.terms == ()
     assert "too short a history to say: 5 d of it is known" in str(line.sentence)

@@ -18,11 +18,11 @@ from tests.architecture.tree import ROOT
 # Rule → what the code of a copy would have in it, and the modules that may (its place; who reads or writes the field).
 ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "Pod.holds_room": (r"phase in \('Succeeded'", ("kubernetes/records.py",)),
-    "is_gke": (r"GKE_NODE_POOL in", ("kubernetes/nodes.py",)),
+    "is_gke": (r"GKE_NODE_POOL in|is GKE\b", ("kubernetes/nodes.py", "spot/windows.py")),
     "is_ready": (r"conditions\.get\('Ready'", ("kubernetes/nodes.py",)),
     "rolling_limits": (r"\.rounds_unavailable_up", ("kubernetes/shares.py",)),
     "qos_class": (r"QosClass\.GUARANTEED if", ("kubernetes/qos.py",)),
-    "provisioning_model": (r"\.get\(GKE_SPOT\)|tables\(\)\.spot", ("kubernetes/nodes.py",)),
+    "provisioning_model": (r"\.get\(GKE_SPOT\)|tables\(\)\.bought", ("kubernetes/nodes.py",)),
     "physical_gpus": (r"tables\(\)\.count", ("kubernetes/nodes.py",)),
     "learn_start": (r"\.ready_at -", ("kubernetes/startup.py",)),
     "headers": (r"nosniff|frame-ancestors", ("ui/web.py",)),

@@ -28,7 +28,7 @@ from planner.sources import demo
 from tests.builders.objects import GPU, Item, deployment, node, pod_spec, snapshot
 from tests.pages.visiting import said, visit
 
-T4 = "nvidia-tesla-t4"
+T4, LABEL = "T4", "nvidia-tesla-t4"
 DRAIN = parse_changes("drain:pool/gpu-t4")
 
 
@@ -137,7 +137,7 @@ def test_commands_say_it_in_the_same_words(capsys: pytest.CaptureFixture[str], t
     assert "lost (not Ready)" in out("seats")
     header, line = out("overview").splitlines()[-4:-2]
     assert header.split("  ")[-3:] == ["free", "out of use", "wanted"]
-    assert line.split() == [T4, "4", "12", "2", "4", "6", "0"]
+    assert line.split() == [T4, LABEL, "4", "12", "2", "4", "6", "0"]
 
 
 # ── a drain ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -153,7 +153,7 @@ def test_a_drain_frees_nothing() -> None:
 
 def test_what_waits_for_a_model_waits_for_it_when_its_nodes_are_cordoned() -> None:
     found = diff.answer(demo.read(), diff.DiffSettings(changes=DRAIN))
-    assert "1 more nvidia-tesla-t4 out of use" in str(found.sentence)
+    assert "1 more T4 out of use" in str(found.sentence)
     assert " free" not in str(found.sentence)
     numbers = {(one.metric, one.labels.get("model")): (one.before, one.after) for one in found.numbers}
     assert numbers["gpus_pending", T4] == (1, 2)
