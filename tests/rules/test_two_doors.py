@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from random import Random
 from typing import Any
 
 import pytest
@@ -96,8 +99,8 @@ CASES = {
 }  # fmt: skip
 
 
-def asked(case: Case) -> tuple[GateAnswer, Review]:
-    """What both doors say of a new image, from the same manifest."""
+def asked(case: Case, change: Callable[[Item], object] = lambda _: None) -> tuple[GateAnswer, Review]:
+    """What both doors say of a new image and of what else `change` makes of the manifest."""
     names = [f"gke-c-gpu-1a2b-{place}" for place in range(case.nodes)]
     objects = deployment("serve", names, pod_spec(gpus=1), strategy=case.strategy)
     cpu = node("gke-c-cpu-1a2b-0", pool="cpu")
@@ -106,6 +109,7 @@ def asked(case: Case) -> tuple[GateAnswer, Review]:
     there = next(one for one in objects if one["kind"] == "Deployment")
     manifest = copy.deepcopy(there)
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    change(manifest)
     policy = read_policy(case.policy, "headroom.toml")
     return at_gate(cluster, manifest, case, policy), at_webhook(cluster, there, manifest, case, policy)
 
@@ -136,6 +140,54 @@ def test_both_doors_say_the_same(name: str) -> None:
     assert len(at_other.warning) <= MOST_CHARACTERS
     if not at_other.warning:
         assert at_other.silence in (Silence.COMPLETES, Silence.BY_POLICY)
+
+
+GROWS = (LATELY, failed(61, about=STATUS, message=OUT), CLAIM)
+LIMITS = ((), (OWN,), (BY_HAND,), (KARPENTER,), MANY, parse_typed_limits("gpu=1"), parse_typed_limits("other=9"))
+POLICIES = (
+    *[""] * 6, '[gate]\nfail = ["needs_growth"]\n', '[gate]\nfail = ["stuck"]\n', '[gate]\nfail = ["unknown"]\n',
+    *["[gate]\nleast_ready = 1\n"] * 3, '[gate]\nleast_ready = "50%"\n', EXCEPTED.format("2999-01-01"), EXCEPTED.format("2001-01-01"),
+)  # fmt: skip
+
+
+def any_change(random: Random) -> Callable[[Item], object]:
+    """More or fewer pods, pods of another size, another strategy, pods that go elsewhere."""
+    replicas, gpus = random.choice((None, None, None, 1, 3)), random.choice((*[None] * 6, 2, 9))
+    surge, pool = random.choice((None, CALM, SURGING)), random.choice((*[None] * 8, "nowhere"))
+
+    def change(manifest: Item) -> None:
+        spec = manifest["spec"]
+        pods = spec["template"]["spec"]
+        spec |= {"replicas": replicas} if replicas is not None else {}
+        spec |= {"strategy": surge} if surge is not None else {}
+        if gpus is not None:
+            pods["containers"][0]["resources"] = pod_spec(gpus=gpus)["containers"][0]["resources"]
+        if pool is not None:
+            pods["nodeSelector"] = {"pool": pool}
+
+    return change
+
+
+def test_both_doors_say_the_same_of_any_change() -> None:
+    """150 changes, in clusters whose pools grow in every way there is."""
+    seen = Counter[str]()
+    for seed in range(150):
+        random = Random(seed)
+        case = Case(
+            status=0, strategy=random.choice((CALM, SURGING)), nodes=random.randint(1, 3), limits=random.choice(LIMITS),
+            events=tuple(one for one in GROWS if random.random() < 0.2), policy=random.choice(POLICIES),
+        )  # fmt: skip
+        at_one, at_other = asked(case, any_change(random))
+        (part,) = at_one.workloads
+        told = bool(part.warnings) and part.exception is None
+        seen[f"{ExitStatus(at_one.exit_status).name}{' told' * told}"] += 1
+        if at_one.exit_status == ExitStatus.NOT_KNOWN:
+            assert at_other.silence is Silence.NOT_KNOWN, seed
+            continue
+        assert bool(at_other.warning) is (at_one.exit_status != ExitStatus.ANSWERED or told), seed
+        assert at_other.is_stuck is (at_one.exit_status == ExitStatus.STUCK), seed
+        assert len(at_other.warning) <= MOST_CHARACTERS
+    assert min(seen[name] for name in ("ANSWERED", "ANSWERED told", "STUCK", "NEEDS_GROWTH", "REFUSED")) >= 3, seen
 
 
 def test_a_warning_of_growth_never_refuses_a_write() -> None:

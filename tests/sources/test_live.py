@@ -239,6 +239,29 @@ def test_a_frozen_server_ages_what_is_known_from_when_it_last_answered(monkeypat
         assert reader._known_at(now[0]) == now[0] - 60, "since the last word, not since the failure was noticed"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_age_never_falls_while_the_server_is_dead(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Whichever watch notices first, whatever the pulse hears, and however often it is tried again."""
+    now, chance = [1_000_000.0], random.Random(seed)
+    monkeypatch.setattr("planner.sources.live.time.time", lambda: now[0])
+    with api_server(lambda _: status(503, "gone")) as (configuration, _):
+        reader = Reader("test", timing=Timing(pulse=10.0), connect=lambda name: Connection(configuration, name=name))
+        kinds = [kind for kind in reader._kinds if kind not in kubernetes_api.OPTIONAL]
+        for kind in kinds:
+            one = reader._kinds[kind]
+            one.is_listed, one.heard_at = True, now[0] - chance.random() * 50
+        died_at, oldest = now[0], 0.0
+        for _ in range(60):
+            now[0] += chance.random() * 6
+            reader._fail(chance.choice(kinds), SourceError("the server sent nothing for 1 min"))
+            if chance.random() < 0.5:
+                reader._pulse_failing = "the server sent nothing for 1 min"
+            age = now[0] - reader._known_at(now[0])
+            assert age >= oldest
+            oldest = age
+        assert oldest >= now[0] - died_at
+
+
 def test_not_there_at_the_start_is_an_error_and_then_it_comes(cluster: LivingCluster) -> None:
     is_gone = threading.Event()
     is_gone.set()
