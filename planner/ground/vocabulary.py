@@ -27,6 +27,7 @@ POD_TEMPLATE_HASH: Final = "pod-template-hash"
 DEFAULT_NAMESPACE: Final = "default"
 CONTROLLER_REVISION_HASH: Final = "controller-revision-hash"
 POD_TEMPLATE_GENERATION: Final = "pod-template-generation"
+DEPLOYMENT_CONFIG: Final = "deploymentconfig"  # on the pods of OpenShift's
 STATEFULSET_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 

@@ -199,6 +199,9 @@ JOB: Final = Kind(
     status=StatusFields(wanted="active", ready="ready", available="", updated=""),
 )
 
+REPLICATION_CONTROLLER: Final = "ReplicationController"
+"""Known by its pods only."""
+
 WORKLOADS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB)
 """What a person names and changes: the kinds of `Snapshot.workloads`."""
 

@@ -554,6 +554,8 @@ class Unplayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaSet:
+    """`kind`: a ReplicationController does the same."""
+
     namespace: str
     name: str
     uid: str
@@ -568,10 +570,11 @@ class ReplicaSet:
     status_replicas: int = 0
     ready_replicas: int = 0
     available_replicas: int = 0
+    kind: str = REPLICA_SET.name
 
     @property
     def key(self) -> str:
-        return REPLICA_SET.key(self.namespace, self.name)
+        return kind_called(self.kind).key(self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

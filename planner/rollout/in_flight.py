@@ -28,6 +28,7 @@ from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.ownership import (
     is_starting,
     pods_by_owner,
+    replication_controllers,
     revision_of,
     revisions_by_owner,
     sets_by_owner,
@@ -140,14 +141,15 @@ def _find(cluster: Cluster) -> tuple[InFlight, ...]:
             found.append(_stateful_set(cluster, workload))
         else:
             found.append(_daemon_set(cluster, workload))
+    alone = [*replication_controllers(cluster)]
     if sets_seen is Presence.PRESENT:
         known = {one.uid for one in snapshot.workloads if one.traits.part}
-        alone = (one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known)
-        found += [
-            InFlight(replica_set=one, is_held_up=_is_held_up(cluster, (one,)))
-            for one in alone
-            if _active(cluster, one.uid) != one.replicas
-        ]
+        alone += [one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known]
+    found += [
+        InFlight(replica_set=one, is_held_up=_is_held_up(cluster, (one,)))
+        for one in alone
+        if _active(cluster, one.uid) != one.replicas
+    ]
     known_to_move = {one.key for one in found if one is not None}
     found += [InFlight(workload=one) for one in _scaled(cluster) if one.key not in known_to_move]
     return tuple(one for one in found if one is not None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH
-from planner.kubernetes.kinds import kind_called
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG
+from planner.kubernetes.kinds import REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
-from planner.kubernetes.records import ControllerRevision, Pod, ReplicaSet, Template, Workload
+from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
 from planner.scheduling.cluster import Cluster, PodGroup
 
 
@@ -80,12 +80,38 @@ def _workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
 
 
 def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
-    """The snapshot's ReplicaSets by key; made once a cluster."""
+    """The snapshot's ReplicaSets, and its ReplicationControllers, by key; made once a cluster."""
     return cluster.remember(_sets_by_key)
 
 
 def _sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
-    return {one.key: one for one in cluster.snapshot.replica_sets}
+    return {one.key: one for one in (*cluster.snapshot.replica_sets, *replication_controllers(cluster))}
+
+
+def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
+    """Those that pods name as their owners, each to have as many pods as there are; made once a cluster.
+
+    Not those of an OpenShift DeploymentConfig: that scales them, as it goes on.
+    Source: kubernetes `pkg/controller/replication/replication_controller.go`, which is the ReplicaSet's controller.
+    """
+    return cluster.remember(_replication_controllers)
+
+
+def _replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
+    pods, found = cluster.snapshot.pods, list[ReplicaSet]()
+    for uid, own in pods_by_owner(cluster).items():
+        last = max((pods[i] for i in own), key=lambda pod: pod.created_at or 0.0)
+        by = last.owner
+        if by is None or by.kind != REPLICATION_CONTROLLER or DEPLOYMENT_CONFIG in last.labels:
+            continue
+        found.append(
+            ReplicaSet(
+                kind=by.kind, namespace=last.namespace, name=by.name, uid=uid, labels=EMPTY, annotations=EMPTY, owner=None,
+                created_at=None, replicas=len(own), selector=LabelSelector(match_labels=last.labels),
+                template=Template(labels=last.labels, spec=last.spec),
+            )
+        )  # fmt: skip
+    return tuple(found)
 
 
 def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:

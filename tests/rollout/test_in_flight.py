@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.drain import drain
 from planner.capacity.rollouts import rollout
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
@@ -201,6 +202,37 @@ def test_a_stateful_sets_pod_that_ends_comes_back_and_takes_its_place() -> None:
     others = ends(stateful_set("db", ["a"], ONE_GPU), "db-0")
     run = roll(node("a", gpus=2), others, deployment("worker", ["a"], ONE_GPU, **SURGE))
     assert any(p.owner == "StatefulSet/ml/db" for p in run.simulation.arrivals)
+
+
+# ── ReplicationControllers ───────────────────────────────────────────────────────────────────────────────────────────
+def replicated(name: str, nodes: list[str], *, priority: int = 0, **labels: str) -> list[Item]:
+    """Pods of a ReplicationController, which itself no snapshot holds."""
+    by = {"apiVersion": "v1", "kind": "ReplicationController", "name": name, "uid": f"rc-{name}", "controller": True}
+    spec = pod_spec(gpus=1, priority=priority)
+    return [pod(f"{name}-{i}", spec, on=on, labels={"app": name, **labels}, owner=by) for i, on in enumerate(nodes)]
+
+
+def test_a_replication_controllers_pod_that_terminates_comes_back() -> None:
+    others = ends(replicated("old", ["a"]), "old-0")
+    assert set(found(node("a", gpus=2), others)) == {"ReplicationController/ml/old"}
+    assert found(node("a", gpus=2), replicated("old", ["a"])) == {}
+    run = roll(node("a", gpus=2), others, deployment("worker", ["a"], ONE_GPU, **SURGE))
+    assert [p.owner for p in run.simulation.arrivals if p.name.startswith("old-")] == ["ReplicationController/ml/old"]
+
+
+def test_so_does_one_that_is_preempted_or_drained() -> None:
+    urgent = deployment("worker", ["a"], pod_spec(gpus=1, priority=1000), **SURGE)
+    run = roll(node("a", gpus=2), replicated("old", ["a"]), urgent)
+    assert run.completed
+    assert len(run.preempted) == 1
+    assert [p.owner for p in run.simulation.arrivals if p.name.startswith("old-")] == ["ReplicationController/ml/old"]
+    drained = drain(Cluster(snapshot(node("a", gpus=2), node("b", gpus=2), replicated("old", ["a", "a"]))), ("a",))
+    assert (drained.drained, drained.evicted) == (True, 2)
+    assert sum(number for _, number in drained.moved_to) == 2
+
+
+def test_openshifts_deployment_configs_scale_theirs_themselves() -> None:
+    assert found(node("a", gpus=2), ends(replicated("old", ["a"], deploymentconfig="web"), "old-0")) == {}
 
 
 def test_a_broken_rollout_in_flight_keeps_its_surge() -> None:

@@ -69,9 +69,8 @@ def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:
     """What makes a preempted pod anew, or fails with it, if the snapshot holds it and it isn't running yet."""
     if not pod.owner or pod.owner in simulation.controllers:
         return None
-    if kinds.kind_in(pod.owner) in kinds.PARTS:
-        found = sets_by_key(simulation.cluster).get(pod.owner)
-        return ReplicaSetController.of(found) if found else None
+    if found := sets_by_key(simulation.cluster).get(pod.owner):
+        return ReplicaSetController.of(found)
     workload = workloads_by_key(simulation.cluster).get(pod.owner)
     if workload is not None and workload.traits.is_batch:
         return PreemptedJob(workload)

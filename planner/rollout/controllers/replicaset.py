@@ -79,7 +79,7 @@ class ReplicaSetController:
         related: Callable[[], tuple[str, ...]] = tuple,
     ) -> ReplicaSetController:
         """The controller of a ReplicaSet that the snapshot holds."""
-        return cls(
+        controller = cls(
             namespace=known.namespace,
             name=known.name,
             uid=known.uid,
@@ -94,6 +94,8 @@ class ReplicaSetController:
             min_ready_seconds=min_ready_seconds,
             related=related,
         )
+        controller.key = known.key
+        return controller
 
     def adopt(self, simulation: Simulation) -> None:
         """Its pods are those of the revision that the change makes."""
