@@ -15,17 +15,23 @@ from planner.questions.question import Given
 from planner.ui import cache, filtered, opening, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
-_SECONDS_KEPT = 600  # an answer counts the snapshot's age in such steps, so that it can be kept
 
 
-def _now() -> float | None:
-    """This machine's clock; None for the embedded clusters, which are meant to be old."""
-    return None if session.is_demo() else time.time() // _SECONDS_KEPT * _SECONDS_KEPT
+def _now(snapshot: Snapshot) -> float | None:
+    """This machine's clock, so that the snapshot's age is whole steps and the answer can be kept; None for the embedded
+    clusters, which are meant to be old.
+
+    The age is rounded down: a step is what clocks may differ by, so that no snapshot is ahead, stale or aged by the rounding.
+    """
+    if session.is_demo():
+        return None
+    step = checks.CLOCKS_MAY_DIFFER_SECONDS
+    return snapshot.taken_at + (time.time() - snapshot.taken_at) // step * step
 
 
 def age(snapshot: Snapshot) -> Sequence[Finding]:
     """How old the snapshot is."""
-    now = _now()
+    now = _now(snapshot)
     return () if now is None else checks.check_age(snapshot, now)
 
 
@@ -50,7 +56,7 @@ def lost(snapshot: Snapshot, at_most: int = 3) -> str:
 
 def of(snapshot: Snapshot) -> FindingsAnswer:
     """The findings that the filter lets through, the gravest first."""
-    return narrowed(cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now())), filtered.kept(snapshot))
+    return narrowed(cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now(snapshot))), filtered.kept(snapshot))
 
 
 def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str = "") -> None:

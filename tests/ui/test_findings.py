@@ -1,6 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from streamlit.testing.v1 import AppTest
+
+from planner.inventory import checks
+from planner.ui import findings, session
+from planner.sources import kubectl
+from tests.builders.objects import node
 
 
 def _page() -> None:
@@ -44,3 +52,16 @@ def test_more_than_there_is_room_for_are_told_by_kind() -> None:
     assert [line.value for line in app.caption] == [
         "and 1,207 more like it", "and 1 more like it", "and 1 more like it", "and 1,501 more, in the table",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("clock", [1_800_000_000.0, 1_800_000_299.0, 1_800_000_570.5])
+@pytest.mark.parametrize("age", [0, 1, 59, 570, 3_599, 3_601, 86_399, 86_401, -1, -299, -301, -599, -3_600])
+def test_a_page_says_of_a_snapshots_age_what_the_clock_does(
+    monkeypatch: pytest.MonkeyPatch, clock: float, age: float
+) -> None:
+    """Whenever it is asked: one of this moment was "9 min 30 s ahead" in the last minutes of each ten."""
+    snapshot = replace(kubectl.read_items([node("n")]), taken_at=clock - age)
+    monkeypatch.setattr(session, "is_demo", lambda: False)
+    monkeypatch.setattr("planner.ui.findings.time.time", lambda: clock)
+    asked, right = findings.age(snapshot), checks.check_age(snapshot, clock)
+    assert [(one.code, one.severity) for one in asked] == [(one.code, one.severity) for one in right]
