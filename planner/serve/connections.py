@@ -15,7 +15,7 @@ import logging
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import suppress
 from typing import Any, ClassVar, Final
 
@@ -24,7 +24,7 @@ from starlette.requests import ClientDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from planner.ground.words import count, listing
-from planner.serve.callers import CERTIFIED
+from planner.serve.callers import CERTIFIED, Asgi, Receive, Scope, Send
 
 MOST: Final = 1024
 SHARE_OF_ADDRESS: Final = 0.75  # an Ingress is one address, and so is an API server behind another one
@@ -32,6 +32,7 @@ FILES: Final = 256  # that stay free for everything else: uploads, processes, pi
 HEAD_SECONDS: Final = 5.0  # for a TLS handshake, and for a request's head
 BODY_SECONDS: Final = 10.0  # for a body, and longer while it comes as fast as this:
 SLOWEST_BYTES_PER_SECOND: Final = 32 * 2**10
+BEGUN_BYTES: Final = 64 * 2**10  # of a body that goes on to the application before its end
 ANSWER_SECONDS: Final = 60.0  # for a client to take what was sent, before it takes more
 _AT_ONCE: Final = 32  # accepted before those that are there have their turn
 _LEAVING: Final = 64  # told to go and not gone yet
@@ -349,6 +350,30 @@ def protocol(connections: Connections, *, is_certified: bool) -> type[Timed]:
         Whether requests say if a client certificate came with them (`callers.CERTIFIED`).
     """
     return type("OwnTimed", (Timed,), {"all_of_them": connections, "is_certified": is_certified})
+
+
+def once_there(app: Asgi) -> Asgi:
+    """`app`, asked once a request's body is there, or `BEGUN_BYTES` of it: half a request costs its head, and no answer."""
+
+    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        there, size, is_whole = list[MutableMapping[str, Any]](), 0, False
+        while not is_whole and size < BEGUN_BYTES:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            there.append(message)
+            size, is_whole = size + len(message.get("body", b"")), not message.get("more_body", False)
+        there.reverse()
+
+        async def again() -> MutableMapping[str, Any]:
+            return there.pop() if there else await receive()
+
+        await app(scope, again, send)
+
+    return asked
 
 
 # ── what is said ─────────────────────────────────────────────────────────────────────────────────────────────────────

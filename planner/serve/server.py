@@ -23,7 +23,7 @@ from planner.ground.errors import InputError
 from planner.inventory.certificates import Validity, validity_of
 from planner.serve import health
 from planner.serve.callers import Callers
-from planner.serve.connections import Connections, Listener, Loop, listen, protocol, quieten, room
+from planner.serve.connections import Connections, Listener, Loop, listen, once_there, protocol, quieten, room
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics
 from planner.serve.paths import METRICS, REVIEWS
@@ -137,7 +137,7 @@ class Server(uvicorn.Server):
         self.connections = Connections(room()) if connections is None else connections
         super().__init__(
             uvicorn.Config(
-                app, host=host, port=port, http=protocol(self.connections, is_certified=client_authority is not None),
+                once_there(app), host=host, port=port, http=protocol(self.connections, is_certified=client_authority is not None),
                 ws="websockets-sansio" if is_dashboard else "none", lifespan="on", log_config=None, access_log=False,
                 server_header=False, timeout_keep_alive=120, timeout_graceful_shutdown=2, loop=f"{Loop.__module__}:{Loop.__name__}",
                 ssl_certfile=str(certificate) if certificate else None, ssl_keyfile=str(key) if key else None,

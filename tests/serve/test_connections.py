@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 
 from planner.ground.errors import InputError
 from planner.serve import connections
-from planner.serve.connections import Connections, Quiet, listen
+from planner.serve.connections import BEGUN_BYTES, Connections, Quiet, listen, once_there
 from planner.serve.server import Server
 from tests.bench.webhook import certificate
 
@@ -150,7 +150,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def running(most: int = 64, **options: Any) -> AsyncIterator[tuple[Server, int]]:
+async def running(most: int = 64, *, app: Any = app, **options: Any) -> AsyncIterator[tuple[Server, int]]:
     server = Server(
         app, host="127.0.0.1", port=0, connections=Connections(most), **{"certificate": None, "key": None, **options}
     )
@@ -246,6 +246,49 @@ def test_whole_requests_are_answered_however_many_hold_half_of_one() -> None:
                 writer.transport.abort()
 
     on_own_loop(wanted())
+
+
+def test_half_a_request_asks_nothing_of_the_application() -> None:
+    """A thousand of them cost the server a head each, and no answer: a page's own had kept /readyz waiting for a second."""
+    asked: list[bytes] = []
+
+    async def noted(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            asked.append(scope["path"].encode())
+        await app(scope, receive, send)
+
+    async def wanted() -> None:
+        async with running(app=noted) as (_, port):
+            head = b"POST /half HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nConnection: close\r\n\r\nab"
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(head)
+            assert b"200 OK" in await whole(port)
+            assert asked == [b"/"]
+            writer.write(b"cdefghi")
+            assert b"200 OK" in await reader.read()
+            assert asked == [b"/", b"/half"]
+            writer.close()
+
+    on_own_loop(wanted())
+
+
+@pytest.mark.parametrize("sizes", [(0,), (1, 2), (BEGUN_BYTES - 1, 1, 5), (BEGUN_BYTES, 7), (9, BEGUN_BYTES, 7, 1)])
+def test_a_body_comes_whole_and_a_large_one_before_its_end(sizes: tuple[int, ...]) -> None:
+    pieces = [bytes([place]) * size for place, size in enumerate(sizes)]
+    ahead = [{"type": "http.request", "body": one, "more_body": place < len(sizes) - 1} for place, one in enumerate(pieces)]
+    rest, found, left = iter([*ahead, {"type": "http.disconnect"}]), list[bytes](), list[int]()
+
+    async def reading(_scope: Any, receive: Any, _send: Any) -> None:
+        left.append(rest.__length_hint__())
+        while (message := await receive())["type"] == "http.request":
+            found.append(message["body"])
+
+    async def receive() -> Any:
+        return next(rest)
+
+    asyncio.run(once_there(reading)({"type": "http"}, receive, receive))
+    assert found == pieces
+    assert left == [1 + (sum(sizes[:-1]) >= BEGUN_BYTES) + (sum(sizes[:-2]) >= BEGUN_BYTES)]
 
 
 def test_connections_that_break_off_and_nonsense_leave_no_line_each(caplog: pytest.LogCaptureFixture) -> None:
