@@ -51,7 +51,7 @@ from planner.scheduling.storage import claims_by_key
 _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
-_POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 40, 10
+_POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _NOMINATED_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 100, 40, 10
 """Of work (`planner.ground.budget`), as measured; a StatefulSet's pods have a shape each."""
 _MOST_MADE = 500_000  # pods of one run: about half a GB of memory
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
@@ -603,7 +603,7 @@ class Simulation:
         return did_something
 
     def _try(self, pod: LivePod) -> bool:
-        self._spend(units_of_attempt(pod.shape))
+        self._spend(units_of_attempt(pod.shape) + _NOMINATED_UNITS * len(self.scheduler.nominations))
         attempt = self._waiting.attempt(pod)
         self.claim_refusals.pop(pod.number, None)
         if attempt.node != NOWHERE:

@@ -63,11 +63,9 @@ REASONS: dict[int, str] = {
     Fails.DEVICE_ERROR: "error of a device selector",
 }
 # Statuses UnschedulableAndUnresolvable: removing pods can't help. RESOURCES is judged by amounts.
-UNRESOLVABLE = np.array(
-    sorted([*(int(s) for s in Static if s), *(Fails.STORAGE + c for c in STORAGE_REASONS), Fails.SPREAD_LABEL,
-            Fails.AFFINITY, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.DEVICE_ERROR]),
-    dtype=np.uint8,
-)  # fmt: skip
+_RESOLVABLE = np.ones(256, dtype=np.bool_)  # bool[code]
+_RESOLVABLE[[Fails.NOTHING, *(int(s) for s in Static if s), *(Fails.STORAGE + c for c in STORAGE_REASONS), Fails.SPREAD_LABEL,
+             Fails.AFFINITY, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.DEVICE_ERROR]] = False  # fmt: skip
 
 
 @dataclass(slots=True, eq=False)
@@ -240,6 +238,13 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     return codes
 
 
+def fails_on(state: State, shape: Shape, node: int) -> int:
+    """The first filter that one node fails: `fails` of it alone."""
+    if not is_judged_alone(state, shape):
+        return int(fails(state, shape)[node])
+    return shape.static.item(node) or int(Fails.NOTHING if fits_on(state, shape, node) else Fails.RESOURCES)
+
+
 def passes_rules(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
     """Which of `nodes` pass the rest of the filters, where static ones and amounts are passed: bool[len(nodes)]."""
     codes = np.full(len(nodes), Fails.NOTHING, dtype=np.uint8)
@@ -382,7 +387,7 @@ def reasons_for(state: State, shape: Shape, codes: NDArray[np.uint8]) -> tuple[C
     for code in np.flatnonzero(numbers):
         if code not in (Fails.NOTHING, Fails.RESOURCES):
             reasons[REASONS[int(code)]] += int(numbers[code])
-    resolvable = (codes != 0) & ~np.isin(codes, UNRESOLVABLE)
+    resolvable = _RESOLVABLE[codes]
     short = np.flatnonzero(codes == Fails.RESOURCES)
     if len(short):
         found, too_small = insufficient(state, shape, short)

@@ -24,6 +24,7 @@ from planner.scheduling.filters import (
     Fails,
     could_preempt,
     fails,
+    fails_on,
     feasible_nodes,
     is_judged_alone,
     reasons_for,
@@ -191,7 +192,7 @@ class Scheduler:
 
     def _fits_beside(self, pod: LivePod, node: int, rivals: list[LivePod]) -> bool:
         with self._beside(rivals, node):
-            return node in feasible_nodes(self.state, pod.shape)
+            return fails_on(self.state, pod.shape, node) == Fails.NOTHING
 
     @contextmanager
     def _beside(self, rivals: list[LivePod], node: int) -> Iterator[None]:
@@ -285,14 +286,14 @@ class Scheduler:
         crowded: dict[int, int] = {}
         for node, rivals in self._rivals_by_node(pod).items():
             with self._beside(rivals, node):
-                crowded[node] = int(fails(state, shape)[node])
-                there = np.zeros_like(codes)
-                there[node] = crowded[node]
-                found, helps = reasons_for(state, shape, there)
-            if crowded[node]:
-                reasons.update(found)
-                resolvable |= helps
-                codes[node] = Fails.NOTHING
+                crowded[node] = fails_on(state, shape, node)
+                if crowded[node]:
+                    there = np.zeros_like(codes)
+                    there[node] = crowded[node]
+                    found, helps = reasons_for(state, shape, there)
+                    reasons.update(found)
+                    resolvable |= helps
+                    codes[node] = Fails.NOTHING
         found, helps = reasons_for(state, shape, codes)
         for node, code in crowded.items():
             codes[node] = code or codes[node]

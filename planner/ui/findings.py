@@ -56,7 +56,9 @@ def lost(snapshot: Snapshot, at_most: int = 3) -> str:
 
 def of(snapshot: Snapshot) -> FindingsAnswer:
     """The findings that the filter lets through, the gravest first."""
-    return narrowed(cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now(snapshot))), filtered.kept(snapshot))
+    return narrowed(
+        cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now(snapshot))), filtered.kept(snapshot)
+    )
 
 
 def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str = "") -> None:

@@ -42,10 +42,15 @@ PLACES: Final = (
     ('schedule: "7 * * * *"', "schedule: {{ .Values.snapshots.schedule | quote }}"),
     ('--keep-days, "400"', "--keep-days, {{ .Values.snapshots.keepDays | quote }}"),
 )  # fmt: skip
+WITH_SESSIONS: Final = "\\g<0>{{- with .Values.sessions.claim }}\n\\1%s\n{{- end }}\n"
 BLOCKS: Final = (
     ("headroom.yaml", r"( +)resources:\n(?:\1  .*\n)+", "\\1resources: {{ toJson .Values.resources }}\n"),
     ("ingress.yaml", r"( +)annotations:\n(?:\1  .*\n)+", "\\1annotations: {{ toJson .Values.ingress.annotations }}\n"),
     ("headroom.yaml", r"apiVersion: v1\nkind: Namespace\n(?:.*\n)*?---\n", ""),  # helm's --create-namespace
+    ("headroom.yaml", r"( +)- {name: HEADROOM_WORKERS.*\n", WITH_SESSIONS % "- {name: HEADROOM_SESSIONS, value: /sessions/headroom}"),
+    ("headroom.yaml", r"( +)- {name: tmp, mountPath.*\n", WITH_SESSIONS % "- {name: sessions, mountPath: /sessions}"),
+    ("headroom.yaml", r"( +)- {name: tmp, emptyDir.*\n",
+     WITH_SESSIONS % "- {name: sessions, persistentVolumeClaim: {claimName: {{ . | quote }}}}"),
     ("webhook.yaml", r"( +)annotations:\n(?:\1  .*\n)+", "{{- if .Values.certManager }}\n\\g<0>{{- end }}\n"),
     ("webhook.yaml", r"( +)clientConfig:\n", "\\g<0>{{- with .Values.webhook.caBundle }}\n\\1  caBundle: {{ . }}\n{{- end }}\n"),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import kubernetes_validate  # type: ignore[import-untyped] # it has none
 import pytest
 import yaml
 
+from planner.sources import sessions
 from tests.deploy import helm
 from tests.deploy.chart import DEPLOY, TEMPLATES, WHEN, templates
 
@@ -100,3 +101,21 @@ def test_values_reach_their_places() -> None:
     for one in found.values():
         if not one["apiVersion"].startswith(OF_OTHERS):
             kubernetes_validate.validate(one, "1.36", strict=True)
+
+
+def test_a_claim_keeps_sessions_over_a_restart() -> None:
+    found = rendered({"sessions": {"claim": "people"}})
+    spec = found["Deployment", "headroom"]["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    [folder] = [one["value"] for one in container["env"] if one["name"] == sessions.VARIABLE]
+    [mount] = [one for one in container["volumeMounts"] if folder.startswith(f"{one['mountPath']}/")]
+    assert not mount.get("readOnly")
+    [volume] = [one for one in spec["volumes"] if one["name"] == mount["name"]]
+    assert volume["persistentVolumeClaim"] == {"claimName": "people"}
+    assert spec["securityContext"]["fsGroup"], "else the volume is root's"
+    kubernetes_validate.validate(found["Deployment", "headroom"], "1.36", strict=True)
+    without = rendered({})["Deployment", "headroom"]
+    spec["volumes"].remove(volume)
+    container["volumeMounts"].remove(mount)
+    container["env"] = [one for one in container["env"] if one["name"] != sessions.VARIABLE]
+    assert found["Deployment", "headroom"] == without

@@ -275,7 +275,9 @@ def test_half_a_request_asks_nothing_of_the_application() -> None:
 @pytest.mark.parametrize("sizes", [(0,), (1, 2), (BEGUN_BYTES - 1, 1, 5), (BEGUN_BYTES, 7), (9, BEGUN_BYTES, 7, 1)])
 def test_a_body_comes_whole_and_a_large_one_before_its_end(sizes: tuple[int, ...]) -> None:
     pieces = [bytes([place]) * size for place, size in enumerate(sizes)]
-    ahead = [{"type": "http.request", "body": one, "more_body": place < len(sizes) - 1} for place, one in enumerate(pieces)]
+    ahead = [
+        {"type": "http.request", "body": one, "more_body": place < len(sizes) - 1} for place, one in enumerate(pieces)
+    ]
     rest, found, left = iter([*ahead, {"type": "http.disconnect"}]), list[bytes](), list[int]()
 
     async def reading(_scope: Any, receive: Any, _send: Any) -> None:

@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.inventory import checks
-from planner.ui import findings, session
 from planner.sources import kubectl
+from planner.ui import findings, session
 from tests.builders.objects import node
 
 
