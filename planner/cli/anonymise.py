@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -11,24 +14,38 @@ from planner.cli import output
 from planner.cli.cluster import read_cluster
 from planner.drift.model import ENVIRONMENT_WORDS
 from planner.ground.words import count
-from planner.history.anonymous import anonymised
+from planner.history.anonymous import Anonymous, anonymised
 from planner.spot.suitability import BACKGROUND
 
 
 @click.command("anonymise")
 @click.argument("cluster")
 @click.option("--to", "file", required=True, metavar="FILE", help="Where it is written: JSON, gzipped where the name ends in .gz.")  # fmt: skip
-def command(cluster: str, file: str) -> int:
+@click.option("--yes", "is_agreed", is_flag=True, help="Write without asking; on a terminal it is asked first.")
+def command(cluster: str, file: str, is_agreed: bool) -> int:
     """Write the cluster with every name replaced, each always by the same one.
 
-    Every command reads the file as a CLUSTER, and answers as for the cluster itself up to names. Numbers, times, zones,
-    machine types, GPU models, resources, programs and words that say what something is for (dev, prod, batch, train) stay; log lines are left out.
+    Every command reads the file as a CLUSTER, and answers as for the cluster itself up to names. What stays is listed before it is
+    written: numbers, zones, machine types, GPU models, resources, known programs, words of Kubernetes' own and words that say
+    what something is for (dev, prod, batch, train). Log lines are left out.
     """
     snapshot = read_cluster(cluster)
-    content = anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND)
-    output.write_file(Path(file), gzip.compress(content, mtime=0) if file.endswith(".gz") else content)
+    made = anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND)
+    click.echo("\n".join(_stayed(made)), err=True)
+    if not is_agreed and sys.stdin.isatty() and not click.confirm(f"Write {file}?", err=True):
+        click.echo("Nothing was written.", err=True)
+        return 0
+    output.write_file(Path(file), gzip.compress(made.content, mtime=0) if file.endswith(".gz") else made.content)
     nodes, pods = count(len(snapshot.nodes), "node"), count(len(snapshot.pods), "pod")
     click.echo(
-        f"{file}: {nodes}, {pods}, {len(content) / 1e6:.1f} MB. Look at it before you hand it on: headroom doctor {file}"
+        f"{file}: {nodes}, {pods}, {len(made.content) / 1e6:.1f} MB. Names were replaced; headroom doctor {file} reads it."
     )
     return 0
+
+
+def _stayed(made: Anonymous) -> Iterator[str]:
+    """Every value that is in the file as it was, by sort, numbers as their count."""
+    yield "As it was in the cluster, and in the file too:"
+    for sort, values in sorted(made.stayed.items()):
+        told = count(len(values), "value") if sort == "numbers" else ", ".join(sorted(values))
+        yield textwrap.fill(f"{sort}: {told}", width=110, initial_indent="  ", subsequent_indent="    ")

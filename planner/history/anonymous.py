@@ -1,10 +1,10 @@
 """A snapshot that can be shown to others: every name replaced, each always by the same one, and nothing else changed.
 
-Names are taken apart at ``-``, ``.``, ``/``, ``:`` and ``@``; each part gets another one wherever it stands, so that a pod's
-name still begins with its ReplicaSet's, and selectors select what they did. The new parts are in the order of the old ones,
-since ties between equals are broken by names. Numbers stay, and so do what labels of Kubernetes and clouds say (zones, machine
-types, GPU models), resources, ``kube-system``, and words that say which environment something is of. A pool that is called
-``gpu-a100`` keeps the resource's word and loses the other.
+Every text is a name, but for digests, what labels of clouds say (zones, machine types, GPU models) and sentences. A name is
+taken apart at ``-``, ``.``, ``/``, ``:`` and ``@``; each part gets another one wherever it stands, so that a pod's name still
+begins with its ReplicaSet's, and selectors select what they did. Parts that are words of Kubernetes' own or of clouds
+(`planner.history.api_words`), short numbers and words that say which environment something is of stay; of sentences, the words
+that Kubernetes' own have. The new parts are in the order of the old ones, since ties between equals are broken by names.
 """
 
 from __future__ import annotations
@@ -13,199 +13,61 @@ import base64
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, KEPT_ANNOTATIONS, POD_TEMPLATE_HASH, SYSTEM_NAMESPACES
 from planner.history import kept
-from planner.kubernetes.records import Snapshot
+from planner.history.api_words import NAMES, PART, PROGRAMS, VALUED, WORD, found, is_plain_number, is_said
+from planner.inventory.sealed import is_sealed
+from planner.kubernetes.accelerators import accelerator
+from planner.kubernetes.records import CommandForm, FrozenMap, Presence, Severity, Snapshot
 
 SOURCE: Final = "anonymous"
-_PART: Final = re.compile(r"[^-./:@\s]+")
-_RUN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
+_RUN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@'-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 _DIGITS: Final = "0123456789bcdfghklmnpqrstvwxz"  # no vowels: no words
+_SENTENCES: Final = frozenset({"message", "unschedulable_message", "what", "selectors"})  # and expressions in CEL
+_WRITTEN_BY_US: Final = {
+    "command_form": frozenset(CommandForm),
+    "presence": frozenset(Presence),
+    "severity": frozenset(Severity),
+    "state": frozenset({"running", "waiting", "terminated"}),
+    "last_state": frozenset({"running", "waiting", "terminated"}),
+    "handler": frozenset({"http", "tcp", "exec", "grpc"}),
+}
+"""Fields that Headroom's own reader fills, from these words."""
+_LABELS_OF_MANIFESTS: Final = frozenset({"matchLabels", "nodeSelector"})
 
-# Fields whose texts are words of Kubernetes' own, or digests: they stay.
-_WORDS: Final = frozenset(
-    [
-        "format",
-        "digest",
-        "unread",
-        "said",
-        "said_of_itself",
-        "applied",
-        "api_group",
-        "kind",
-        "object_kind",
-        "operator",
-        "effect",
-        "phase",
-        "state",
-        "last_state",
-        "reason",
-        "last_reason",
-        "handler",
-        "protocol",
-        "host_ip",
-        "medium",
-        "access_modes",
-        "volume_mode",
-        "volume_binding_mode",
-        "node_affinity_policy",
-        "node_taints_policy",
-        "preemption_policy",
-        "restart_policy",
-        "qos_class",
-        "os",
-        "scopes",
-        "scope_name",
-        "when_unsatisfiable",
-        "unhealthy_pod_eviction_policy",
-        "pod_management_policy",
-        "max_surge",
-        "max_unavailable",
-        "min_available",
-        "command_form",
-        "kubelet_version",
-        "driver",
-        "csi_driver",
-        "provisioner",
-        "selectors",
-        "component",
-        "scheduler_name",
-        "extended_resource_name",
-        "conditions",
-        "presence",
-        "attributes",
-        "match_attribute",
-        "distinct_attribute",
-        "unmodelled",
-        "severity",
-        "code",
-        "state_reason",
-        "allocation_mode",
-        "failure_policy",
-        "match_policy",
-        "operations",
-        "resources",
-        "api_groups",
-        "api_versions",
-        "type",
-        "handler_form",
-        "seccomp",
-        "proc_mount",
-        "added_capabilities",
-        "dropped_capabilities",
-        "sysctls",
-        "run_as_user",
-    ]
-)
-_TEXTS: Final = frozenset(
-    {"message", "unschedulable_message", "what", "mend", "lines"}
-)  # sentences, with names in them
-_AMOUNTS: Final = frozenset(
-    [
-        "requests",
-        "limits",
-        "overhead",
-        "pod_requests",
-        "pod_limits",
-        "allocatable",
-        "capacity",
-        "hard",
-        "used",
-        "usage",
-        "default",
-        "default_request",
-        "maximum",
-        "minimum",
-        "max",
-        "min",
-        "max_ratio",
-        "resource_limits",
-    ]
-)  # resource → amount: resources stay
-_DRIVERS: Final = frozenset({"driver", "csi_driver", "provisioner"})  # products' names, that other fields repeat
-_LABELS: Final = frozenset(
-    {"labels", "match_labels", "node_selector", "annotations", "matchLabels", "nodeSelector"}
-)  # key → value
-_DOMAINS: Final = (
-    "kubernetes.io", "k8s.io", "cloud.google.com", "nvidia.com", "amd.com", "intel.com", "karpenter.sh", "amazonaws.com",
-    "azure.com", "karpenter.k8s.aws", "karpenter.azure.com", "headroom.dev", "google.com", "node.kubernetes.io",
-)  # fmt: skip
-_PLAIN_KEYS: Final = frozenset(
-    {"app", "name", "env", "environment", "k8s-app", "component", "version", "tier", "team", "agentpool", POD_TEMPLATE_HASH,
-     CONTROLLER_REVISION_HASH, "job-name", "metadata.name"}
-)  # fmt: skip
-_NAMING: Final = (
-    "hostname",
-    "pool",
-    "nodegroup",
-    "name",
-    "hash",
-    "uid",
-    "instance",
-    "part-of",
-    "managed-by",
-)  # keys' ends
-_ALWAYS: Final = frozenset(
-    [
-        "kube",
-        "system",
-        "default",
-        "public",
-        "lease",
-        "node",
-        "nodes",
-        "pod",
-        "pods",
-        "container",
-        "cluster",
-        "critical",
-        "gke",
-        "gk3",
-        "gce",
-        "aws",
-        "azure",
-        "provider",
-        "true",
-        "false",
-        "none",
-        "None",
-        "Exists",
-        "metadata",
-        "present",
-        "app",
-        "env",
-        "in-cluster",
-        "anonymous",
-    ]
-)
+
+def _maps(record: Any, found: set[str], seen: set[Any]) -> set[str]:
+    """The fields, of a record and of those in it, that are a map, whose keys are texts as its values are."""
+    if get_origin(record) is FrozenMap:
+        found.add("")
+    for inner in get_args(record):
+        _maps(inner, found, seen)
+    if is_dataclass(record) and record not in seen:
+        seen.add(record)
+        for name, hint in get_type_hints(record).items():
+            inner_found = _maps(hint, set(), seen)
+            found |= inner_found - {""} | ({name} if "" in inner_found else set())
+    return found
+
+
+_MAPS: Final = frozenset(_maps(Snapshot, set(), set())) | _LABELS_OF_MANIFESTS
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """What is called how: part → its new one; `whole` are the names that sentences may hold."""
+class Anonymous:
+    """The file, and what in it is as it was: sort → value → how often."""
 
-    parts: dict[str, str]
-    whole: frozenset[str]
-
-    def name(self, text: str) -> str:
-        return _PART.sub(lambda found: self.parts.get(found.group(), found.group()), text)
-
-    def sentence(self, text: str) -> str:
-        return _RUN.sub(lambda found: self.name(found.group()) if self._is_name(found.group()) else found.group(), text)
-
-    def _is_name(self, run: str) -> bool:
-        """Whether it is a name, or begins with one, as that of a pod that was never made does."""
-        begins = (run[: found.start()] for found in re.finditer("-", run))
-        return run in self.whole or any(begin in self.whole and "-" in begin for begin in begins)
+    content: bytes
+    stayed: Mapping[str, Mapping[str, int]]
 
 
-def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str] = ()) -> bytes:
-    """The snapshot as `planner.history.kept` writes it, under other names; log lines are left out.
+def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str] = ()) -> Anonymous:
+    """The snapshot as `planner.history.kept` writes it, under other names; log lines and advice are left out.
 
     Parameters
     ----------
@@ -216,37 +78,90 @@ def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str]
     content = json.loads(kept.encode(snapshot))
     for workload in content["workloads"]:
         workload.pop("applied", None)  # which fields a manifest set: of names, and of no use without that manifest
-    texts = set(_texts(content))
-    known = (
-        _ALWAYS
-        | set(stay)
-        | set(_known(content))
-        | {part for name in SYSTEM_NAMESPACES for part in _PART.findall(name)}
-    )
-    parts = {part for text in texts for part in _PART.findall(text)}
-    whole = frozenset(piece for text in texts for piece in re.split(r"[/:@]", text) if piece) | texts
-    names = _Names(_new({one for one in parts if one not in known and not one.isdecimal()}, known & parts, tell), whole)
-    made = _renamed(content, names, "")
-    made["source"] = SOURCE
+    for problem in content["problems"]:
+        problem["mend"] = ""
+    names = _Names(keeps=NAMES | set(stay))
+    _Walk(names.meet, names.meet_sentence, names.keep).of(content)
+    names.name_all(tell)
+    names.stayed.clear()
+    made = _Walk(names.name, names.sentence, names.keep).of(content)
+    made |= {"source": SOURCE, "format": kept.FORMAT}
     made["digest"] = blake2b(json.dumps(made, sort_keys=True).encode(), digest_size=16).hexdigest()
-    return json.dumps(made, separators=(",", ":"), ensure_ascii=False).encode()
+    written = json.dumps(made, separators=(",", ":"), ensure_ascii=False).encode()
+    return Anonymous(written, names.stayed)
 
 
-def _new(parts: set[str], known: Iterable[str], tell: Sequence[str]) -> dict[str, str]:
-    """New parts in the order of the old ones, and with those that stay between them where they were.
+@dataclass(slots=True)
+class _Names:
+    """What is called how. First everything is met, then all are named, then they are asked.
 
-    A part that comes after the word K, which stays, is K0…: that stands between K and every word after it.
+    Attributes
+    ----------
+    keeps : parts that stay
+    parts : part → its new one
+    whole : names that sentences may hold
     """
-    stays = sorted(word for word in known if word.isalnum() and word.islower() and not any(one in word for one in tell))
-    width = 1
-    while len(_DIGITS) ** width <= len(parts):
-        width += 1
-    found = {}
-    for place, part in enumerate(sorted(parts)):
-        before = bisect_right(stays, part)
-        said = next((word for word in tell if word in part.lower()), "")
-        found[part] = f"{stays[before - 1] if before else ''}0{_number(place, width)}{said}"
-    return found
+
+    keeps: frozenset[str]
+    parts: dict[str, str] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
+    stayed: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def meet(self, text: str) -> str:
+        self.whole |= {text, *(piece for piece in re.split(r"[/:@]", text) if piece)}
+        self.parts |= dict.fromkeys((part for part in found(PART, text) if not self._stays(part)), "")
+        return text
+
+    def meet_sentence(self, text: str) -> str:
+        words = found(WORD, text)
+        self.parts |= dict.fromkeys((word for word in words if not is_said(word) and not self._stays(word)), "")
+        return text
+
+    def name_all(self, tell: Sequence[str]) -> None:
+        """New parts in the order of the old ones, and with those that stay between them where they were.
+
+        A part that comes after the word K, which stays, is K0…: that stands between K and every word after it.
+        """
+        stays = sorted(word for word in self.keeps if word.isalnum() and word.islower() and word.isascii() and not any(one in word for one in tell))  # fmt: skip
+        width = 1
+        while len(_DIGITS) ** width <= len(self.parts):
+            width += 1
+        for place, part in enumerate(sorted(self.parts)):
+            before = bisect_right(stays, part)
+            said = next((word for word in tell if word in part.lower()), "")
+            start = stays[before - 1] if before else "a" if part[0].isalpha() else ""
+            self.parts[part] = f"{start}0{_number(place, width)}{said}"
+
+    def keep(self, sort: str, text: str) -> None:
+        self.stayed[sort][text] += 1
+
+    def name(self, text: str) -> str:
+        return PART.sub(lambda one: self._part(one.group(), "words in names"), text)
+
+    def sentence(self, text: str) -> str:
+        return _RUN.sub(lambda one: self._run(one.group()), text)
+
+    def _run(self, run: str) -> str:
+        """A name, what begins with one, as that of a pod that was never made does, or words of the sentence."""
+        begins = (run[: one.start()] for one in re.finditer("-", run))
+        if run in self.whole or any(begin in self.whole and "-" in begin for begin in begins):
+            return self.name(run)
+        return WORD.sub(lambda one: self._word(one.group()), run)
+
+    def _part(self, part: str, sort: str) -> str:
+        if (new := self.parts.get(part)) is not None:
+            return new
+        self.stayed["numbers" if is_plain_number(part) else sort][part] += 1
+        return part
+
+    def _word(self, word: str) -> str:
+        if not is_said(word) or is_plain_number(word):
+            return self._part(word, "words in messages")
+        self.stayed["words in messages"][word] += 1
+        return word
+
+    def _stays(self, part: str) -> bool:
+        return part in self.keeps or is_plain_number(part)
 
 
 def _number(place: int, width: int) -> str:
@@ -258,108 +173,60 @@ def _number(place: int, width: int) -> str:
 
 
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _is_known_key(key: str) -> bool:
-    """Whether a label's key is Kubernetes' or a cloud's own."""
-    domain = key.partition("/")[0]
-    return key in _PLAIN_KEYS or key in KEPT_ANNOTATIONS or ("/" in key and domain.endswith(_DOMAINS))
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Each text of a tree through `name` or `sentence`; `keep` is told of what stays as it is (a sort, a text)."""
 
+    name: Callable[[str], str]
+    sentence: Callable[[str], str]
+    keep: Callable[[str, str], None]
 
-def _field_of(one: Any, field: str) -> str:
-    """The field that an element of a list stands for: a record in a list is neither labels nor amounts."""
-    return "" if isinstance(one, dict) else field
+    def of(self, value: Any, field: str = "") -> Any:
+        if isinstance(value, dict):
+            return self._map(field, value) if _is_map(field, value) else self._record(value)
+        if isinstance(value, list):
+            return [self.of(one, field) for one in value]
+        return self._text(field, value) if isinstance(value, str) else value
 
+    def _record(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Of a requirement, taint or toleration about a label whose values everybody has, the values stay too."""
+        is_valued = record.get("key") in VALUED
+        return {
+            key: one if is_valued and key in ("value", "values") else self.of(one, key) for key, one in record.items()
+        }
 
-def _is_amounts(field: str, value: Any) -> bool:
-    """Whether `value` says how much there is of resources; requests for devices are a list."""
-    return field in _AMOUNTS and isinstance(value, dict)
+    def _map(self, field: str, value: dict[str, Any]) -> dict[str, Any]:
+        return {self._key(key): self._value(field, key, one) for key, one in value.items()}
 
+    def _key(self, key: str) -> str:
+        """Resources that are an accelerator's, or Kubernetes' own, say what there is, not whose it is."""
+        resource = key.removeprefix("requests.").removeprefix("limits.")
+        if accelerator(resource) is None:
+            return self.name(key)
+        self.keep("resources", resource)
+        return key
 
-def _is_labels(field: str, value: dict[str, Any]) -> bool:
-    """Whether `value` is key → value; devices have a term under the name of a pod's node selector."""
-    is_term = any(isinstance(one, list) for one in value.values())
-    return field in _LABELS and not (is_term and field in ("node_selector", "nodeSelector"))
+    def _value(self, field: str, key: str, value: Any) -> Any:
+        if key in VALUED and isinstance(value, str):
+            self.keep(f"label {key}", value)
+            return value
+        return self.of(value, field if isinstance(value, str) else "")
 
-
-def _staying(value: dict[str, Any]) -> frozenset[str]:
-    """Fields of a requirement, taint or toleration whose key is Kubernetes' or a cloud's own: what is asked of it stays."""
-    key = value.get("key")
-    is_known = isinstance(key, str) and _has_known_value(key)
-    return frozenset({"value", "values"}) if is_known and {"value", "values"} & set(value) else frozenset()
-
-
-def _has_known_value(key: str) -> bool:
-    return "/" in key and _is_known_key(key) and not key.endswith(_NAMING)
-
-
-def _texts(value: Any, field: str = "") -> Iterator[str]:
-    """Every text that is a name, or may be one."""
-    if field in _WORDS or field in _TEXTS or _is_amounts(field, value):
-        return
-    if isinstance(value, dict):
-        stays = _staying(value)
-        for key, one in value.items():
-            if key in stays:
-                continue
-            if _is_labels(field, value):
-                if not _is_known_key(key):
-                    yield key
-                if not _has_known_value(key) and isinstance(one, str):
-                    yield one
-            else:
-                if field in ("images", "claim_names"):
-                    yield key
-                yield from _texts(one, key)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one, _field_of(one, field))
-    elif isinstance(value, str) and value:
+    def _text(self, field: str, text: str) -> str:
+        if is_sealed(text) or not text:
+            return text
         if field == "manifest":
-            yield from _texts(json.loads(base64.b64decode(value)))
-        elif "\0" not in value and not (field in ("key", "topology_key", "topologyKey") and _is_known_key(value)):
-            yield value
+            template = self.of(json.loads(base64.b64decode(text)))
+            return base64.b64encode(json.dumps(template, separators=(",", ":")).encode()).decode()
+        if field == "code" or text in _WRITTEN_BY_US.get(field, ()):
+            return text
+        if field == "program" and text in PROGRAMS:
+            self.keep("programs", text)
+            return text
+        return self.sentence(text) if field in _SENTENCES else self.name(text)
 
 
-def _known(value: Any) -> Iterator[str]:
-    """Parts of words that are said everywhere and are nobody's: resources, drivers."""
-    if isinstance(value, dict):
-        for key, one in value.items():
-            if _is_amounts(key, one):
-                for resource in one:
-                    yield from _PART.findall(resource)
-            elif key in _DRIVERS and isinstance(one, str):
-                yield from _PART.findall(one)
-            else:
-                yield from _known(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _known(one)
-
-
-def _renamed(value: Any, names: _Names, field: str) -> Any:
-    if field in _WORDS or _is_amounts(field, value):
-        return value
-    if isinstance(value, dict):
-        made = {}
-        stays = _staying(value)
-        for key, one in value.items():
-            if key in stays:
-                made[key] = one
-            elif _is_labels(field, value):
-                new = key if _is_known_key(key) else names.name(key)
-                made[new] = one if _has_known_value(key) or not isinstance(one, str) else names.name(one)
-            else:
-                new = names.name(key) if field in ("images", "claim_names") else key
-                made[new] = _renamed(one, names, key)
-        return made
-    if isinstance(value, list):
-        return [_renamed(one, names, _field_of(one, field)) for one in value]
-    if not isinstance(value, str) or "\0" in value:
-        return value
-    if field == "manifest":
-        template = _renamed(json.loads(base64.b64decode(value)), names, "")
-        return base64.b64encode(json.dumps(template, separators=(",", ":")).encode()).decode()
-    if field in _TEXTS:
-        return names.sentence(value)
-    if field in ("key", "topology_key", "topologyKey") and _is_known_key(value):
-        return value
-    return names.name(value)
+def _is_map(field: str, value: dict[str, Any]) -> bool:
+    """Whether `value` is key → value; a record may stand in a field of that name elsewhere, as a term does in a device's
+    `node_selector`."""
+    return field in _MAPS and (field == "policies" or not any(isinstance(one, list | dict) for one in value.values()))

@@ -16,4 +16,4 @@ if __name__ == "__main__":
     folder.mkdir(exist_ok=True)
     fields = {name: sorted(fields_of(today(name))) for name in QUESTIONS}
     (folder / "fields.json").write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
-    (folder / "snapshot.json.gz").write_bytes(gzip.compress(anonymised(demo.read()), mtime=0))
+    (folder / "snapshot.json.gz").write_bytes(gzip.compress(anonymised(demo.read()).content, mtime=0))
