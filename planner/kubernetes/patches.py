@@ -132,10 +132,10 @@ def _elements(field: str, given: list[Any], applied: list[Any], live: list[Any],
     """The patch of a list that is merged by a key: the elements that differ, those that go, and the order. Of several with one key
     kubectl sends the first."""
     named = MERGE_KEYS[field]
-    if any(not isinstance(one, dict) or named not in one for one in given):
+    if not all(_is_named(one, named) for one in given):
         return {field: given}  # `merge` says what is wrong with it
     asked, before, there = (
-        {one.get(named): one for one in reversed(some) if isinstance(one, dict)} for some in (given, applied, live)
+        {one[named]: one for one in reversed(some) if _is_named(one, named)} for some in (given, applied, live)
     )
     patch: list[Any] = [{_DIRECTIVE: "delete", named: name} for name in before if name not in asked]
     for name, one in asked.items():
@@ -143,6 +143,11 @@ def _elements(field: str, given: list[Any], applied: list[Any], live: list[Any],
         if _DIRECTIVE not in one and merge(there.get(name, {}), made) != there.get(name):
             patch.append(made | {_RETAIN: list(one)} if field in _RETAINED and not is_by_field else made)
     return {field: patch, f"{_ORDER}{field}": [one[named] for one in given]}
+
+
+def _is_named(element: Any, merge_key: str) -> bool:
+    """Whether it is an object that its merge key tells from others."""
+    return isinstance(element, dict) and merge_key in element and not isinstance(element[merge_key], dict | list)
 
 
 def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:
@@ -168,8 +173,8 @@ def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str, ord
             raise ChangeError("an element isn't an object", where=where, mend=f"Give objects with {merge_key}")
     if any(one == {_DIRECTIVE: "replace"} for one in new):
         return [_without_nulls(one) for one in new if one != {_DIRECTIVE: "replace"}]
-    if any(merge_key not in one for one in new):
-        mend = f"Say which element is meant: add {merge_key}"
+    if not all(_is_named(one, merge_key) for one in new):
+        mend = f"Say which element is meant: give its {merge_key}, a word or a number"
         raise ChangeError(f"an element has no {merge_key}", where=where, mend=mend)
     if not old:  # taken as it is: one port may be there of two protocols
         return [merge({}, one, where) for one in new if one.get(_DIRECTIVE) != "delete"]

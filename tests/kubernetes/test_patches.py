@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import ChangeError
-from planner.kubernetes.patches import merge
+from planner.kubernetes.patches import merge, of_apply
 
 POD = {
     "replicas": 2,
@@ -90,6 +90,7 @@ def test_lists_are_merged_by_their_key(patch: list[Any], containers: list[Any]) 
         ({"containers": {"a": 1}}, "containers", "has to be a list"),
         ({"labels": "x"}, "labels", "has to be an object"),
         ({"containers": [{"image": "x"}]}, "containers", "has no name"),
+        ({"containers": [{"name": {"a": 1}}]}, "containers", "has no name"),
         ({"containers": ["main"]}, "containers", "isn't an object"),
         ({"strategy": {"$patch": "explode"}}, "strategy", 'is "explode"'),
         ({"strategy": {"$retainKeys": "type"}}, "strategy", "isn't a list"),
@@ -100,6 +101,14 @@ def test_what_does_not_fit(patch: dict[str, Any], where: str, what: str) -> None
     with pytest.raises(ChangeError, match=what) as refused:
         merge(POD, patch)
     assert refused.value.where == where
+
+
+@pytest.mark.parametrize("name", [{}, ["main"]])
+def test_an_element_whose_key_is_no_word_is_told_of_as_such(name: object) -> None:
+    odd = {"containers": [{"name": name, "image": "y"}]}
+    assert of_apply(POD, odd, POD)["containers"] == []
+    with pytest.raises(ChangeError, match="has no name"):
+        merge(POD, of_apply(odd, POD, POD))
 
 
 KEYS = st.sampled_from(["replicas", "labels", "containers", "tolerations", "strategy", "finalizers", "$patch", "new"])
