@@ -28,6 +28,9 @@ LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files toget
 LARGEST_RATIO: Final = (
     40  # beyond the first 64 MiB: uids, hashes and times keep dumps below; bombs reach 1,000 and more
 )
+MOST_YAML_VALUES: Final = (
+    50_000_000  # of one reading, some five minutes of a processor; 300,000 objects have some 37 million
+)
 MOST_FILES: Final = 200_000  # of one reading: a must-gather of a large cluster has some 30,000
 _FREE_BYTES: Final = 64 * 2**20
 _CHUNK_BYTES: Final = 2**20
@@ -59,6 +62,7 @@ class Walk:
     def __init__(self, limit_bytes: int = LARGEST_UNPACKED_BYTES) -> None:
         self.limit_bytes = limit_bytes
         self.unpacked_bytes = 0
+        self.yaml_values = 0
         self.files = 0
         self.passed_over: dict[str, int] = {}
         self.problems: list[Finding] = []
@@ -75,6 +79,19 @@ class Walk:
         self.unpacked_bytes += count
         if self.unpacked_bytes > self.limit_bytes:
             raise TooLarge(f"it unpacks to more than {_in_units(self.limit_bytes)}", where=where, mend=_RAISE)
+
+    def take_value(self, where: str) -> None:
+        """Count one value, or one document, of YAML: what takes time is their number, not their bytes.
+
+        Raises
+        ------
+        TooLarge
+            Past `MOST_YAML_VALUES`.
+        """
+        self.yaml_values += 1
+        if self.yaml_values > MOST_YAML_VALUES:
+            mend = "Give it as JSON (kubectl get -o json), which is read many times as fast"
+            raise TooLarge(f"it holds more than {MOST_YAML_VALUES:,} values of YAML", where=where, mend=mend)
 
     def count_file(self, where: str) -> None:
         """Count one file, looked into or not.

@@ -21,7 +21,7 @@ from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, next_value, too_many
 from planner.inventory.parse import EVERY_KIND, Part
-from planner.inventory.yaml_text import Batch, yaml_documents, yaml_pieces
+from planner.inventory.yaml_text import Batch, check_directives, yaml_documents, yaml_pieces
 from planner.kubernetes.records import Finding, PodLog, Severity
 
 _CHUNK_BYTES = 2**18
@@ -30,7 +30,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _SAID = (
     rb"(?:Warning: |Error from server|error: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d)[^\n]*(?:\n|\Z)"  # kubectl, by 2>&1
 )
-_BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z)|(?P<said>" + _SAID + rb"))*")
+_BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z)|(?P<said>" + _SAID + rb"))*+")
 _SAID_LINE = re.compile(_SAID)
 _LIST_FIELDS = frozenset({"apiVersion", "kind", "metadata", "items"})
 _ITEMS = re.compile(rb'"items"\s*:\s*\[')
@@ -100,6 +100,7 @@ def parts_of(
     InputError
         When nothing in it can be read.
     """
+    walk = walk or Walk()
     text = _utf8(inflated(data, where, walk), where)
     whole = _whole(text, where)  # nearly always one document, among which no log can stand
     if whole is None and _SURROGATE.search(text):
@@ -123,7 +124,7 @@ def parts_of(
         if start == len(view):
             continue
         is_empty = False
-        for part in _document_parts(view, start, where, problems):
+        for part in _document_parts(view, start, where, problems, walk):
             yield part if is_named else _of_many(part)
     if is_empty:
         said = _BETWEEN.match(text)
@@ -157,11 +158,11 @@ def _whole(text: Content, where: str) -> Part | None:
         return None
 
 
-def _document_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
+def _document_parts(view: memoryview, start: int, where: str, problems: list[Finding], walk: Walk) -> Iterator[Part]:
     if bytes(view[start : start + 1]) in (b"{", b"["):
         yield from _json_parts(view, start, where, problems)
     else:
-        yield from _yaml_parts(view[start:], where, problems)
+        yield from _yaml_parts(view[start:], where, problems, walk)
 
 
 def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list[dict[str, Any]]:
@@ -196,12 +197,12 @@ def values_of(text: str, where: str, repeated: list[str] | None = None) -> list[
     either kind may follow one another, as files do that are read as one."""
     documents = _DOCUMENT_START.split(text)
     if len({_is_json(one) for one in documents if one.strip()}) < 2:
-        return _values(text, where, repeated)
+        return _values(text, where, repeated, Walk())
     found: list[Any] = []
-    line = 0
+    walk, lines = Walk(), 0
     for one in documents:
-        found += _values(one if _is_json(one) else "\n" * line + one, where, repeated)  # errors name lines of the whole
-        line += one.count("\n")
+        found += _values(one, where, repeated, walk, lines)
+        lines += one.count("\n")
     return found
 
 
@@ -209,7 +210,7 @@ def _is_json(text: str) -> bool:
     return text.lstrip()[:1] in ("{", "[")
 
 
-def _values(text: str, where: str, repeated: list[str] | None) -> list[Any]:
+def _values(text: str, where: str, repeated: list[str] | None, walk: Walk, lines_before: int = 0) -> list[Any]:
     if _is_json(text):
         data = memoryview(text.encode())
         try:
@@ -217,7 +218,8 @@ def _values(text: str, where: str, repeated: list[str] | None) -> list[Any]:
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             mend = "Check quotes, commas and brackets"
             raise InputError(f"it isn't JSON: {_reason(error)}", where=where, mend=mend) from None
-    return [value for value in yaml_documents(text, where, repeated) if value is not None]
+    documents = yaml_documents(text, where, repeated, walk=walk, lines_before=lines_before)
+    return [value for value in documents if value is not None]
 
 
 # ── bytes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -390,15 +392,19 @@ class _Reader:
         return piece
 
 
-def _yaml_parts(view: memoryview, where: str, problems: list[Finding]) -> Iterator[Part]:
+def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Walk) -> Iterator[Part]:
     _check_utf8(view, where)
+    check_directives(view, where)
     value: Any = None
     repeated: list[str] = []
     for number, span in enumerate(_yaml_spans(view), start=1):
         begun: dict[str, Any] = {}
         first = 1
+        if number > MOST_OBJECTS:
+            raise too_many(where)
+        walk.take_value(where)
         try:
-            for value in yaml_pieces(_Reader(span), where, repeated, begun):
+            for value in yaml_pieces(_Reader(span), where, repeated, begun, walk):
                 if isinstance(value, Batch):
                     yield Part(where=where, items=list(value), first=first)
                     first += len(value)

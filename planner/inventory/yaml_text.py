@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from math import isfinite
 from typing import Any, Protocol
 
@@ -16,6 +18,7 @@ import msgspec
 import yaml
 
 from planner.ground.errors import InputError
+from planner.inventory.archives import Walk
 from planner.inventory.json_text import MOST_OBJECTS, too_many
 
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25
@@ -24,6 +27,7 @@ MOST_VALUES = 1_000_000  # of one object, or of an array of objects
 
 _BATCH_ITEMS = 256
 MOST_REPEATED = 100  # keys given twice that are named
+MOST_DIRECTIVES = 100  # lines that begin with %: libyaml compares each with all before it, and a dump has none
 
 _BOOLEANS = {
     word: value
@@ -37,6 +41,8 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?
 _LONGEST_NUMBER = 40  # characters; Python's own bound on integers is far away from it
 _MEND = "Check indentation, quotes and colons near that place"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DIRECTIVE = re.compile("^%", re.MULTILINE)
+_DIRECTIVE_BYTES = re.compile(b"^%", re.MULTILINE)
 _TAG = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {  # what the text under an explicit tag has to be
     f"{_TAG}null": (type(None),),
@@ -53,24 +59,43 @@ class SupportsRead(Protocol):
     def read(self, length: int = ..., /) -> bytes: ...
 
 
-def yaml_documents(text: str | SupportsRead, where: str, repeated: list[str] | None = None) -> Iterator[Any]:
+def yaml_documents(
+    text: str, where: str, repeated: list[str] | None = None, *, walk: Walk | None = None, lines_before: int = 0
+) -> Iterator[Any]:
     """The documents of `text` one after the other.
 
-    Keys that are given twice are added to `repeated`: the last one counts.
+    Keys that are given twice are added to `repeated`: the last one counts. `lines_before`: of the file, which errors count.
 
     Raises
     ------
     InputError
-        For what isn't YAML, unknown tags, and what goes beyond `DEEPEST` or `MOST_UNFOLDED`.
+        For what isn't YAML, unknown tags, and what goes beyond `DEEPEST`, `MOST_UNFOLDED`, `MOST_DIRECTIVES` or the walk's bound.
     """
-    yield from _documents(text, where, [] if repeated is None else repeated, {}, is_packed=False)
+    check_directives(text, where)
+    reading = _Reading(where, [] if repeated is None else repeated, walk or Walk(), lines_before)
+    yield from _documents(text, reading, {}, is_packed=False)
+
+
+def check_directives(text: str | memoryview, where: str) -> None:
+    """Refuse more directives than anybody writes.
+
+    Raises
+    ------
+    InputError
+        When there are more than `MOST_DIRECTIVES`.
+    """
+    found = _DIRECTIVE.finditer(text) if isinstance(text, str) else _DIRECTIVE_BYTES.finditer(text)
+    if next(islice(found, MOST_DIRECTIVES, None), None) is not None:
+        raise InputError(f"more than {MOST_DIRECTIVES} lines of it are directives of YAML (%)", where=where, mend=_MEND)
 
 
 class Batch(list[Any]):
     """Items of a document's ``items`` as JSON texts (or as values, where JSON can't hold them); more of them follow."""
 
 
-def yaml_pieces(text: SupportsRead, where: str, repeated: list[str], begun: dict[str, Any]) -> Iterator[Any]:
+def yaml_pieces(
+    text: SupportsRead, where: str, repeated: list[str], begun: dict[str, Any], walk: Walk
+) -> Iterator[Any]:
     """The documents of `text`; before a document with many ``items`` most of them, in batches.
 
     So a long list needs no more memory than its text. Its last item always comes with the document itself. Where the
@@ -79,20 +104,31 @@ def yaml_pieces(text: SupportsRead, where: str, repeated: list[str], begun: dict
     Raises
     ------
     InputError
-        As `yaml_documents`; what was given before it stands.
+        As `yaml_documents`, but for directives (`check_directives`); what was given before it stands.
     """
-    yield from _documents(text, where, repeated, begun, is_packed=True)
+    yield from _documents(text, _Reading(where, repeated, walk), begun, is_packed=True)
 
 
-def _documents(
-    text: str | SupportsRead, where: str, repeated: list[str], begun: dict[str, Any], *, is_packed: bool
-) -> Iterator[Any]:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the documents of one text have in common."""
+
+    where: str
+    repeated: list[str]
+    walk: Walk
+    lines_before: int = 0
+
+    def line(self, mark: Any) -> int:
+        return int(mark.line) + 1 + self.lines_before
+
+
+def _documents(text: str | SupportsRead, reading: _Reading, begun: dict[str, Any], *, is_packed: bool) -> Iterator[Any]:
     try:
         events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 begun.clear()
-                document = _Document(where, repeated)
+                document = _Document(reading)
                 if is_packed:
                     yield from document.pieces(events, begun)
                 else:
@@ -100,17 +136,16 @@ def _documents(
                 begun.clear()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1})" if mark is not None else ""
+        line = f" (line {reading.line(mark)})" if mark is not None else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
-        raise InputError(f"it isn't YAML: {problem}{line}", where=where, mend=_MEND) from None
+        raise InputError(f"it isn't YAML: {problem}{line}", where=reading.where, mend=_MEND) from None
 
 
 class _Document:
     """Reads one document; `unfolded` counts the values that aliases repeated so far."""
 
-    def __init__(self, where: str, repeated: list[str]) -> None:
-        self.where = where
-        self.repeated = repeated
+    def __init__(self, reading: _Reading) -> None:
+        self.reading = reading
         self.anchors: dict[str, tuple[Any, int]] = {}  # name → (value, how many values it is made of)
         self.unfolded = 0
         self.values = 0  # of the object that is taken apart; all of the document where it isn't given in pieces
@@ -141,7 +176,7 @@ class _Document:
                 self.values = 0
                 value, _ = self._value(one, events, 2)
                 if len(items) >= MOST_OBJECTS:
-                    raise too_many(self.where)
+                    raise too_many(self.reading.where)
                 if len(items) >= _BATCH_ITEMS and isinstance(value, dict) and "kind" in value:
                     yield Batch(items)
                     items.clear()
@@ -151,6 +186,7 @@ class _Document:
     def _value(self, event: Any, events: Iterator[Any], depth: int) -> tuple[Any, int]:
         """(value, how many values it is made of)."""
         self.values += 1
+        self.reading.walk.take_value(self.reading.where)
         if self.most_values is not None and self.values > self.most_values:
             raise self._error(f"an object has more than {self.most_values:,} values, which none has", event)
         if depth > DEEPEST:
@@ -212,8 +248,8 @@ class _Document:
                     raise self._error('"<<" must stand before a mapping', event)
                 merged.update(one)
             return
-        if key in values and len(self.repeated) < MOST_REPEATED:
-            self.repeated.append(f'"{key[:60]}" (line {event.start_mark.line + 1})')
+        if key in values and len(self.reading.repeated) < MOST_REPEATED:
+            self.reading.repeated.append(f'"{key[:60]}" (line {self.reading.line(event.start_mark)})')
         values[key] = value
 
     def _scalar(self, event: Any) -> Any:
@@ -228,7 +264,8 @@ class _Document:
         return value
 
     def _error(self, problem: str, event: Any) -> InputError:
-        return InputError(f"{problem} (line {event.start_mark.line + 1})", where=self.where, mend=_MEND)
+        line = self.reading.line(event.start_mark)
+        return InputError(f"{problem} (line {line})", where=self.reading.where, mend=_MEND)
 
 
 def _packed(value: Any) -> Any:

@@ -283,12 +283,42 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
         b"[" + b'{"kind": "List", "items": [' + b"{}," * 1_000 + b"{}]}]",
         b'{"kind": "List", "items": [' + b"{}," * 1_000,  # cut off
         b"items:\n" + b"- {}\n" * 1_000,
+        b"---\n]\n" * 1_000,  # each broken
         b"[" + b'{"kind":"Pod","metadata":{"name":"a"},"spec":{}},' * 200 + b"{}]",
     ],
 )
 def test_more_objects_than_a_reading_takes_are_refused(data: bytes) -> None:
     with pytest.raises(TooLarge, match="more than 100 objects"):
         kubectl.read_bytes(data, name="many")
+
+
+@pytest.mark.parametrize("text", ["items:\n- {a: [%s]}\n" % ("1," * 90), "a: 1\n---\n" * 40, "---\n]\n" * 60])
+def test_the_values_of_yaml_are_counted_over_all_files(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.inventory.archives.MOST_YAML_VALUES", 100)
+    with pytest.raises(TooLarge, match=r"more than 100 values of YAML\. Give it as JSON"):
+        kubectl.read_uploads([("a.yaml", text.encode()), ("b.yaml", text.encode())])
+
+
+@pytest.mark.parametrize("beside", ["", "{}\n---\n"])
+def test_the_values_of_a_manifest_are_counted(beside: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.inventory.archives.MOST_YAML_VALUES", 100)
+    with pytest.raises(TooLarge, match="values of YAML"):
+        values_of(beside + "a: 1\n---\n" * 60, "manifest")
+
+
+def test_a_thousand_directives_are_read_by_nobody() -> None:
+    """libyaml compares each with all before it: 2.5 MB of them took 42 s."""
+    text = "".join(f"%TAG !a{n}! tag:x{n}\n" for n in range(1_000)) + "---\na: 1\n"
+    for read in (lambda: objects_of(text, "m"), lambda: list(parts_of(text.encode(), "x.yaml", []))):
+        with pytest.raises(InputError, match="directives of YAML"):
+            read()
+    assert objects_of("%YAML 1.1\n---\nkind: Pod\n", "m") == [{"kind": "Pod"}]
+
+
+@pytest.mark.parametrize(("broken", "line"), [("a: [\n", 6), ("a: {{}: 1}\n", 5), ("a: !!int x\n", 5)])
+def test_an_error_names_the_line_of_the_whole_file(broken: str, line: int) -> None:
+    with pytest.raises(InputError, match=rf"\(line {line}\)"):
+        objects_of('{"kind": "Pod"}\n---\n{"kind": "Pod"}\n---\n' + broken, "m")
 
 
 @pytest.mark.usefixtures("few")
