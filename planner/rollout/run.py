@@ -65,6 +65,7 @@ class Run:
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
+    orders : how often several workloads' controllers acted in one round, in an order that nothing determines
     work : how costly the run was, in units of `planner.ground.budget`
     is_cut : it was too large to be played to its end
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
@@ -85,6 +86,7 @@ class Run:
     preempted: tuple[LivePod, ...]
     finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
     choices: int
+    orders: int
     work: int
     is_cut: bool
     owners: dict[str, tuple[str, ...]]
@@ -136,6 +138,7 @@ def simulate(
     is_thorough: bool = False,
     backs_off: int = 0,
     bound: Bound | None = None,
+    draws_order: bool = False,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -153,10 +156,13 @@ def simulate(
         For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
     bound : Bound or None
         To which bound of their autoscalers metrics bring all others.
+    draws_order : bool
+        Which of several controllers comes first is drawn (`planner.rollout.simulation.Simulation`).
     """
     simulation = Simulation(
-        cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off
-    )
+        cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off,
+        draws_order=draws_order,
+    )  # fmt: skip
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
     others = (everybody if is_thorough else beside)(cluster, changed, bound)
@@ -289,6 +295,7 @@ class _Course:
             preempted=tuple(simulation.preempted),
             finished_at=self.finished,
             choices=simulation.choices + simulation.scheduler.choices,
+            orders=simulation.orders,
             work=simulation.work,
             is_cut=self.is_cut,
             owners={key: controllers[key].owners() for key in self.moments},

@@ -9,7 +9,7 @@ and scheduler work until they have nothing left to do. Start-up and termination 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import chain, islice
@@ -54,6 +54,7 @@ STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: 
 _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _NOMINATED_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 100, 40, 10
 """Of work (`planner.ground.budget`), as measured; a StatefulSet's pods have a shape each."""
 _MOST_MADE = 500_000  # pods of one run: about half a GB of memory
+_SLEEPS_ON = 0.5  # how often those whose pods were refused don't look in a tick in which there is room again
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -146,6 +147,9 @@ class Simulation:
         Every waiting pod is tried for itself, by all filters: for tests, which hold the short ways against it.
     backs_off : int
         For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
+    draws_order : bool
+        Which workload's controllers come first within one round is drawn too: in a real cluster each works by itself.
+        Else it is the order in which they began.
     """
 
     def __init__(
@@ -157,6 +161,7 @@ class Simulation:
         left_out: BoolArray | None = None,
         is_thorough: bool = False,
         backs_off: int = 0,
+        draws_order: bool = False,
     ) -> None:
         self.cluster = cluster
         self.budget = current()
@@ -164,6 +169,7 @@ class Simulation:
         self.snapshot: Snapshot = cluster.snapshot
         self.state = State(cluster)
         self.random = Random(seed)
+        self._order = Random(seed) if draws_order else None
         self.scheduler = Scheduler(self.state, seed + 1, self.pods_below, self.budgets, is_thorough=is_thorough)
         self.admission: Admission = self.snapshot.derived.once(Admission, self.snapshot).fork()
         self.never_ready = never_ready or (lambda _: False)
@@ -174,6 +180,7 @@ class Simulation:
         self.held_up: dict[
             str, list[Callable[[], Controller]]
         ] = {}  # namespace → whose pods are refused until one goes
+        self._sleeping: dict[str, int] = {}  # namespace → tick in which none of them looks
         self._families = _Families()
         self.is_thorough = is_thorough
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
@@ -189,6 +196,7 @@ class Simulation:
         self.preempted: list[LivePod] = []
         self.attached_twice: list[tuple[str, LivePod, LivePod]] = []  # claim, pod that has it, pod that can't get it
         self.choices = 0  # times a controller picked among equals
+        self.orders = 0  # times several workloads' controllers acted in one round: any of them may be first
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.news: list[LivePod] = []  # pods in the order in which something happened to them
         self.told: Counter[str] = Counter()  # owner's key → how often something happened to its pods
@@ -549,9 +557,7 @@ class Simulation:
         self.tell(pod)
         self._thinned.add(pod.owner)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
-        for resume in self.held_up.pop(pod.namespace, ()):
-            controller = resume()
-            self.controllers.setdefault(controller.key, controller)
+        self._wake_held_up(pod.namespace)
         self._drop_claims(pod)
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
@@ -561,6 +567,21 @@ class Simulation:
             if pod.devices or pod.shape.uses_devices:
                 self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
             self._on_node.get(pod.node, {}).pop(pod.number, None)
+
+    def _wake_held_up(self, namespace: str) -> None:
+        """Something of the namespace has gone: whose pods were refused until now may look again. Nobody tells a ReplicaSet of
+        it: it tries when its back-off of up to 1,000 s is over, before whoever else waits for the room, or later.
+
+        Source: client-go `util/workqueue/default_rate_limiters.go` `ItemExponentialFailureRateLimiter`.
+        """
+        if namespace not in self.held_up or self._sleeping.get(namespace) == self.tick_number:
+            return
+        if self._order is not None and self._order.random() < _SLEEPS_ON:
+            self._sleeping[namespace] = self.tick_number
+            return
+        for resume in self.held_up.pop(namespace):
+            controller = resume()
+            self.controllers.setdefault(controller.key, controller)
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
     @property
@@ -714,20 +735,31 @@ class Simulation:
         busy = self.schedule()
         done = 0
         waiting = self._awake()
+        if self._order is not None and len(waiting) > 1:
+            waiting = self._in_any_order(waiting, self._order)
+        families = set[str]()  # of those who did something
         while waiting:
             done = len(self.controllers)
             self._spend(_SYNC_UNITS * len(waiting))
             for controller in waiting:
                 did_something = controller.sync(self)
                 busy |= did_something
+                if did_something:
+                    families.add(self._family(controller.key))
                 if did_something or (controller.retry_at is None and controller.key in self.refusals):
                     self.wake(controller.key)
                 elif controller.retry_at is not None:
                     heappush(self._families.due, (controller.retry_at, controller.key))
             waiting = list(islice(self.controllers.values(), done, None))  # made meanwhile
+        self.orders += len(families) > 1
         busy = self.schedule() or busy
         self.is_idle = not busy
         return busy
+
+    def _in_any_order(self, controllers: Sequence[Controller], luck: Random) -> list[Controller]:
+        """One workload's controllers after another's, each workload's in their order."""
+        turns = {family: luck.random() for family in dict.fromkeys(self._family(one.key) for one in controllers)}
+        return sorted(controllers, key=lambda one: turns[self._family(one.key)])
 
     def wake(self, owner: str) -> None:
         """Something happened that the controllers of `owner`'s pods hear of: its own and that of the workload above it."""

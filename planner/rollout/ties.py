@@ -1,4 +1,5 @@
-"""Whether the scheduler's ties could change the verdict: proven where a bound proves it, sampled where not.
+"""Whether what nothing determines could change the verdict, the scheduler's ties and whose controller is first: proven where a
+bound proves it, sampled where not.
 
 The bound: pods of a simple shape (only static filters and resources decide) are interchangeable, and each takes exactly
 one seat wherever it goes: the number of seats, the sum over nodes of how often the shape fits, falls by one whichever
@@ -34,7 +35,7 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
     """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first."""
     if any(_meets_others(run, revision) for revision in revisions):
         return False
-    if run.choices == 0:
+    if run.choices == run.orders == 0:
         return True  # nothing was ever left to chance
     if len(revisions) != 1 or run.preempted:
         return False
@@ -109,7 +110,8 @@ def sample(
 ) -> tuple[Run, Ties]:
     """The run to show and what is known of ties; `first` is the run with `seed`.
 
-    At most `runs` placements are tried, fewer (never below 5) where one run is costly; the sentence says how many.
+    At most `runs` placements are tried, fewer (never below 5) where one run is costly; the sentence says how many. In each
+    but the first it is drawn too whose controllers come first in each round.
 
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
     """
@@ -121,7 +123,10 @@ def sample(
         outcome = Text(f"not known: {TOO_LARGE}")
         return first, Ties(proven=False, runs=1, completed_runs=0, sentence=outcome, outcome=outcome)
     runs = min(runs, max(_FEWEST_RUNS, _WORK_UNITS // max(1, first.work)))
-    more = (simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs)))
+    more = (
+        simulate(cluster, revisions, seed=seed + i, never_ready=never_ready, draws_order=True)
+        for i in range(1, max(1, runs))
+    )
     tried = [first, *takewhile(lambda run: not run.is_cut, more)]
     completed = sum(r.completed for r in tried)
     outcomes = Counter((r.completed, r.ticks) for r in tried)
@@ -132,5 +137,6 @@ def sample(
         word = "completes" if completed else "is stuck"
         outcome = Text(f"{word} in all {len(tried)} placements tried")
     else:
-        outcome = Text(f"depends on placement: completes in {completed} of {len(tried)} runs")
+        lots = "placement and on whose controller is first" if any(r.orders for r in tried) else "placement"
+        outcome = Text(f"depends on {lots}: completes in {completed} of {len(tried)} runs")
     return shown, Ties(proven=False, runs=len(tried), completed_runs=completed, sentence=outcome, outcome=outcome)

@@ -62,7 +62,15 @@ def engine(case: Case, seed: int = 0, *, is_thorough: bool = False) -> Played:
         return any(all(pod.shape.labels.get(k) == v for k, v in s.items()) for s in case.never_ready)
 
     return Played(
-        simulate(Cluster(snapshot), revisions, seed=seed, never_ready=never_ready, is_thorough=is_thorough), revisions
+        simulate(
+            Cluster(snapshot),
+            revisions,
+            seed=seed,
+            never_ready=never_ready,
+            is_thorough=is_thorough,
+            draws_order=seed > 0,
+        ),
+        revisions,
     )
 
 

@@ -18,6 +18,7 @@ class Cluster:
 
     def __init__(self, items: list[Object], seed: int) -> None:
         self.random = random.Random(seed)
+        self.draws_order = False  # whose controller is first; else the recorder's order, as far as it has one
         self.clock = 0
         self.tick = -1
         self.milliseconds = 0.0

@@ -1019,9 +1019,17 @@ def sync_all(cluster: Cluster) -> bool:
     """One round: each controller does about one request's worth of work."""
     changed = [sync_claims(cluster), sync_ephemeral_volumes(cluster)]
     changed += [sync_budget(cluster, item) for item in cluster.of("PodDisruptionBudget")]
-    changed += [sync_deployment(cluster, item) for item in cluster.of("Deployment")]
-    changed += [sync_replica_set(cluster, item) for item in cluster.of("ReplicaSet")]
-    changed += [sync_stateful_set(cluster, item) for item in cluster.of("StatefulSet")]
-    changed += [sync_daemon_set(cluster, item) for item in cluster.of("DaemonSet")]
-    changed += [sync_job(cluster, item) for item in cluster.of("Job")]
-    return any(changed)
+    if not cluster.draws_order:
+        return any([*changed, *(sync(cluster, item) for kind, sync in SYNCS.items() for item in cluster.of(kind))])
+    turns = [(sync, item) for kind, sync in SYNCS.items() for item in cluster.of(kind)]
+    cluster.random.shuffle(turns)
+    return any([*changed, *(sync(cluster, item) for sync, item in turns)])
+
+
+SYNCS = {
+    "Deployment": sync_deployment,
+    "ReplicaSet": sync_replica_set,
+    "StatefulSet": sync_stateful_set,
+    "DaemonSet": sync_daemon_set,
+    "Job": sync_job,
+}

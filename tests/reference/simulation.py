@@ -273,6 +273,7 @@ def simulate(
 ) -> dict[str, Any]:
     """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``."""
     simulation = Simulation(cluster_items, never_ready, seed)
+    simulation.cluster.draws_order = seed > 0
     simulation.workloads = [simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes]
     simulation.record()
     simulation.apply(changes)

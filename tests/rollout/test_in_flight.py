@@ -257,6 +257,47 @@ def test_nothing_is_proven_where_another_in_flight_is_met() -> None:
     assert not is_proven(simulate(Cluster(found), asked), asked)
 
 
+def test_whose_controller_is_first_is_drawn_where_it_decides() -> None:
+    """One GPU is left, and each of two wants it for one more pod."""
+    lacking = deployment("first", ["a"], ONE_GPU, replicas=2, **SURGE)
+    found = snapshot(node("a", gpus=3), lacking, deployment("worker", ["a"], ONE_GPU, **SURGE))
+    asked = [revision(found, replicas=2, new_revision=False)]
+    outcomes = {simulate(Cluster(found), asked, seed=seed, draws_order=True).completed for seed in range(20)}
+    assert outcomes == {True, False}
+    told = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER, replicas=2, new_revision=False),)))
+    assert told.ties is not None
+    assert 0 < told.ties.completed_runs < told.ties.runs
+    assert "depends on placement and on whose controller is first" in str(told.ties.sentence)
+
+
+def test_nothing_is_proven_of_changes_that_come_together_and_meet() -> None:
+    found = snapshot(node("a", gpus=3), *(deployment(name, ["a"], ONE_GPU, **SURGE) for name in ("worker", "first")))
+    asked = [revision(found, key, replicas=2, new_revision=False) for key in (WORKER, "Deployment/ml/first")]
+    run = simulate(Cluster(found), asked)
+    assert (run.choices, run.completed) == (0, False)
+    assert run.orders
+    assert not is_proven(run, asked)
+
+
+def test_who_was_refused_by_a_quota_looks_again_at_some_time() -> None:
+    """The quota's room comes back while the change's pods end: it is the change's, or whose back-off is over just then."""
+    hard = {"requests.nvidia.com/gpu": "3"}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "quota", "namespace": "ml"},
+        "spec": {"hard": hard},
+        "status": {"hard": hard, "used": hard},
+    }
+    held_up = deployment("first", ["a"], ONE_GPU, replicas=3, **SURGE)
+    changed = deployment("worker", ["a", "a"], ONE_GPU, strategy={"type": "Recreate"})
+    found = snapshot(node("a", gpus=8), quota, held_up, changed)
+    asked = [revision(found)]
+    runs = [simulate(Cluster(found), asked, seed=seed, draws_order=True) for seed in range(20)]
+    assert {run.completed for run in runs} == {True, False}
+    assert not is_proven(simulate(Cluster(found), asked), asked)
+
+
 def test_others_on_other_nodes_or_with_room_for_all_are_left_out() -> None:
     def met(found: Snapshot) -> list[str]:
         workload = found.workload(WORKER)
