@@ -115,6 +115,11 @@ class Fragments:
     mix: tuple[tuple[str, int], ...]
     sharing: Sharing = Sharing.WHOLE  # how `resource` is offered
 
+    @property
+    def noun(self) -> str:
+        """``GPUs``, ``time slices``: what is counted."""
+        return noun_of(self.resource, self.sharing)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Kind:

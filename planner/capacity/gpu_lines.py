@@ -20,6 +20,7 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of
 from planner.kubernetes.records import PodSpec, Toleration
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.units import Offer, Units
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models
 from planner.scheduling.shape import Alike, alike, compile_shape
@@ -51,9 +52,7 @@ class GpuModelLine:
     @property
     def name(self) -> str:
         """``T4``, ``T4, time slices``, ``A100, MIG slices 1g.5gb``; the resource where no label names the model."""
-        if self.sharing in (Sharing.WHOLE, Sharing.PARTS):
-            return self.model or self.resource
-        return ", ".join(filter(None, (self.model, noun_of(self.resource, self.sharing, profile=self.profile))))
+        return Offer(resource=self.resource, sharing=self.sharing, profile=self.profile).called(self.model)
 
 
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
@@ -92,7 +91,7 @@ def _called(cluster: Cluster, name: str) -> str:
 class Supply:
     """What is offered in one way, over all models.
 
-    `noun`, in the plural: ``GPUs`` where it is the only resource of whole devices, ``time slices of T4``. `cards`: the GPUs that
+    `noun`, in the plural: ``GPUs`` where it is the only resource of devices so called, ``time slices``. `cards`: the GPUs that
     slices and shares are of, ``1 T4``; "" where nobody tells.
     """
 
@@ -111,6 +110,15 @@ class Supply:
     def is_whole(self) -> bool:
         return self.sharing is Sharing.WHOLE
 
+    @property
+    def offer(self) -> Offer:
+        """What one of it is."""
+        return Offer(resource=self.resource, sharing=self.sharing, profile=self.profile)
+
+    def noun_for(self, number: int) -> str:
+        """`noun` in the number's form."""
+        return self.offer.noun(number, is_only=self.noun != self.resource)
+
 
 def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
     """What there is by resource and way of sharing, devices first: devices, slices and shares are never added, nor is one
@@ -125,7 +133,7 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
         of = units.get(unit(key[0]) or Unit.DEVICE, len(units))
         return ways.index(key[1]), of, -sum(one.allocatable for one in by[key])
 
-    whole = {name for name, how, _ in by if how is Sharing.WHOLE}
+    there = Units(offered={Offer(resource=name, sharing=how, profile=profile): 0 for name, how, profile in by})
     pending = Counter[str]()  # wanted of a resource, of no model that there is
     for line in lines:
         pending[line.resource] += 0 if line.allocatable else line.pending
@@ -138,7 +146,7 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
                 resource=resource,
                 sharing=how,
                 profile=profile,
-                noun=noun_of(resource, how, is_only=len(whole) == 1, profile=profile),
+                noun=noun_of(resource, how, is_only=there.is_only(resource), profile=profile),
                 cards=_cards(some),
                 allocatable=sum(line.allocatable for line in some),
                 free=sum(line.free for line in some),
@@ -164,7 +172,7 @@ def free_words(supplies: Sequence[Supply]) -> str:
     """``2,221 of 6,212 GPUs are free (8 more are out of use, on cordoned or not Ready nodes)``; what is no whole GPU by itself:
     ``1 T4, offered as 4 time slices: 3 time slices free``; and what is asked for beyond what there is."""
     plain = [one for one in supplies if one.is_whole or one.sharing is Sharing.PARTS]
-    parts = [f"{one.free:,} of {one.allocatable:,} {one.noun}" for one in plain]
+    parts = [f"{one.free:,} of {one.allocatable:,} {one.noun_for(one.allocatable)}" for one in plain]
     verb = plural(plain[0].free, "is", "are") if len(plain) == 1 else "are"
     shut = [f"{one.out_of_use:,} more{_noun(one, plain)}" for one in plain if one.out_of_use]
     is_one = sum(one.out_of_use for one in plain) == 1
@@ -178,8 +186,7 @@ def free_words(supplies: Sequence[Supply]) -> str:
 
 def _shared(one: Supply) -> str:
     """``1 T4, offered as 4 time slices: 3 time slices free``."""
-    noun = noun_of(one.resource, one.sharing, number=one.allocatable, profile=one.profile)
-    offered = f"{one.allocatable:,} {noun}"
+    offered = f"{one.allocatable:,} {one.noun_for(one.allocatable)}"
     of = f"{one.cards}, offered as {offered}" if one.cards else offered
     shut = f", {one.out_of_use:,} more {OUT_OF_USE}" if one.out_of_use else ""
     return f"{of}: {one.free:,} {plural(one.free, PART[one.sharing].split()[-1])} free{shut}"

@@ -30,7 +30,7 @@ from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.said_of_nodes import node_pools, offering, offers, zones
+from planner.scheduling.said_of_nodes import machines, node_pools, offering, offers, zones
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
@@ -49,7 +49,10 @@ _NOT_MATCHING = {  # of several nodes, and of one
     Static.NOT_NAMED: ("aren't named in its affinity", "isn't named in its affinity"),
     Static.OTHER_NODE_NAME: ("aren't the node it names", "isn't the node it names"),
 }
-_OFFERED_OTHERWISE = ("offer GPUs in another way", "offers GPUs in another way")
+_OFFERED_OTHERWISE = (
+    "offer GPUs in another way, or none of the cluster's own",
+    "offers GPUs in another way, or none of the cluster's own",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +112,7 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
         Pods placed one by one at most.
     """
     shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec, default_selector=asked.default_selector)
-    shape = _offered_so(cluster, asked, shape)
+    shape = _offered_so(cluster, asked.sharing, shape)
     state = State(cluster)
     placed = _count(state, shape)
     if placed is None:
@@ -134,24 +137,24 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED
         key = likeness(cluster, one.namespace, one.labels, one.spec), one.sharing
         if key not in known:
             spec = key[0].spec.value
-            shape = _offered_so(cluster, one, compile_shape(cluster, one.namespace, one.labels, spec))
+            shape = _offered_so(cluster, one.sharing, compile_shape(cluster, one.namespace, one.labels, spec))
             placed = _count(shared, shape)
             if placed is None:
                 shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
+                shape = _offered_so(cluster, one.sharing, shape)
                 placed = _one_by_one(State(cluster), shape, 0, most)
             known[key] = replace(_described(cluster, one.name, shape, placed), sharing=one.sharing)
         answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
     return tuple(answers)
 
 
-def _offered_so(cluster: Cluster, asked: PodShape, shape: Shape) -> Shape:
-    """The shape for nodes that offer its accelerator as it wants it: a time slice by the name of a GPU is none."""
-    if asked.sharing is None:
-        return shape
-    others = np.zeros(cluster.node_count, dtype=np.bool_)
-    for resource, how in offers(cluster):
-        if resource in asked.requests and how is not asked.sharing:
-            others |= offering(cluster, resource, how)
+def _offered_so(cluster: Cluster, sharing: Sharing | None, shape: Shape) -> Shape:
+    """The shape for machines that offer its accelerator as it is wanted: a time slice by the name of a GPU is none, and what a
+    virtual kubelet says it has is no room of this cluster."""
+    others = ~machines(cluster)
+    for resource, how in offers(cluster) if sharing is not None else ():
+        if how is not sharing and cluster.row[resource] in dict(shape.asks):
+            others = others | offering(cluster, resource, how)
     if not others.any():
         return shape
     is_left = others & (shape.static == Static.PASSES)
@@ -172,7 +175,7 @@ def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int,
         key = likeness(cluster, one.namespace, one.labels, one.spec)
         if key not in known:
             spec = key.spec.value
-            shape = compile_shape(cluster, one.namespace, one.labels, spec)
+            shape = _offered_so(cluster, None, compile_shape(cluster, one.namespace, one.labels, spec))
             placed = _count(shared, shape)
             room = placed.counts if placed is not None else feasible(shared, shape).astype(np.int64)
             known[key] = (len(known), room, shape.static)

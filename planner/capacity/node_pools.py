@@ -28,7 +28,7 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import node_pools, unheld
+from planner.scheduling.said_of_nodes import machines, node_pools, unheld
 
 UNLABELLED = "nodes alike"
 # Above the statements of a cloud stands what a person typed; the autoscaler's status comes last: it is a moment's copy.
@@ -266,10 +266,9 @@ class Held:
 def held_by(cluster: Cluster, pool: NodePool) -> Held:
     """What the pool's nodes have and what is requested of it."""
     places = np.array([cluster.node_index[name] for name in pool.nodes], dtype=np.intp)
-    left = unheld(cluster)
-    sums = [
-        some[:, places].sum(axis=1) for some in (cluster.allocatable, cluster.requested, left.free, left.out_of_use)
-    ]
+    left, here = unheld(cluster), machines(cluster)
+    every = cluster.allocatable * here, cluster.requested * here, left.free, left.out_of_use
+    sums = [some[:, places].sum(axis=1) for some in every]
     rows = [(name, row) for name, row in cluster.row.items() if sums[0][row] or sums[1][row]]
     allocatable, requested, free, out_of_use = (FrozenMap({name: int(one[row]) for name, row in rows}) for one in sums)
     return Held(allocatable=allocatable, requested=requested, free=free, out_of_use=out_of_use)

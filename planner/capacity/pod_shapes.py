@@ -25,7 +25,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import counted, offers
+from planner.scheduling.said_of_nodes import offers
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines
@@ -143,7 +143,7 @@ def _rounded(value: float, step: int) -> int:
 def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
     """Pods of 1, 2, 4 and 8 whole GPUs where some are offered, and of one slice or share of each kind that is, with the CPU and
     memory usual in this cluster (`usual_share`). None where the cluster offers nothing that pods hold a number of."""
-    offered = offers(cluster) or (() if counted(cluster) else (gpu_offer(cluster),))
+    offered = offers(cluster)
     found = []
     for resource, how in offered:
         if (

@@ -19,9 +19,10 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.units import Offer, units_of
 from planner.rollout import prepared as prepared_question
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import machines, unheld
+from planner.scheduling.said_of_nodes import counted, machines, offers_by_node, unheld
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -45,8 +46,22 @@ class ResourceLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PoolOffer:
+    """What a pool's machines offer of accelerators in one way. `noun`: ``GPUs``, ``time slices``."""
+
+    resource: str
+    sharing: Sharing
+    profile: str
+    noun: str
+    allocatable: int
+    requested: int
+    free: int
+    out_of_use: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolLine:
-    """A node pool with what its nodes have and what is requested of it."""
+    """A node pool with what its nodes have and what is requested of it; `offers`: of accelerators, devices first."""
 
     pool: NodePool
     allocatable: Amounts
@@ -54,6 +69,7 @@ class PoolLine:
     free: Amounts
     out_of_use: Amounts  # that nobody holds, on nodes that take no new pods
     room: int | None  # nodes it may grow by; None where nobody says
+    offers: tuple[PoolOffer, ...] = ()
 
 
 def shape(snapshot: Snapshot, text: str) -> Fit:
@@ -101,7 +117,27 @@ def pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
     held = held_by(cluster, pool)
     return PoolLine(
         pool=pool, allocatable=held.allocatable, requested=held.requested, free=held.free, out_of_use=held.out_of_use,
-        room=pool.room(held.allocatable),
+        room=pool.room(held.allocatable), offers=_offers(cluster, pool),
+    )  # fmt: skip
+
+
+def _offers(cluster: Cluster, pool: NodePool) -> tuple[PoolOffer, ...]:
+    units, places = units_of(cluster.snapshot), [cluster.node_index[name] for name in pool.nodes]
+    sums: dict[Offer, list[int]] = {}
+    for one in counted(cluster):
+        for n in places:
+            if one.allocatable[n]:
+                line = sums.setdefault(offers_by_node(cluster, one.resource)[n], [0] * 4)
+                more = one.allocatable, one.requested, one.free, one.out_of_use
+                line[:] = [total + int(some[n]) for total, some in zip(line, more, strict=True)]
+    ranked = sorted(sums, key=lambda one: (list(Sharing).index(one.sharing), -sums[one][0], one.resource))
+    return tuple(
+        PoolOffer(
+            resource=one.resource, sharing=one.sharing, profile=one.profile,
+            noun=one.noun(0, is_only=units.is_only(one.resource)), allocatable=sums[one][0], requested=sums[one][1],
+            free=sums[one][2], out_of_use=sums[one][3],
+        )
+        for one in ranked
     )  # fmt: skip
 
 

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from planner.capacity.headroom import Likeness, likeness
 from planner.ground import collector
-from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import Sharing, gpu_count, out_of_use, sharing
+from planner.ground.vocabulary import NVIDIA_GPU
+from planner.kubernetes.accelerators import is_gpu_resource, once
+from planner.kubernetes.nodes import Sharing, out_of_use
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Amounts, FrozenMap, Node, Snapshot
-from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.units import Offer
 from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes
-from planner.scheduling.said_of_nodes import gpu_labels, gpu_models, node_pools, zones
+from planner.scheduling.said_of_nodes import (
+    counted,
+    counted_as,
+    gpu_labels,
+    gpu_models,
+    node_pools,
+    offers_by_node,
+    zones,
+)
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 
@@ -31,6 +43,8 @@ class Seat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSeats:
+    """What a node offers of one resource, as seats: a node that offers two has two rows."""
+
     node: str
     node_pool: str
     zone: str
@@ -45,6 +59,18 @@ class NodeSeats:
     sharing: Sharing = Sharing.WHOLE  # what a seat is: a whole GPU, or a part of one
     label: str = ""  # what the node's own label calls the model, where that is another word
     gpus_out_of_use: int = 0  # that nobody holds there: they are not free
+    resource: str = NVIDIA_GPU
+    profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
+
+    @property
+    def offer(self) -> Offer:
+        """What a seat is."""
+        return Offer(resource=self.resource, sharing=self.sharing, profile=self.profile)
+
+    @property
+    def name(self) -> str:
+        """``T4``, ``A100, MIG slices 1g.5gb``."""
+        return self.offer.called(self.model)
 
 
 _MOST_SEATS = 256  # of one node: only shared GPUs are as many, and nobody could look at more
@@ -55,68 +81,80 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
     cluster = compiled(snapshot)
     state = State(cluster)
-    keys = workload_keys(snapshot)
-    takers = _takers(cluster, state)
-    held: dict[int, list[Seat]] = {}
-    in_use: Counter[int] = Counter()  # GPUs of a node that its pods hold
+    takers, held = _takers(cluster, state), _held(cluster)
+    rows = []
+    for one in counted(cluster):
+        if is_gpu_resource(one.resource):
+            for n in np.flatnonzero(one.allocatable | one.requested).tolist():
+                amounts = int(one.allocatable[n]), int(one.requested[n]), int(one.free[n]), int(one.out_of_use[n])
+                some = held.get((n, one.resource), []), takers.get((n, one.resource), ())
+                rows.append(_row(cluster, state, n, one.resource, amounts, *some))
+    return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node, list(Sharing).index(r.sharing), r.resource)))
+
+
+def _row(
+    cluster: Cluster, state: State, n: int, resource: str, amounts: tuple[int, int, int, int], held: list[Seat],
+    takers: Sequence[str],
+) -> NodeSeats:  # fmt: skip
+    """`amounts`: what the node has of the resource, what pods hold, what is free, and what nobody holds out of use."""
+    node, (total, in_use, free, shut) = cluster.nodes[n], amounts
+    offered = offers_by_node(cluster, resource)[n]
+    taken = sorted(held, key=lambda s: (s.holder, s.pod))[:_MOST_SEATS]
+    left = min(total, _MOST_SEATS) - len(taken)
+    return NodeSeats(
+        node=node.name,
+        node_pool=node_pools(cluster)[n],
+        zone=zones(cluster)[n],
+        model=gpu_models(cluster)[n],
+        label=gpu_labels(cluster)[n],
+        is_cordoned=node.is_cordoned,
+        seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
+        free=FrozenMap(
+            {name: int(state.free[row, n]) for name, row in cluster.row.items() if cluster.allocatable[row, n]}
+        ),
+        could_take=tuple(takers),
+        gpus=max(total, in_use),
+        gpus_free=free,
+        out_of_use=out_of_use(node),
+        gpus_out_of_use=shut,
+        sharing=offered.sharing,
+        resource=resource,
+        profile=offered.profile,
+    )
+
+
+def _held(cluster: Cluster) -> dict[tuple[int, str], list[Seat]]:
+    """(node, resource) → the seats that pods hold there."""
+    snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
+    held: dict[tuple[int, str], list[Seat]] = {}
     for group in cluster.groups:
-        gpus = requested_gpus(group.spec)
-        if gpus:
+        asked = {name: amount for name, amount in once(pod_requests(group.spec)).items() if is_gpu_resource(name)}
+        if asked:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]
                 seat = Seat(
                     holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
                 )
-                in_use[n] += gpus
-                held.setdefault(n, []).extend([seat] * min(gpus, _MOST_SEATS))
-    rows = []
-    for n, node in enumerate(cluster.nodes):
-        total, why = gpu_count(node), out_of_use(node)
-        unheld = max(0, total - in_use[n])
-        if not total and n not in held:
-            continue
-        taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))[:_MOST_SEATS]
-        left = min(total, _MOST_SEATS) - len(taken)
-        free = {name: int(state.free[row, n]) for name, row in cluster.row.items() if cluster.allocatable[row, n]}
-        rows.append(
-            NodeSeats(
-                node=node.name,
-                node_pool=node_pools(cluster)[n],
-                zone=zones(cluster)[n],
-                model=gpu_models(cluster)[n],
-                label=gpu_labels(cluster)[n],
-                is_cordoned=node.is_cordoned,
-                seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
-                free=FrozenMap(free),
-                could_take=tuple(takers.get(n, ())),
-                gpus=max(total, in_use[n]),
-                gpus_free=0 if why else unheld,
-                out_of_use=why,
-                gpus_out_of_use=unheld if why else 0,
-                sharing=_sharing(node),
-            )
-        )
-    return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node)))
+                for name, amount in asked.items():
+                    place = n, counted_as(cluster, n, name)
+                    held.setdefault(place, []).extend([seat] * min(amount, _MOST_SEATS))
+    return held
 
 
-def _sharing(node: Node) -> Sharing:
-    """How the node offers what `gpu_count` counts there: devices, else slices, else shares."""
-    ways = {sharing(node, name) for name, amount in node.allocatable.items() if amount and is_gpu_resource(name)}
-    return min(ways, key=list(Sharing).index, default=Sharing.WHOLE)
-
-
-def _takers(cluster: Cluster, state: State) -> dict[int, list[str]]:
-    """Node → the workloads that ask for GPUs and whose next pod fits there now."""
+def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
+    """(node, resource) → the workloads that ask for it and whose next pod fits there now."""
     open_to: dict[Likeness, list[int]] = {}
-    takers: dict[int, list[str]] = {}
+    takers: dict[tuple[int, str], list[str]] = {}
     for workload in cluster.snapshot.workloads:
         template = workload.template
-        if workload.traits.is_per_node or not any(is_gpu_resource(name) for name in pod_requests(template.spec)):
+        asked = [name for name in once(pod_requests(template.spec)) if is_gpu_resource(name)]
+        if workload.traits.is_per_node or not asked:
             continue
         kind = likeness(cluster, workload.namespace, template.labels, template.spec)
         if kind not in open_to:
             shape = compile_shape(cluster, workload.namespace, template.labels, kind.spec.value)
             open_to[kind] = feasible_nodes(state, shape).tolist()
-        for node in open_to[kind]:
-            takers.setdefault(node, []).append(workload.key)
+        for n in open_to[kind]:
+            for name in asked:
+                takers.setdefault((n, counted_as(cluster, n, name)), []).append(workload.key)
     return takers

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.kubernetes.accelerators import Unit, model_named, unit
-from planner.kubernetes.nodes import Sharing, mig_profile, out_of_use, physical_gpus, sharing
+from planner.kubernetes.accelerators import model_named
+from planner.kubernetes.nodes import Sharing, out_of_use, physical_gpus, sharing
 from planner.kubernetes.records import Node
+from planner.kubernetes.units import Offer
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
-from planner.scheduling.said_of_nodes import counted, gpu_labels, gpu_models
+from planner.scheduling.said_of_nodes import counted, gpu_labels, gpu_models, offers_by_node
 
 _PRODUCTS = ("productName", "model", "type")  # device attributes that name a device, by driver
 
@@ -47,20 +48,19 @@ class GpuSupply:
 
 def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
     """All GPUs of the cluster's machines by model and way of sharing; a node that offers two resources has a line in each."""
-    lines: dict[tuple[str, str, Sharing, str], list[int | None]] = {}
+    lines: dict[tuple[str, Offer], list[int | None]] = {}
     model_of, label_of, resources = gpu_models(cluster), gpu_labels(cluster), counted(cluster)
-    called: dict[tuple[str, str, Sharing, str], set[str]] = defaultdict(set)
+    called: dict[tuple[str, Offer], set[str]] = defaultdict(set)
     for n in np.flatnonzero(np.any([one.allocatable for one in resources], axis=0)).tolist() if resources else ():
         node = cluster.nodes[n]
         here = [one for one in resources if one.allocatable[n]]
         names = [one.resource for one in here]
         for one in here:
+            offered = offers_by_node(cluster, one.resource)[n]
             physical = physical_gpus(node)
-            if physical is not None and len(names) > 1:
+            if len(names) > 1:
                 physical = _physical_part(node, one.resource, names, physical)
-            how = sharing(node, one.resource)
-            profile = mig_profile(node) if how is Sharing.MIG and unit(one.resource) is Unit.DEVICE else ""
-            key = model_of[n], one.resource, how, profile
+            key = model_of[n], offered
             line = lines.setdefault(key, [0] * 7)
             called[key].add(label_of[n])
             total, held, free, shut = (
@@ -70,24 +70,24 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
             line[:] = [None if old is None or new is None else old + new for old, new in zip(line, more, strict=True)]
     found = [
         GpuSupply(
-            model=key[0], resource=key[1], sharing=key[2], nodes=line[0] or 0, physical=line[1], offered=line[2] or 0,
-            requested=line[3] or 0, free=line[4] or 0, out_of_use=line[5] or 0, overcommitted=line[6] or 0, profile=key[3],
-            labels=tuple(sorted(called[key] - {""})),
+            model=model, resource=of.resource, sharing=of.sharing, nodes=line[0] or 0, physical=line[1], offered=line[2] or 0,
+            requested=line[3] or 0, free=line[4] or 0, out_of_use=line[5] or 0, overcommitted=line[6] or 0, profile=of.profile,
+            labels=tuple(sorted(called[model, of] - {""})),
         )
-        for key, line in lines.items()
+        for (model, of), line in lines.items()
     ]  # fmt: skip
     return tuple(
         sorted([*found, *_devices(cluster)], key=lambda one: (one.model, one.resource, one.sharing, one.profile))
     )
 
 
-def _physical_part(node: Node, name: str, names: list[str], physical: int) -> int | None:
+def _physical_part(node: Node, name: str, names: list[str], physical: int | None) -> int | None:
     """A node with several GPU resources: whole GPUs are themselves, and what is left is cut into the other one."""
     whole = {other: node.allocatable[other] for other in names if sharing(node, other) is Sharing.WHOLE}
     if name in whole:
         return int(whole[name])
     others = [other for other in names if other not in whole]
-    return int(physical - sum(whole.values())) if len(others) == 1 else None
+    return int(physical - sum(whole.values())) if len(others) == 1 and physical is not None else None
 
 
 def _devices(cluster: Cluster) -> list[GpuSupply]:

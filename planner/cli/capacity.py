@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from planner.capacity.headroom import Fit
+from planner.capacity.room import PoolLine, PoolOffer
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options
 from planner.ground.tables import Row, Rows, as_text
 from planner.ground.words import roughly
+from planner.kubernetes.nodes import Sharing
 from planner.questions.capacity import QUESTION, CapacityAnswer, CapacitySettings, answer
 from planner.questions.question import Given
 
@@ -67,22 +69,17 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
     )
     terminal.say("\nnode pools")
     rows: list[Row] = []
-    is_shut = any(place.out_of_use.get(answer.fragments.resource) for place in answer.pools)
+    is_shut = any(one.out_of_use for place in answer.pools for one in place.offers)
     for place in answer.pools:
         pool = place.pool
-        gpus, free, shut = (
-            amounts.get(answer.fragments.resource, 0) for amounts in (place.allocatable, place.free, place.out_of_use)
-        )
-        machine = ", ".join(pool.machine_types) or "?"
-        model = f" {pool.accelerator}" if gpus and pool.accelerator else ""
         rows.append(
             {
                 "pool": pool.name,
                 "nodes": pool.node_count,
-                "machine": machine,
-                "GPUs": f"{gpus}{model}",
-                "free": free,
-                **({"out of use": shut} if is_shut else {}),
+                "machine": ", ".join(pool.machine_types) or "?",
+                "GPUs": "; ".join(f"{one.allocatable:,} {_called(place, one)}" for one in place.offers) or "0",
+                "free": "; ".join(f"{one.free:,}" for one in place.offers) or "0",
+                **({"out of use": "; ".join(f"{one.out_of_use:,}" for one in place.offers) or "0"} if is_shut else {}),
                 "bought": ", ".join(pool.provisioning) or "?",
                 "limits": pool.limit_text,
             }
@@ -99,6 +96,11 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
         )
     for finding in answer.findings:
         terminal.say(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
+
+
+def _called(place: PoolLine, one: PoolOffer) -> str:
+    """``T4``, ``time slices``: the model of whole devices, where the pool has one."""
+    return place.pool.accelerator if one.sharing is Sharing.WHOLE and place.pool.accelerator else one.noun
 
 
 def _fit_row(one: Fit) -> Row:

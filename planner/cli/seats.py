@@ -10,7 +10,6 @@ from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.ground.tables import as_text
 from planner.ground.words import listing
-from planner.kubernetes.nodes import PART
 from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer
 
 
@@ -33,7 +32,7 @@ def _print(found: SeatsAnswer) -> None:
             "node": node.node + (f" ({node.out_of_use})" if node.out_of_use else ""),
             "pool": node.node_pool,
             "zone": node.zone,
-            "model": node.model + (f", {PART[node.sharing]}s" if node.sharing in PART else ""),
+            "model": node.name,
             "free": f"{node.gpus_free:,}/{node.gpus:,}",
             "held by": listing(sorted({seat.holder for seat in node.seats if seat.holder})),
             "next pod of": listing(node.could_take),

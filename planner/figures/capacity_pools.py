@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from planner.capacity.room import PoolLine
 from planner.figures import bars, palette
 from planner.figures.drawing import drawn
+from planner.figures.labels import plain
 
 MOST_POOLS = 40
 
@@ -19,6 +20,12 @@ def parts(line: PoolLine, resource: str) -> tuple[int, int, int, int]:
     return line.requested.get(resource, 0), line.free.get(resource, 0), line.out_of_use.get(resource, 0), growth
 
 
+def noun(lines: Sequence[PoolLine], resource: str) -> str:
+    """``GPUs``, ``GPUs or time slices``: what the pools have a number of."""
+    ways = dict.fromkeys(one.noun for line in lines for one in line.offers if one.resource == resource)
+    return plain(" or ".join(ways) or "GPUs")
+
+
 def shown(lines: Sequence[PoolLine], resource: str) -> list[PoolLine]:
     """The pools that have or may have any of the resource, the largest first."""
     having = [line for line in lines if any(parts(line, resource))]
@@ -26,8 +33,9 @@ def shown(lines: Sequence[PoolLine], resource: str) -> list[PoolLine]:
 
 
 @drawn
-def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "GPUs") -> go.Figure:
-    """One bar a pool, amounts divided by `divisor` and called `unit`."""
+def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "") -> go.Figure:
+    """One bar a pool, amounts divided by `divisor` and called `unit`, else as the pools offer the resource."""
+    unit = unit or noun(lines, resource)
     pools = shown(lines, resource)
     held, free, shut, growth = ([parts(line, resource)[place] / divisor for line in pools] for place in range(4))
 
@@ -48,8 +56,9 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
     return drawn
 
 
-def alt(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "GPUs") -> str:
+def alt(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "") -> str:
     """The bars in words."""
+    unit = unit or noun(lines, resource)
     said = []
     for line in shown(lines, resource):
         held, free, shut, growth = (value / divisor for value in parts(line, resource))

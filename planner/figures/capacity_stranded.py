@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
 from planner.figures import palette
 from planner.figures.drawing import drawn
+from planner.figures.labels import plain
 from planner.figures.ticks import whole
 
 _COLOUR = {
@@ -23,18 +24,18 @@ _COLOUR = {
 
 
 @drawn
-def figure(sizes: Sequence[SizeFragments]) -> go.Figure:
-    """One bar a size of pod, as long as the free GPUs: usable first, then stranded by reason."""
+def figure(sizes: Sequence[SizeFragments], noun: str = "GPUs") -> go.Figure:
+    """One bar a size of pod, as long as the free GPUs (or slices: `noun`): usable first, then stranded by reason."""
     names = [_name(size) for size in sizes]
     drawn = go.Figure()
-    _add(drawn, names, [size.free - size.stranded for size in sizes], "usable", palette.GREEN, "")
+    _add(drawn, names, [size.free - size.stranded for size in sizes], "usable", palette.GREEN, "", noun)
     for reason, (colour, pattern) in _COLOUR.items():
         values = [{r: gpus for r, gpus, _ in size.by_reason}.get(reason, 0) for size in sizes]
         if any(values):
-            _add(drawn, names, values, str(reason), colour, pattern)
+            _add(drawn, names, values, str(reason), colour, pattern, noun)
     drawn.update_yaxes(type="category", autorange="reversed")
     largest = max((size.free for size in sizes), default=0)
-    drawn.update_xaxes(title_text="free GPUs", **whole([largest]))
+    drawn.update_xaxes(title_text=f"free {plain(noun)}", **whole([largest]))
     drawn.update_layout(
         barmode="stack",
         height=120 + 38 * max(1, len(sizes)),
@@ -45,7 +46,9 @@ def figure(sizes: Sequence[SizeFragments]) -> go.Figure:
     return drawn
 
 
-def _add(drawn: go.Figure, names: list[str], values: list[int], name: str, colour: str, pattern: str) -> None:
+def _add(
+    drawn: go.Figure, names: list[str], values: list[int], name: str, colour: str, pattern: str, noun: str
+) -> None:
     drawn.add_trace(
         go.Bar(
             y=names,
@@ -63,7 +66,7 @@ def _add(drawn: go.Figure, names: list[str], values: list[int], name: str, colou
             textangle=0,
             insidetextanchor="middle",
             textfont={"color": palette.INK},
-            hovertemplate=f"%{{y}}: %{{x:,}} free GPUs {name}<extra></extra>",
+            hovertemplate=f"%{{y}}: %{{x:,}} free {plain(noun)} {name}<extra></extra>",
         )
     )  # fmt: skip
 
@@ -72,7 +75,7 @@ def _name(size: SizeFragments) -> str:
     return "any pod" if size.gpus == 0 else f"pods of {size.gpus}"
 
 
-def alt(sizes: Sequence[SizeFragments]) -> str:
+def alt(sizes: Sequence[SizeFragments], noun: str = "GPUs") -> str:
     """The bars in words."""
     said = []
     for size in sizes:
@@ -81,4 +84,4 @@ def alt(sizes: Sequence[SizeFragments]) -> str:
             f"{_name(size)}: {size.free - size.stranded:,} of {size.free:,} usable"
             + (f" ({reasons})" if reasons else "")
         )
-    return f"Free GPUs by what they serve. {'; '.join(said)}."
+    return f"Free {noun} by what they serve. {'; '.join(said)}."

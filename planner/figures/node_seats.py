@@ -11,7 +11,9 @@ from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain, short
+from planner.ground.words import count, listing
 from planner.kubernetes.nodes import NO_POOL
+from planner.kubernetes.units import Offer
 
 NAMED_NODES = 500  # above this, nodes are shown as sums by pool and zone
 _LETTERED_CELLS = 2_000  # above this, letters in the cells can't be read and only cost time
@@ -49,7 +51,7 @@ def _holder(node: NodeSeats, seat: Seat) -> str:
 
 @drawn
 def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
-    """Rows by node pool, columns the GPU's place on its node; at most `NAMED_NODES` nodes.
+    """Rows by node pool and what its nodes offer, columns the GPU's or share's place on its node; at most `NAMED_NODES` nodes.
 
     A holder has a colour and a letter; pods that are terminating have their letter in brackets.
     """
@@ -67,7 +69,7 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
             )
         )  # fmt: skip
     drawn.update_xaxes(
-        type="category", title_text="GPU on the node", side="top", showgrid=False,
+        type="category", title_text="place on the node", side="top", showgrid=False,
         range=[-0.5, max(width, _FEWEST_PLACES) - 0.5],
     )  # fmt: skip
     drawn.update_yaxes(
@@ -87,7 +89,7 @@ def _rows(nodes: Sequence[NodeSeats]) -> list[tuple[str, NodeSeats | None]]:
     """(label, node) by pool, each pool under a row of its own name."""
     by_pool: dict[tuple[str, str], list[NodeSeats]] = {}
     for node in nodes:
-        by_pool.setdefault((node.node_pool, node.model), []).append(node)
+        by_pool.setdefault((node.node_pool, node.name), []).append(node)
     said = dict(zip((node.node for node in nodes), short([node.node for node in nodes]), strict=True))
     rows: list[tuple[str, NodeSeats | None]] = []
     for (pool, model), members in by_pool.items():
@@ -135,7 +137,7 @@ def _cells(
         texttemplate="%{text}" if is_lettered else None,
         textfont={"color": palette.INK, "size": 12},
         customdata=hover if is_lettered else None,
-        hovertemplate="%{customdata}<extra></extra>" if is_lettered else "GPU %{x}<extra></extra>",
+        hovertemplate="%{customdata}<extra></extra>" if is_lettered else "place %{x}<extra></extra>",
     )
 
 
@@ -150,7 +152,7 @@ def _colour(holder: str, place: int) -> str:
 
 
 def _hover(node: NodeSeats, seat: Seat) -> str:
-    head = f"<b>{plain(node.node)}</b> · {plain(node.model)}<br>"
+    head = f"<b>{plain(node.node)}</b> · {plain(node.name)}<br>"
     if seat.holder:
         return f"{head}{plain(seat.pod)}<br>{plain(seat.holder)}{' (terminating)' if seat.is_terminating else ''}"
     if node.out_of_use:
@@ -162,5 +164,8 @@ def _hover(node: NodeSeats, seat: Seat) -> str:
 def alt(nodes: Sequence[NodeSeats]) -> str:
     """The seats in words."""
     said = ", ".join(f"{holder} {seats:,}" for _, holder, seats in legend(nodes))
-    total = sum(len(node.seats) for node in nodes)
-    return f"{total:,} GPUs on {len(nodes):,} nodes by holder: {said}."
+    numbers = Counter[Offer]()
+    for node in nodes:
+        numbers[node.offer] += len(node.seats)
+    total = listing([f"{number:,} {offer.noun(number)}" for offer, number in numbers.items()], most=None)
+    return f"{total or 'No GPU'} on {count(len({node.node for node in nodes}), 'node')} by holder: {said}."

@@ -17,11 +17,11 @@ from planner.kubernetes.nodes import NO_POOL
 NO_ZONE = "no zone"
 
 
-def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str], tuple[int, int, int, int]]:
-    """(pool, zone) → (nodes, GPUs held, GPUs free, GPUs out of use), in the order of names."""
-    sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str, str], tuple[int, int, int, int]]:
+    """(pool, zone, what is counted) → (nodes, held, free, out of use), in the order of names."""
+    sums: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for node in nodes:
-        line = sums[node.node_pool or NO_POOL, node.zone or NO_ZONE]
+        line = sums[node.node_pool or NO_POOL, node.zone or NO_ZONE, node.offer.noun(0)]
         line[0] += 1
         line[1] += node.gpus - node.gpus_free - node.gpus_out_of_use
         line[2] += node.gpus_free
@@ -31,9 +31,13 @@ def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str], tuple[int, int, 
 
 @drawn
 def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
-    """One bar a pool and zone; its ``customdata`` is ``[pool, zone]``, for a click that opens it."""
+    """One bar a pool, zone and what is counted; its ``customdata`` is ``[pool, zone]``, for a click that opens it."""
     lines = totals(nodes)
-    names = [plain(f"{pool} · {zone} ({line[0]:,} nodes)") for (pool, zone), line in lines.items()]
+    nouns = {noun for _, _, noun in lines}
+    names = [
+        plain(f"{pool} · {zone} ({line[0]:,} nodes)" + (f", {noun}" if len(nouns) > 1 else ""))
+        for (pool, zone, noun), line in lines.items()
+    ]
     drawn = go.Figure()
     for place, name, colour, pattern in (
         (1, "held", palette.BLUE, ""),
@@ -48,13 +52,15 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
                     x=values,
                     name=name,
                     orientation="h",
-                    customdata=[list(key) for key in lines],
+                    customdata=[[pool, zone] for pool, zone, _ in lines],
                     marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "overlay", "solidity": 0.2}},
                     hovertemplate=f"%{{y}}: %{{x:,}} {name}<extra></extra>",
                 )
             )
     drawn.update_yaxes(type="category", autorange="reversed")
-    drawn.update_xaxes(title_text="GPUs", **whole([sum(line[1:]) for line in lines.values()]))
+    drawn.update_xaxes(
+        title_text=plain(", ".join(sorted(nouns)) or "GPUs"), **whole([sum(line[1:]) for line in lines.values()])
+    )
     drawn.update_layout(
         barmode="stack",
         height=110 + 30 * max(1, len(lines)),
@@ -67,7 +73,7 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
 def alt(nodes: Sequence[NodeSeats]) -> str:
     """The sums in words."""
     said = "; ".join(
-        f"{pool}, {zone}: {line[1]:,} held, {line[2]:,} free{f', {line[3]:,} out of use' if line[3] else ''} on {line[0]:,} nodes"
-        for (pool, zone), line in totals(nodes).items()
+        f"{pool}, {zone}: {line[1]:,} {noun} held, {line[2]:,} free{f', {line[3]:,} out of use' if line[3] else ''} on {line[0]:,} nodes"
+        for (pool, zone, noun), line in totals(nodes).items()
     )
     return f"GPUs by pool and zone. {said or 'None'}."

@@ -117,8 +117,8 @@ def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:
         resource = capacity.fragments.resource or NVIDIA_GPU
         lines = capacity_pools.shown(capacity.pools, resource)
         made.append(("capacity", "pools", lambda: bool(lines), lambda: capacity_pools.figure(lines, resource), lambda: capacity_pools.alt(lines, resource)))  # fmt: skip
-        sizes = capacity.fragments.sizes
-        made.append(("capacity", "stranded", lambda: len(sizes) > 1, lambda: capacity_stranded.figure(sizes), lambda: capacity_stranded.alt(sizes)))  # fmt: skip
+        sizes, noun = capacity.fragments.sizes, capacity.fragments.noun
+        made.append(("capacity", "stranded", lambda: len(sizes) > 1, lambda: capacity_stranded.figure(sizes, noun), lambda: capacity_stranded.alt(sizes, noun)))  # fmt: skip
     if (bill := found.get("costs")) is not None:
         dearest = sorted(
             (pool for pool in bill.pools if pool.usd_per_month), key=lambda pool: -(pool.usd_per_month or 0)

@@ -141,8 +141,9 @@ def _first(node: Node, labels: tuple[str, ...]) -> str:
 
 
 def gpu_count(node: Node) -> int:
-    """Allocatable devices, where there are none slices, where there are none shares: nothing is added that isn't alike."""
-    return alike(node.allocatable)
+    """Allocatable devices, where there are none slices, where there are none shares: nothing is added that isn't alike. A
+    virtual kubelet has none (`is_virtual`)."""
+    return 0 if is_virtual(node) else alike(node.allocatable)
 
 
 def provisioning_model(node: Node) -> str:
@@ -288,8 +289,9 @@ def arrival_seconds(*, has_gpus: bool) -> float:
 def physical_gpus(node: Node) -> int | None:
     """Physical GPUs of a node, 0 without any; None where they are shared or split and no label tells their number.
 
-    The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices. The number is GKE's
-    ``gke-accelerator-count`` or what NVIDIA's feature discovery counts (``nvidia.com/gpu.count``).
+    The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices, and of vGPU shares nobody tells how
+    many are of one card. The number is GKE's ``gke-accelerator-count`` or what NVIDIA's feature discovery counts
+    (``nvidia.com/gpu.count``).
     """
     labels = node.labels
     if cards := _hami(node):
@@ -302,10 +304,11 @@ def physical_gpus(node: Node) -> int | None:
     amounts = {name: amount for name, amount in node.capacity.items() if amount and is_gpu_resource(name)}
     if not amounts:
         return 0
-    if is_cut or any(unit(name) is Unit.SLICE for name in amounts):
-        return None
-    shares = labels.get(GKE_MAX_SHARED_CLIENTS) or labels.get(NVIDIA_GPU_REPLICAS) or "1"
-    count = amounts.get(NVIDIA_GPU) or alike(amounts)
-    if not shares.isdecimal() or int(shares) < 1 or count % int(shares):
+    if all(sharing(node, name) is Sharing.WHOLE for name in amounts):
+        return alike(amounts)
+    shares = labels.get(GKE_MAX_SHARED_CLIENTS) or labels.get(NVIDIA_GPU_REPLICAS, "")
+    count = alike(amounts)
+    is_multiplied = all(sharing(node, name) in (Sharing.TIME_SHARING, Sharing.MPS) for name in amounts)
+    if not is_multiplied or not shares.isdecimal() or int(shares) < 1 or count % int(shares):
         return None
     return int(count // int(shares))

@@ -181,8 +181,7 @@ def resource_rows(answer: CapacityAnswer) -> list[Row]:
 
 
 def pool_rows(answer: CapacityAnswer) -> list[Row]:
-    """One row a node pool; `may_grow_by` is empty where nobody says."""
-    resource = answer.fragments.resource
+    """One row a node pool and what it offers; `may_grow_by` is empty where nobody says."""
     return [
         {
             "node_pool": line.pool.name,
@@ -190,14 +189,16 @@ def pool_rows(answer: CapacityAnswer) -> list[Row]:
             "machine_types": ", ".join(line.pool.machine_types),
             "gpu_model": line.pool.accelerator,
             "gpu_label": ", ".join(line.pool.gpu_labels),
-            "gpus": line.allocatable.get(resource, 0),
-            "gpus_free": line.free.get(resource, 0),
-            "gpus_out_of_use": line.out_of_use.get(resource, 0),
+            "offered_as": one.noun if one else "",
+            "gpus": one.allocatable if one else 0,
+            "gpus_free": one.free if one else 0,
+            "gpus_out_of_use": one.out_of_use if one else 0,
             "bought": ", ".join(line.pool.provisioning),
             "limits": line.pool.limit_text,
             "may_grow_by": line.room,
         }
         for line in answer.pools
+        for one in line.offers or (None,)
     ]
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.capacity.gpu_lines import OUT_OF_USE, free_words, gpu_lines, supplies_of
+from planner.capacity.gpu_lines import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
 from planner.capacity.seats import NodeSeats, seats
 from planner.ground.settings import settings_within
 from planner.ground.tables import Row
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import PART, Sharing
+from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
@@ -40,25 +40,22 @@ class SeatsAnswer:
 def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
     """`seats`, in a sentence too."""
     nodes = seats(snapshot)
-    said = [_free(how, [node for node in nodes if node.sharing is how]) for how in Sharing]
-    apart = [
-        one for one in supplies_of(gpu_lines(compiled(snapshot))) if one.sharing in (Sharing.PARTS, Sharing.DEVICES)
-    ]
-    said += [free_words(apart)] if apart else []  # there are no seats of them
-    sentence = "; ".join(filter(None, said)) or "no node has GPUs"
+    supplies = supplies_of(gpu_lines(compiled(snapshot)))
+    sentence = "; ".join(filter(None, (_free(one, nodes) for one in supplies))) or "no node has GPUs"
     whole = SeatsAnswer(sentence=Text(sentence), nodes=nodes)
     return narrowed(whole, kept_by(snapshot, settings.filter))
 
 
-def _free(how: Sharing, nodes: Sequence[NodeSeats]) -> str:
+def _free(supply: Supply, every: Sequence[NodeSeats]) -> str:
     """``3 of 8 GPUs on 2 nodes are free; at most 2 on one node``; time slices, MIG slices … by themselves."""
+    if supply.sharing in (Sharing.PARTS, Sharing.DEVICES):
+        return free_words([supply])  # there are no seats of them
+    nodes = [node for node in every if node.offer == supply.offer]
     total, free = sum(node.gpus for node in nodes), sum(node.gpus_free for node in nodes)
-    if not total:
-        return ""
     hole, shut = max(node.gpus_free for node in nodes), sum(node.gpus_out_of_use for node in nodes)
     aside = f" ({shut:,} more {plural(shut, 'is', 'are')} {OUT_OF_USE})" if shut else ""
-    of_all = f"{free:,} of {count(total, PART.get(how, 'GPU'))} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
-    return f"{of_all}{aside}; at most {hole:,} on one node"
+    of = f"{total:,} {supply.noun_for(total)} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
+    return f"{free:,} of {of}{aside}; at most {hole:,} on one node"
 
 
 def narrowed(whole: SeatsAnswer, kept: Kept) -> SeatsAnswer:
@@ -73,8 +70,10 @@ def narrowed(whole: SeatsAnswer, kept: Kept) -> SeatsAnswer:
 def facts(answer: SeatsAnswer) -> Iterator[Fact]:
     """Seats and free seats of each node."""
     for node in answer.nodes:
-        place = {"node": node.node, "node_pool": node.node_pool, "zone": node.zone, "model": node.model}
-        unit = f"{PART.get(node.sharing, 'GPU')}s"
+        place = {
+            "node": node.node, "node_pool": node.node_pool, "zone": node.zone, "model": node.model, "resource": node.resource,
+        }  # fmt: skip
+        unit = node.offer.noun(0)
         yield fact("seats", node.gpus, unit, **place)
         yield fact("seats_free", node.gpus_free, unit, **place)
         yield fact("seats_out_of_use", node.gpus_out_of_use, unit, **place)
@@ -82,7 +81,7 @@ def facts(answer: SeatsAnswer) -> Iterator[Fact]:
 
 
 def node_rows(answer: SeatsAnswer) -> list[Row]:
-    """One row a node."""
+    """One row a node and what it offers."""
     return [
         {
             "node": node.node,
@@ -90,6 +89,7 @@ def node_rows(answer: SeatsAnswer) -> list[Row]:
             "zone": node.zone,
             "model": node.model,
             "label": node.label,
+            "resource": node.resource,
             "offered_as": node.sharing.value,
             "cordoned": node.is_cordoned,
             "seats": node.gpus,
@@ -107,6 +107,7 @@ def seat_rows(answer: SeatsAnswer) -> list[Row]:
     return [
         {
             "node": node.node,
+            "resource": node.resource,
             "seat": place,
             "holder": seat.holder or None,
             "pod": seat.pod or None,

@@ -16,11 +16,11 @@ from planner.kubernetes.nodes import (
     labels_beside,
     node_pool,
     out_of_use,
-    sharing,
     zone,
 )
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.units import Offer, offer
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 
 
@@ -136,6 +136,13 @@ def _asked_with(cluster: Cluster, name: str, first: str) -> IntArray:
     return found
 
 
+def counted_as(cluster: Cluster, n: int, resource: str) -> str:
+    """The name that what a pod holds of `resource` is counted under on node `n`."""
+    first = same_as(resource)
+    row = cluster.row.get(first)
+    return first if row is not None and cluster.allocatable[row, n] else resource
+
+
 def offers(cluster: Cluster) -> tuple[tuple[str, Sharing], ...]:
     """(resource, how it is offered) of what pods hold a number of here: whole devices first, of those the commonest."""
     return cluster.remember(_offers)
@@ -145,10 +152,21 @@ def _offers(cluster: Cluster) -> tuple[tuple[str, Sharing], ...]:
     amounts: dict[tuple[str, Sharing], int] = {}
     for one in counted(cluster):
         if is_gpu_resource(one.resource):
+            of_nodes = offers_by_node(cluster, one.resource)
             for n in np.flatnonzero(one.allocatable).tolist():
-                key = one.resource, sharing(cluster.nodes[n], one.resource)
+                key = one.resource, of_nodes[n].sharing
                 amounts[key] = amounts.get(key, 0) + int(one.allocatable[n])
     return tuple(sorted(amounts, key=lambda key: (key[1] is not Sharing.WHOLE, -amounts[key])))
+
+
+def offers_by_node(cluster: Cluster, resource: str) -> list[Offer]:
+    """How each node offers `resource`, or would."""
+    return cluster.remember(_offers_by_node, resource)
+
+
+def _offers_by_node(cluster: Cluster, resource: str) -> list[Offer]:
+    known: dict[Offer, Offer] = {}
+    return [known.setdefault(one, one) for one in (offer(node, resource) for node in cluster.nodes)]
 
 
 def offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
@@ -157,12 +175,9 @@ def offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
 
 
 def _offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
-    found = np.zeros(cluster.node_count, dtype=np.bool_)
-    for one in counted(cluster):
-        if one.resource == resource:
-            for n in np.flatnonzero(one.allocatable).tolist():
-                found[n] = sharing(cluster.nodes[n], resource) is how
-    return found
+    is_so = np.array([one.sharing is how for one in offers_by_node(cluster, resource)], dtype=np.bool_)
+    there = [one.allocatable > 0 for one in counted(cluster) if one.resource == resource]
+    return is_so & (there[0] if there else False)
 
 
 def _gpu_models(cluster: Cluster) -> list[str]:

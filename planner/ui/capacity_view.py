@@ -45,10 +45,10 @@ def pools(answer: CapacityAnswer) -> None:
     if not answer.pools:
         st.caption(filtered.nothing("node pool", "No nodes in this snapshot."))
         return
-    resource = answer.fragments.resource
-    names = [resource, CPU, MEMORY] if any(line.allocatable.get(resource) for line in answer.pools) else [CPU, MEMORY]
+    offered = [one for line in answer.pools for one in line.offers]
+    names = [*dict.fromkeys(one.resource for one in offered), CPU, MEMORY]
     chosen = link.segments("Resource", names, key="resource")
-    divisor, unit = _UNITS.get(chosen, (1.0, "GPUs"))
+    divisor, unit = _UNITS.get(chosen, (1.0, ""))
     charts.show(
         capacity_pools.figure(answer.pools, chosen, divisor=divisor, unit=unit), key="pool_bars",
         alt=capacity_pools.alt(answer.pools, chosen, divisor=divisor, unit=unit),
@@ -56,23 +56,25 @@ def pools(answer: CapacityAnswer) -> None:
     if (hidden := len(answer.pools) - capacity_pools.MOST_POOLS) > 0:
         st.caption(f"The {capacity_pools.MOST_POOLS} largest are drawn; {hidden:,} more are in the table.")
     rows, facts = [], []
-    is_shut = any(line.out_of_use.get(resource) for line in answer.pools)
+    is_shut, is_whole = any(one.out_of_use for one in offered), all(one.noun == "GPUs" for one in offered)
+    unit = "GPUs" if is_whole else "offered"
     for line in answer.pools:
         pool = line.pool
-        total, held = line.allocatable.get(resource, 0), line.requested.get(resource, 0)
-        rows.append(
+        rows += [
             {
                 "pool": pool.name,
                 "nodes": pool.node_count,
-                "GPUs": total or None,
-                "GPUs held": _share(held, total),
-                "GPUs free": line.free.get(resource, 0) if total else None,
-                **({"GPUs out of use": line.out_of_use.get(resource) or None} if is_shut else {}),
+                unit: one.allocatable if one else None,
+                **({} if is_whole else {"as": one.noun if one else None}),
+                f"{unit} held": _share(one.requested, one.allocatable) if one else None,
+                f"{unit} free": one.free if one else None,
+                **({f"{unit} out of use": one.out_of_use or None if one else None} if is_shut else {}),
                 "CPU held": _share(line.requested.get(CPU, 0), line.allocatable.get(CPU, 0)),
                 "memory held": _share(line.requested.get(MEMORY, 0), line.allocatable.get(MEMORY, 0)),
                 "may grow by": "unknown" if line.room is None else str(line.room),
             }
-        )
+            for one in line.offers or (None,)
+        ]
         facts.append(
             {
                 "pool": pool.name,
@@ -88,8 +90,8 @@ def pools(answer: CapacityAnswer) -> None:
         )
     bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
     tables.show(
-        rows, alt=f"{words.count(len(rows), 'node pool')} with what is held and free",
-        columns={"GPUs held": bar, "CPU held": bar, "memory held": bar},
+        rows, alt=f"{words.count(len(answer.pools), 'node pool')} with what is held and free",
+        columns={f"{unit} held": bar, "CPU held": bar, "memory held": bar},
     )  # fmt: skip
     with link.expander("Machines, limits, zones, taints", key="pool_facts", icon=":material/dns:") as is_open:
         if is_open:
@@ -189,7 +191,11 @@ def stranded(found: Fragments) -> None:
     )
     if not found.free:
         return
-    charts.show(capacity_stranded.figure(found.sizes), key="stranded", alt=capacity_stranded.alt(found.sizes))
+    charts.show(
+        capacity_stranded.figure(found.sizes, found.noun),
+        key="stranded",
+        alt=capacity_stranded.alt(found.sizes, found.noun),
+    )
     names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in found.sizes}
     size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
     rows = [
@@ -203,8 +209,8 @@ def stranded(found: Fragments) -> None:
         for one in size.nodes
     ]
     tables.show(
-        rows, alt=f"{size.stranded:,} of {size.free:,} free GPUs are of no use to such pods",
-        empty="Every free GPU serves such a pod.",
+        rows, alt=f"{size.stranded:,} of {size.free:,} free {found.noun} are of no use to such pods",
+        empty="All that is free serves such a pod.",
     )  # fmt: skip
 
 
@@ -306,7 +312,7 @@ def beside(answer: WhatIfAnswer) -> None:
     for column, (name, one) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
             if capacity_pools.shown(one.pools, unit):
-                st.caption(f"GPUs by node pool, {name.lower()}")
+                st.caption(f"{capacity_pools.noun(one.pools, unit)} by node pool, {name.lower()}")
                 drawn = capacity_pools.figure(one.pools, unit)
                 drawn.update_xaxes(range=[0, widest * 1.08])  # both sides on one scale
                 charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit))

@@ -10,9 +10,11 @@ import streamlit as st
 from planner.capacity.seats import NodeSeats
 from planner.figures import node_seats, pool_seats
 from planner.ground import words
-from planner.kubernetes.nodes import NO_POOL, PART, Sharing
+from planner.ground.vocabulary import NVIDIA_GPU
+from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.units import Offer, units_of
 from planner.questions.filters import Kept
 from planner.ui import charts, errors, filtered, link, opening, tables, tiles
 
@@ -24,11 +26,12 @@ _NAMED = 2  # nodes named in a line before "and n more"
 def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     """Seats held and free, and the largest hole: what a pod that needs several GPUs on one node has to fit in."""
     seated = [node for node in nodes if node.seats]
-    offered = [how for how in Sharing if any(node.sharing is how for node in seated)] or [Sharing.WHOLE]
+    offered = list(dict.fromkeys(node.offer for node in seated)) or [Offer(resource=NVIDIA_GPU)]
+    units = units_of(snapshot)
     with st.grid(min_column_width=150):
-        for how in offered:
-            some = [node for node in seated if node.sharing is how]
-            noun = f"{PART.get(how, 'GPU')}s"
+        for offer in offered:
+            some = [node for node in seated if node.offer == offer]
+            noun = words.literal(offer.noun(0, is_only=units.is_only(offer.resource)))
             of = "" if len(offered) == 1 else f" {noun}"
             total, free = sum(node.gpus for node in some), sum(node.gpus_free for node in some)
             out_of_use = sum(node.gpus_out_of_use for node in some)
@@ -38,7 +41,9 @@ def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
             if out_of_use:
                 tiles.show(f"Out of use{of}", out_of_use, hint="Nobody holds them, on cordoned or not Ready nodes.")
             tiles.show(f"Most on one node{of}", max((node.gpus_free for node in some), default=0))
-        tiles.show("GPU nodes", len(seated), hint=f"Of {words.count(len(snapshot.nodes), 'node')}.")
+        tiles.show(
+            "GPU nodes", len({node.node for node in seated}), hint=f"Of {words.count(len(snapshot.nodes), 'node')}."
+        )
 
 
 def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
@@ -78,27 +83,27 @@ def _open(place: list[str]) -> None:
 @errors.part
 def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> None:
     """For each workload that asks for GPUs: on how many nodes one more of its pods fits now, and where."""
-    fits = defaultdict(list)
+    fits = defaultdict[str, dict[str, None]](dict)
     for node in nodes:
         for workload in node.could_take:
-            fits[workload].append(node.node)
+            fits[workload][node.node] = None
     rows = [
         {
             "workload": key,
-            "asks for": words.count(gpus, "GPU"),
+            "asks for": words.literal(gpus),
             "fits now": "✓ yes" if fits[key] else "✗ nowhere",
             "on nodes": len(fits[key]),
-            "where": words.listing(fits[key], most=_NAMED),
+            "where": words.listing([*fits[key]], most=_NAMED),
         }
-        for gpus, key in sorted(
+        for number, gpus, key in sorted(
             (
-                (requested_gpus(workload.template.spec), workload.key)
-                for workload in snapshot.workloads
+                (requested_gpus(spec), units_of(snapshot).words(pod_requests(spec)), workload.key)
+                for workload, spec in ((one, one.template.spec) for one in snapshot.workloads)
                 if not workload.is_finished and kept.workload(workload.key)
             ),
-            key=lambda line: (bool(fits[line[1]]), -line[0], line[1]),
+            key=lambda line: (bool(fits[line[2]]), -line[0], line[2]),
         )
-        if gpus
+        if number
     ]
     tables.show(
         rows, alt=f"Where the next pod of each of {len(rows):,} workloads fits", empty=filtered.nothing("workload that asks for GPUs", "No workload asks for GPUs."),

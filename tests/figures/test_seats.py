@@ -77,8 +77,10 @@ def test_gpus_out_of_use_have_a_bar_of_their_own() -> None:
 
 
 def test_pool_sums_keep_cordoned_seats_apart_and_can_be_clicked() -> None:
-    assert pool_seats.totals(answers.NODES) == {("gpu-a100", "a"): (1, 2, 2, 0), ("gpu-t4", "a"): (2, 1, 0, 1)}
+    assert pool_seats.totals(answers.NODES) == {
+        ("gpu-a100", "a", "GPUs"): (1, 2, 2, 0), ("gpu-t4", "a", "GPUs"): (2, 1, 0, 1),
+    }  # fmt: skip
     drawn = pool_seats.figure(answers.NODES).to_dict()
     assert drawn["data"][0]["customdata"] == [["gpu-a100", "a"], ["gpu-t4", "a"]]
     assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "out of use"]
-    assert "gpu-t4, a: 1 held, 0 free, 1 out of use on 2 nodes" in pool_seats.alt(answers.NODES)
+    assert "gpu-t4, a: 1 GPUs held, 0 free, 1 out of use on 2 nodes" in pool_seats.alt(answers.NODES)

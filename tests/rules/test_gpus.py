@@ -124,6 +124,13 @@ def test_hami_cards_are_counted_and_their_ids_forgotten(written: str) -> None:
     assert "GPU-0" not in str(given.nodes[0].annotations)
 
 
+@pytest.mark.parametrize("resource", ["nvidia.com/NVIDIA_A10-12Q", "volcano.sh/vgpu-number", "iluvatar.ai/vgpu"])
+def test_nobody_tells_how_many_shares_are_of_one_card(resource: str) -> None:
+    given = snapshot(node("n", labels={ACCELERATOR: "", "nvidia.com/gpu.product": "A10"}, extra={resource: "4"}))
+    assert physical_gpus(given.nodes[0]) is None
+    assert sentences(given)["lines"].startswith("A10, offered as 4 vGPU shares")
+
+
 def test_a_register_that_cannot_be_read_says_nothing() -> None:
     item = node("n", gpus=2)
     item["metadata"]["annotations"] = {"hami.io/node-nvidia-register": "[{"}
@@ -185,6 +192,56 @@ def test_the_workload_with_most_gpus_stands_first_on_the_rollout_page() -> None:
     assert [workload.name for workload in by_stake(given)] == ["other", "one"]
 
 
+# ── seats ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_node_that_offers_two_resources_has_two_rows_of_seats() -> None:
+    small, large = "nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb"
+    one = node("a", gpus=1, labels={ACCELERATOR: "", "nvidia.com/gpu.product": "A100"}, extra={small: "2", large: "1"})
+    spec = pod_spec(cpu="100m", memory="10Mi")
+    for amounts in spec["containers"][0]["resources"].values():
+        amounts[small] = "1"
+    given = snapshot(one, *deployment("a", ["a"], spec))
+    found = seats.answer(given, seats.SeatsSettings())
+    assert [(one.name, one.gpus, one.gpus_free, one.could_take) for one in found.nodes] == [
+        ("A100", 1, 1, ()),
+        ("A100, MIG slices 1g.5gb", 2, 1, ("Deployment/ml/a",)),
+        ("A100, MIG slices 2g.10gb", 1, 1, ()),
+    ]
+    assert [seat.holder for one in found.nodes for seat in one.seats if seat.holder] == ["Deployment/ml/a"]
+    assert str(found.sentence) == "; ".join(
+        [
+            "1 of 1 GPU on 1 node is free; at most 1 on one node",
+            "1 of 2 MIG slices 1g.5gb on 1 node is free; at most 1 on one node",
+            "1 of 1 MIG slice 2g.10gb on 1 node is free; at most 1 on one node",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource", "noun"), [(NEURON, "Neurons"), ("kunlunxin.com/xpu", "XPUs"), ("tenstorrent.com/n300", "NPUs")]
+)
+def test_what_is_no_gpu_is_not_called_one(resource: str, noun: str) -> None:
+    given = snapshot(node("n", labels={ACCELERATOR: ""}, extra={resource: "8"}))
+    said = sentences(given)
+    del said["fleet"]  # of several clusters each resource stands by its name
+    assert all(f"8 of 8 {noun}" in one and "GPU" not in one for one in said.values()), said
+
+
+# ── pools ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_pool_tells_what_it_offers_each_by_itself() -> None:
+    big: Any = {"cpu": "32", "memory": "128Gi", "pool": "gpu"}
+    given = snapshot(node("slices", gpus=4, labels=TIME_SLICED, **big), node("whole", gpus=2, **big))
+    rows = capacity.pool_rows(capacity.answer(given, capacity.CapacitySettings()))
+    assert [(row["node_pool"], row["offered_as"], row["gpus"]) for row in rows] == [
+        ("gpu", "GPUs", 2), ("gpu", "time slices", 4),
+    ]  # fmt: skip
+
+
+def test_a_cluster_without_whole_gpus_is_asked_for_none() -> None:
+    for amounts in ({"nvidia.com/mig-1g.5gb": "7"}, {"aliyun.com/gpu-mem": "30"}, {}):
+        given = snapshot(node("n", labels={ACCELERATOR: ""}, extra=amounts))
+        assert not any(GPU in one.requests for one in capacity.capacity(given).standard)
+
+
 # ── virtual kubelets ─────────────────────────────────────────────────────────────────────────────────────────────────
 def test_what_a_virtual_kubelet_offers_is_no_free_room() -> None:
     amounts: Any = {"cpu": "10000", "memory": "40Ti", "gpus": 100}
@@ -196,6 +253,10 @@ def test_what_a_virtual_kubelet_offers_is_no_free_room() -> None:
     assert [(one.allocatable, one.free) for one in found.gpus] == [(1, 1)]
     assert [one.code for one in found.findings] == ["virtual-nodes"]
     assert "20,000 cpu" in found.findings[0].what
+    assert [one.count for one in found.standard] == [1, 0, 0, 0]
+    assert fit(Cluster(given), parse_shape("gpu=8,tolerate=all", Cluster(given))).count == 0
+    assert [one.node for one in seats.answer(given, seats.SeatsSettings()).nodes] == ["n"]
+    assert {row["node_pool"]: row["gpus"] for row in capacity.pool_rows(found)} == {"T4": 1}
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,102 @@
+"""What a number of an accelerator's resource is: GPUs, time slices, MIG slices, shares. Every sentence that tells a number of
+them takes its noun from here, so that a part of a card is never called one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from planner.ground.words import listing
+from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, once, unit
+from planner.kubernetes.nodes import Sharing, is_virtual, mig_profile, noun_of, sharing
+from planner.kubernetes.records import Node, Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A resource and how nodes offer it. `profile`: of MIG slices that stand as whole GPUs, ``1g.10gb``."""
+
+    resource: str
+    sharing: Sharing = Sharing.WHOLE
+    profile: str = ""
+
+    def noun(self, number: int, *, is_only: bool = True) -> str:
+        """``GPUs``, ``time slices``, ``MIG slice 1g.10gb``; `is_only`: whole devices of no other resource are there."""
+        return noun_of(self.resource, self.sharing, is_only=is_only, number=number, profile=self.profile)
+
+    def called(self, model: str) -> str:
+        """What a line about it is called: ``T4``, ``T4, time slices``; the resource where nobody tells the model."""
+        if self.sharing is Sharing.WHOLE:
+            return model or self.resource
+        return ", ".join(filter(None, (model, self.noun(0))))
+
+
+def offer(node: Node, resource: str) -> Offer:
+    """How `node` offers `resource`."""
+    how = sharing(node, resource)
+    is_single = how is Sharing.MIG and unit(resource) is Unit.DEVICE
+    return Offer(resource=resource, sharing=how, profile=mig_profile(node) if is_single else "")
+
+
+def offer_unseen(resource: str) -> Offer:
+    """What a resource is by its name alone, where no node offers it."""
+    ways = {Unit.SLICE: Sharing.MIG, Unit.SHARE: Sharing.VGPU, Unit.CORE: Sharing.PARTS, Unit.MEMORY: Sharing.PARTS}
+    return Offer(resource=resource, sharing=ways.get(unit(resource) or Unit.DEVICE, Sharing.WHOLE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """What some nodes offer of accelerators that pods hold a number of: how many by `Offer`, whole devices first, of those the
+    commonest."""
+
+    offered: Mapping[Offer, int]
+
+    def is_only(self, resource: str) -> bool:
+        """Whether no other resource's whole devices are called as this one's: where one is, each is told by its own name."""
+        whole = {one.resource for one in self.offered if one.sharing is Sharing.WHOLE}
+        return all(_noun(one) != _noun(resource) for one in whole - {resource})
+
+    def noun(self, resource: str, number: int) -> str:
+        """``GPUs``, ``time slices``; ``GPUs or time slices`` where some nodes offer it whole and others in parts."""
+        ways = [one for one in self.offered if one.resource == resource] or [offer_unseen(resource)]
+        is_only = self.is_only(resource)
+        return " or ".join(dict.fromkeys(one.noun(number, is_only=is_only) for one in ways))
+
+    def words(self, amounts: Mapping[str, int], times: int = 1) -> str:
+        """``4 GPUs``, ``3 time slices``: what so many pods that ask for `amounts` hold of accelerators; "" of none."""
+        told = {name: amount * times for name, amount in once(amounts).items() if is_gpu_resource(name)}
+        parts = [f"{amount:,} {self.noun(name, amount)}" for name, amount in told.items() if amount]
+        return listing(parts, most=None)
+
+    def noun_of_all(self, amounts: Iterable[Mapping[str, int]]) -> str:
+        """``GPUs``, ``time slices``: what sums of `accelerators.alike` over pods that ask for `amounts` are a number of."""
+        names = dict.fromkeys(name for one in amounts for name in once(one) if is_gpu_resource(name))
+        return " or ".join(dict.fromkeys(self.noun(name, 0) for name in names)) or "GPUs"
+
+
+def _noun(resource: str) -> str:
+    row = accelerator(resource)
+    return row.noun if row else ""
+
+
+def units_among(nodes: Iterable[Node]) -> Units:
+    """What these nodes offer; what a virtual kubelet says it has is no device of the cluster's."""
+    amounts: Counter[Offer] = Counter()
+    for node in nodes:
+        if not is_virtual(node):
+            for name, amount in once(node.allocatable).items():
+                if is_gpu_resource(name):
+                    amounts[offer(node, name)] += amount
+    ranked = sorted(amounts.items(), key=lambda one: (list(Sharing).index(one[0].sharing), -one[1], one[0].resource))
+    return Units(offered=dict(ranked))
+
+
+def units_of(snapshot: Snapshot) -> Units:
+    """What the cluster's machines offer."""
+    return snapshot.derived.once(_units_of, snapshot)
+
+
+def _units_of(snapshot: Snapshot) -> Units:
+    return units_among(snapshot.nodes)
