@@ -1,4 +1,5 @@
-"""What-if changes as people write them: short texts that make a list, a link and a command line argument."""
+"""Changes of a cluster as people write them: short texts that make a list, a link and a command line argument. One may come
+some time after another change: ``2m:add:gpu-t4=1``."""
 
 from __future__ import annotations
 
@@ -22,6 +23,11 @@ class ChangeKind(StrEnum):
     TAINT = "taint"
     UNTAINT = "untaint"
     RESIZE = "resize"
+    REPLICAS = "replicas"
+    QUOTA = "quota"
+    JOB_ENDS = "job-ends"
+    UNGATE = "ungate"
+    APPLY = "apply"
 
 
 # kind → (form, what it does): shown in help, in the page and in errors
@@ -37,8 +43,26 @@ FORMS = {
         "resize:KIND/NAMESPACE/NAME=cpu:2,memory:8Gi,replicas:4",
         "other requests or replicas, rolled out",
     ),
+    ChangeKind.REPLICAS: ("replicas:KIND/NAMESPACE/NAME=8", "other replicas"),
+    ChangeKind.QUOTA: ("quota:NAMESPACE/NAME=requests.cpu:20,pods:50", "another limit of a ResourceQuota"),
+    ChangeKind.JOB_ENDS: ("job-ends:NAMESPACE/NAME", "all pods of a Job are done"),
+    ChangeKind.UNGATE: ("ungate:NAMESPACE/NAME", "a pod, or all that wait of one owner, lose their scheduling gates"),
+    ChangeKind.APPLY: ("apply:FILE", "what kubectl apply -f would do to workloads; beside a rollout only"),
 }
-_NEEDS_VALUE = {ChangeKind.ADD, ChangeKind.TAINT, ChangeKind.UNTAINT, ChangeKind.RESIZE}
+MEANWHILE = (
+    ChangeKind.ADD, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA,
+    ChangeKind.JOB_ENDS, ChangeKind.UNGATE, ChangeKind.APPLY,
+)  # fmt: skip
+"""What is played while a rollout goes on."""
+_NEEDS_VALUE = {
+    ChangeKind.ADD, ChangeKind.TAINT, ChangeKind.UNTAINT, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA,
+}  # fmt: skip
+_PARTS = {  # of a name
+    ChangeKind.RESIZE: 3, ChangeKind.REPLICAS: 3, ChangeKind.QUOTA: 2, ChangeKind.JOB_ENDS: 2, ChangeKind.UNGATE: 2,
+}  # fmt: skip
+_MOST_REPLICAS = 100_000
+_LONGEST = 86_400  # seconds after which something may come
+_DURATION = re.compile(r"(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?", re.ASCII)
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAME = re.compile(r"[\w./ -]{1,320}\Z", re.ASCII)
 
@@ -93,36 +117,99 @@ def parse_change(text: str) -> Change:
     except ValueError:
         forms = ", ".join(sorted(ChangeKind))
         raise ChangeError(f'"{text[:60]}" is not a change', mend=f"Begin with one of {forms}") from None
-    target, equals, value = (piece.strip() for piece in rest.partition("="))
-    if not colon or not _NAME.match(target) or (kind in _NEEDS_VALUE and not value) or (equals and not value):
+    is_file = kind is ChangeKind.APPLY
+    target, equals, value = (rest.strip(), "", "") if is_file else (piece.strip() for piece in rest.partition("="))
+    if (
+        not colon
+        or not (target if is_file else _NAME.match(target))
+        or (kind in _NEEDS_VALUE and not value)
+        or (equals and not value)
+    ):
         raise _refused(kind, text)
     change = Change(kind=kind, target=target, value=value)
     _check(change)
     return change
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """A change that comes so many seconds after another; `str` gives the text it is read from."""
+
+    after_seconds: float
+    change: Change
+
+    def __str__(self) -> str:
+        return f"{_duration_text(self.after_seconds)}:{self.change}"
+
+
+def parse_later(text: str) -> tuple[Later, ...]:
+    """``2m:add:gpu-t4=1;1h30m:job-ends:ml/nightly``, each after the time it begins with.
+
+    Raises
+    ------
+    ChangeError
+        For a text that isn't such a list, and a change that isn't played while a rollout goes on.
+    """
+    found = tuple(_later(part) for part in (piece.strip() for piece in text.split(";")) if part)
+    if len(found) > MOST_CHANGES:
+        raise ChangeError(f"there are {len(found)} events", mend=f"Give {MOST_CHANGES} at most")
+    return found
+
+
+def _later(text: str) -> Later:
+    time, _, rest = text.partition(":")
+    parts = _DURATION.fullmatch(time.strip())
+    if parts is None or not any(parts.groups()):
+        raise ChangeError(
+            f'"{text[:80]}" begins with no time', mend="Write it like 2m:add:POOL=1, with 90s, 2m or 1h30m"
+        )
+    hours, minutes, seconds = (int(one or 0) for one in parts.groups())
+    after = 3600 * hours + 60 * minutes + seconds
+    if after > _LONGEST:
+        raise ChangeError(f"{time} is more than a day", where=text[:120], mend="Give 24h at most")
+    change = parse_change(rest)
+    if change.kind not in MEANWHILE:
+        raise ChangeError(
+            f"{change.kind} isn't played while a rollout goes on", where=text[:120],
+            mend=f"Played are {', '.join(MEANWHILE)}; headroom what-if --change {change.kind}:… plays it by itself",
+        )  # fmt: skip
+    return Later(after_seconds=float(after), change=change)
+
+
+def _duration_text(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]
+    return "".join(parts) or "0s"
+
+
 def _check(change: Change) -> None:
     value = change.value
+    parts = [part for part in change.target.split("/") if part]
+    if len(parts) != _PARTS.get(change.kind, len(parts)):
+        raise _refused(change.kind, str(change))
     if change.kind is ChangeKind.ADD:
-        node_number(change, value, _MOST_NODES)
+        whole_number(change, value, _MOST_NODES)
     elif change.kind is ChangeKind.TAINT:
         key, _, effect = value.rpartition(":")
         if not key or effect not in _EFFECTS:
             raise _refused(change.kind, str(change))
     elif change.kind is ChangeKind.UPGRADE:
-        for name, number in change.settings().items():
+        for name, nodes in change.settings().items():
             if name not in ("surge", "unavailable", "quota"):
                 raise _refused(change.kind, str(change))
-            node_number(change, number, _MOST_NODES, least=0)
-    elif change.kind is ChangeKind.RESIZE:
-        if not change.settings() or change.target.count("/") != 2:
+            whole_number(change, nodes, _MOST_NODES, least=0)
+    elif change.kind in (ChangeKind.RESIZE, ChangeKind.QUOTA):
+        if not change.settings():
             raise _refused(change.kind, str(change))
+    elif change.kind is ChangeKind.REPLICAS:
+        whole_number(change, value, _MOST_REPLICAS, least=0)
     elif change.kind is not ChangeKind.UNTAINT and value:
         raise _refused(change.kind, str(change))
 
 
-def node_number(change: Change, text: str, most: int, *, least: int = 1) -> int:
-    """`text` as a number of nodes from `least` to `most`."""
+def whole_number(change: Change, text: str, most: int, *, least: int = 1) -> int:
+    """`text` as a number from `least` to `most`."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 6 and least <= int(text) <= most):
         raise ChangeError(f'"{text[:40]}" is not a number from {least} to {most:,}', where=str(change)[:120])
     return int(text)
@@ -132,6 +219,6 @@ def _refused(kind: ChangeKind, text: str) -> ChangeError:
     return ChangeError(f'"{text[:80]}" can\'t be read', mend=f"Write it like {FORMS[kind][0]}")
 
 
-def text_of(changes: Sequence[Change]) -> str:
+def text_of(changes: Sequence[Change | Later]) -> str:
     """The list as one text, for a link."""
     return ";".join(str(change) for change in changes)

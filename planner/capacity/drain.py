@@ -21,8 +21,8 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
 from planner.kubernetes.records import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
 from planner.rollout.controllers.job import JobController
-from planner.rollout.controllers.registry import replacing
-from planner.rollout.simulation import Controller, Simulation
+from planner.rollout.controllers.registry import making_anew
+from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 
@@ -127,7 +127,7 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
     nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
     simulation = Simulation(cluster.with_nodes(nodes), seed=seed)
     simulation.tick_number = 0
-    simulation.replacement = lambda pod: drain_controller(simulation, pod)
+    simulation.replacement = lambda pod: making_anew(simulation, pod)
     budgets = _budgets_about(simulation, drained)
     evicted: list[LivePod] = []
     while True:
@@ -205,14 +205,6 @@ def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None
     controller = simulation.replacement(pod)
     if controller is not None:
         simulation.controllers.setdefault(controller.key, controller)
-
-
-def drain_controller(simulation: Simulation, pod: LivePod, *, lost: int = 1) -> Controller | None:
-    """What makes the pod anew; a Job's pods are counted as they are, beside `lost` that were taken from it."""
-    if not kind_in(pod.owner).is_batch or pod.owner in simulation.controllers:
-        return replacing(simulation, pod)
-    job = simulation.snapshot.workload(pod.owner)
-    return None if job is None or job.is_finished else JobController(simulation, job, lost=lost)
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────

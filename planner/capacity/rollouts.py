@@ -9,6 +9,7 @@ from planner.capacity import node_pools
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_ups import failed_scale_ups
+from planner.capacity.timeline import Beside, timeline, told
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError
 from planner.ground.words import Text, count, duration, plural
@@ -66,6 +67,7 @@ def rollout(
     pools: tuple[NodePool, ...] = (),
     arrival_seconds: float | None = None,
     is_wanted: Callable[[], bool] | None = None,
+    beside: Beside | None = None,
 ) -> RolloutResult:
     """Will these changes finish, why not, and what would help.
 
@@ -78,20 +80,23 @@ def rollout(
     is_wanted : Callable, optional
         Asked now and then while the rollout is played; when it says no, the work stops (`UnwantedError`).
 
+    beside : Beside, optional
+        What happens beside it.
+
     Raises
     ------
     ChangeError
         When the scenario doesn't apply to the snapshot.
     """
     with part(is_wanted):
-        return _rollout(snapshot, scenario, pools, arrival_seconds)
+        return _rollout(snapshot, scenario, pools, arrival_seconds, beside or Beside())
 
 
 def _rollout(
-    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...], arrival_seconds: float | None
+    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...], arrival_seconds: float | None, beside: Beside
 ) -> RolloutResult:
-    prepared = prepare(snapshot, scenario)
-    cluster = compiled(prepared.snapshot)
+    planned = timeline(prepare(snapshot, scenario), beside, namespace=scenario.namespace)
+    prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
     clocks = OtherClocks()
@@ -114,24 +119,24 @@ def _rollout(
             cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
         )
         remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
-    told = stuck or max(parts, key=lambda p: p.seconds)
+    shown = stuck or max(parts, key=lambda p: p.seconds)
     unknown = tuple(
         (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
     ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
-    sentence = Text(told.sentence if len(parts) == 1 else joint_sentence(parts, str(told.sentence)))
+    sentence = Text(shown.sentence if len(parts) == 1 else joint_sentence(parts, str(shown.sentence)))
     twice = attached_twice(run, prepared.revisions)
     if twice:
         sentence = Text(f"{sentence}. But {twice[0].what}")
     if clocks.sentence:
         sentence = Text(f"{sentence}. But {clocks.sentence}")
     result = RolloutResult(
-        verdict=told.verdict,
-        reason=told.reason,
+        verdict=shown.verdict,
+        reason=shown.reason,
         sentence=sentence,
-        headline=told.headline if len(parts) == 1 else joint_headline(parts, told.headline),
+        headline=shown.headline if len(parts) == 1 else joint_headline(parts, shown.headline),
         workloads=parts,
         ticks=run.ticks,
-        seconds=max(p.seconds for p in parts),
+        seconds=max(run.waited[p.workload] + p.seconds for p in parts),
         peak_held=peak_held(run),
         capacity=capacity_of(cluster),
         pending=pending_pods(run, keys),
@@ -151,6 +156,7 @@ def _rollout(
             OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
             for one in run.others
         ),
+        meanwhile=told(planned, run, seed=scenario.seed, is_asked=scenario.runs > 0),
         apply=_applied(prepared.snapshot, scenario, prepared.revisions),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
@@ -244,12 +250,12 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                 scheduler_message=today.scheduler_message,
             )
         )
-    told = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
+    shown = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
     return replace(
         result,
         verdict=Verdict.NEEDS_GROWTH,
-        sentence=Text(told.sentence if len(parts) == 1 else joint_sentence(parts, str(told.sentence))),
-        headline=told.headline if len(parts) == 1 else joint_headline(parts, told.headline),
+        sentence=Text(shown.sentence if len(parts) == 1 else joint_sentence(parts, str(shown.sentence))),
+        headline=shown.headline if len(parts) == 1 else joint_headline(parts, shown.headline),
         workloads=tuple(parts),
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -261,7 +267,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         ties=None,
         growth=Text(growth.sentence),
         is_growth_automatic=growth.pool.grows_by_itself,
-        findings=(*result.findings, *failed_scale_ups(compiled(prepared.snapshot), growth.pool, told.workload)),
+        findings=(*result.findings, *failed_scale_ups(compiled(prepared.snapshot), growth.pool, shown.workload)),
         extra_nodes=growth.nodes,
         extra_gpus=growth.nodes * growth.pool.gpus_a_node,
         node_template=growth.pool.nodes[0],

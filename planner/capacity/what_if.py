@@ -1,4 +1,4 @@
-"""The cluster after changes: nodes added, drained, deleted, upgraded, tainted, a zone gone, a workload resized.
+"""The cluster after changes: nodes added, drained, deleted, upgraded, tainted, a zone gone, a workload resized, a Job done.
 
 Each change is made on what the one before left, and the cluster comes to rest after each: pods that wait are tried
 again, controllers replace what is gone.
@@ -7,11 +7,11 @@ again, controllers replace what is gone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from planner.capacity.changes import Change, ChangeKind, node_number
-from planner.capacity.drain import DrainResult, DrainRun, described, drain_controller, play
+from planner.capacity.changes import Change, ChangeKind, whole_number
+from planner.capacity.drain import DrainResult, DrainRun, described, play
 from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
 from planner.ground.errors import ChangeError
@@ -20,15 +20,18 @@ from planner.ground.vocabulary import REVISION
 from planner.ground.words import Text, count
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.kinds import REPLICA_SET, kind_in
+from planner.kubernetes.kinds import JOB, REPLICA_SET, kind_in
 from planner.kubernetes.nodes import zone
-from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, Snapshot, Taint, Workload
-from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, ResourceQuota, Snapshot, Taint, Workload
+from planner.kubernetes.selectors import tolerates_taints
+from planner.rollout.controllers.registry import making_anew
+from planner.rollout.happenings import is_called
+from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import bare_copy
+from planner.scheduling.empty_node import bare_copy, daemons_on
 from planner.scheduling.pod import LivePod
 
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
@@ -75,14 +78,16 @@ def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimi
         cluster = _at_rest(cluster.snapshot)
     waiting_before = _waiting(cluster.snapshot)
     for change in changes:
-        snapshot, step = _MADE_BY[change.kind](_Case(cluster, change, limits))
+        snapshot, step = _MADE_BY[change.kind](Case(cluster, change, limits))
         steps.append(step)
         cluster = _at_rest(snapshot)
     return Changed(snapshot=cluster.snapshot, waiting_before=waiting_before, steps=tuple(steps))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Case:
+class Case:
+    """One change, and the cluster that it is made on."""
+
     cluster: Cluster
     change: Change
     limits: Sequence[PoolLimits]
@@ -113,6 +118,68 @@ class _Case:
             )
         return (self.change.target,)
 
+    def quota(self) -> tuple[ResourceQuota, FrozenMap[int]]:
+        """The quota the change names, and what it is to let in."""
+        namespace, _, name = self.change.target.partition("/")
+        known = {quota.name: quota for quota in self.snapshot.resource_quotas if quota.namespace == namespace}
+        if name not in known:
+            raise self._missing(f"ResourceQuota {name} in namespace {namespace}", "ResourceQuota", known)
+        hard = {key: parse(value, key) for key, value in self.change.settings().items()}
+        for key in hard:
+            if key not in known[name].hard:
+                raise ChangeError(
+                    f"ResourceQuota {name} says nothing of {key}, so how much of it is used isn't known",
+                    where=str(self.change)[:120], mend=f"It has {', '.join(sorted(known[name].hard))[:300]}",
+                )  # fmt: skip
+        return known[name], FrozenMap(hard)
+
+    def job(self) -> Workload:
+        """The Job the change names."""
+        namespace, _, name = self.change.target.partition("/")
+        jobs = {
+            one.name: one for one in self.snapshot.every_workload if one.traits.is_batch and one.namespace == namespace
+        }
+        if name not in jobs or jobs[name].is_finished:
+            running = [one.name for one in jobs.values() if not one.is_finished]
+            raise self._missing(f"Job {name} that isn't done in namespace {namespace}", JOB.name, running)
+        return jobs[name]
+
+    def gated(self) -> list[int]:
+        """The waiting pods with scheduling gates that the change names, by their place in the snapshot."""
+        namespace, _, name = self.change.target.partition("/")
+        owners = workloads_by_owner(self.cluster)
+        found = []
+        for index in self.cluster.unbound:
+            pod = self.snapshot.pods[index]
+            if pod.namespace == namespace and pod.spec.scheduling_gates:
+                owner = pod.owner.key(namespace) if pod.owner else ""
+                found += [index] if is_called(name, pod.name, owners.get(owner, owner)) else []
+        return found
+
+    def workload(self) -> tuple[Workload, WorkloadChange, str]:
+        """The workload the change names, what is asked of it, and that in words."""
+        before = self.snapshot.workload(self.change.target)
+        if before is None:
+            raise ChangeError(
+                f"there is no {self.change.target}", where=str(self.change)[:120], mend="Write kind/namespace/name"
+            )
+        is_scaled = self.change.kind is ChangeKind.REPLICAS
+        settings = {"replicas": self.change.value} if is_scaled else self.change.settings()
+        replicas = settings.get("replicas")
+        requests = {name: parse(value, name) for name, value in settings.items() if name != "replicas"}
+        asked = WorkloadChange(
+            workload=before.key,
+            replicas=None if replicas is None else whole_number(self.change, replicas, 100_000, least=0),
+            requests=FrozenMap(requests),
+            new_revision=bool(requests),
+        )
+        words = ", ".join(f"{name} {value}" for name, value in settings.items())
+        return before, asked, f"{before.key} with {words}"
+
+    def _missing(self, what: str, kind: str, known: Iterable[str]) -> ChangeError:
+        names = ", ".join(sorted(known)) or "none"
+        return ChangeError(f"there is no {what}", where=str(self.change)[:120], mend=f"{kind}s there: {names[:300]}")
+
     def step(self, sentence: str, *, is_done: bool = True, drain: DrainResult | None = None) -> Step:
         return Step(change=self.change, is_done=is_done, sentence=Text(sentence), drain=drain)
 
@@ -128,7 +195,7 @@ def _at_rest(snapshot: Snapshot) -> Cluster:
 
 def _played(simulation: Simulation) -> Snapshot:
     simulation.tick_number = max(simulation.tick_number, 0)
-    simulation.replacement = lambda pod: drain_controller(simulation, pod)
+    simulation.replacement = lambda pod: making_anew(simulation, pod)
     simulation.settle()
     while simulation.is_moving:
         simulation.tick()
@@ -141,12 +208,7 @@ def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
     """The snapshot with more nodes, each with the pods of the DaemonSets that run there."""
     pods: list[Pod] = []
     for node in nodes:
-        for workload in snapshot.every_workload:
-            spec = workload.template.spec
-            if not workload.traits.is_per_node or not tolerates_taints(spec.tolerations, node.taints):
-                continue
-            if node_affinity_matches(spec, node.labels, node.name):
-                pods.append(_daemon_pod(workload, node))
+        pods += [_daemon_pod(workload, node) for workload in daemons_on(snapshot, node)]
     merged = tuple(sorted((*snapshot.nodes, *nodes), key=lambda node: node.name))
     return replace(snapshot, nodes=merged, pods=(*snapshot.pods, *pods))
 
@@ -166,7 +228,7 @@ def _daemon_pod(workload: Workload, node: Node) -> Pod:
     )
 
 
-def _copies(cluster: Cluster, pool: NodePool, count: int, word: str) -> tuple[Node, ...]:
+def copies(cluster: Cluster, pool: NodePool, count: int, word: str) -> tuple[Node, ...]:
     """New nodes of a pool, spread over its zones as it would grow; `word` tells them from others."""
     made = []
     for number, template in enumerate(zone_templates(cluster, pool, count), start=1):
@@ -178,32 +240,32 @@ def _copies(cluster: Cluster, pool: NodePool, count: int, word: str) -> tuple[No
     return tuple(made)
 
 
-def _add(case: _Case) -> tuple[Snapshot, Step]:
+def _add(case: Case) -> tuple[Snapshot, Step]:
     pool = case.pool()
-    count = node_number(case.change, case.change.value, 1_000)
+    count = whole_number(case.change, case.change.value, 1_000)
     room = pool.room()
     now = pool.node_count
     sentence = f"pool {pool.name} grows from {now} to {now + count} nodes"
     if room is not None and count > room:
         sentence += f", past what {pool.limit_text} allows"
-    snapshot = _with_nodes(case.snapshot, _copies(case.cluster, pool, count, _NEW))
+    snapshot = _with_nodes(case.snapshot, copies(case.cluster, pool, count, _NEW))
     return snapshot, case.step(sentence, is_done=room is None or count <= room)
 
 
 # ── nodes go ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _drain(case: _Case) -> tuple[Snapshot, Step]:
+def _drain(case: Case) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
     result = described(case.cluster, names, run)
     return run.simulation.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
 
 
-def _delete(case: _Case) -> tuple[Snapshot, Step]:
+def _delete(case: Case) -> tuple[Snapshot, Step]:
     names = case.nodes()
     return _lost(case, names, f"{_nodes_text(names)} deleted")
 
 
-def _remove_zone(case: _Case) -> tuple[Snapshot, Step]:
+def _remove_zone(case: Case) -> tuple[Snapshot, Step]:
     names = tuple(node.name for node in case.cluster.nodes if zone(node) == case.change.target)
     if not names:
         known = ", ".join(sorted({zone(node) for node in case.cluster.nodes} - {""}))
@@ -217,7 +279,7 @@ def _waiting(snapshot: Snapshot) -> int:
     return sum(pod.waits for pod in snapshot.pods)
 
 
-def _lost(case: _Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
+def _lost(case: Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
     snapshot, gone = _without(case.cluster, names)
     before, after = _waiting(case.snapshot), _waiting(snapshot)
     sentence = f"{words}: {count(gone, 'pod')} had to go"
@@ -244,7 +306,7 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
     simulation = Simulation(Cluster(replace(snapshot, pods=pods)))
     lost = Counter(pod.owner for pod in gone if not pod.is_terminating)
     for pod in {pod.owner: pod for pod in gone if pod.owner and not kind_in(pod.owner).is_per_node}.values():
-        controller = drain_controller(simulation, pod, lost=lost[pod.owner])
+        controller = making_anew(simulation, pod, lost=lost[pod.owner])
         if controller is not None:
             simulation.controllers.setdefault(controller.key, controller)
     return _played(simulation)
@@ -255,7 +317,7 @@ def _nodes_text(names: Sequence[str]) -> str:
 
 
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _upgrade(case: _Case) -> tuple[Snapshot, Step]:
+def _upgrade(case: Case) -> tuple[Snapshot, Step]:
     """Surge: so many nodes more, so many nodes missing at a time. Blue-green: the whole pool twice.
 
     Source: cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (2026-07): budgets are
@@ -278,7 +340,7 @@ def _upgrade(case: _Case) -> tuple[Snapshot, Step]:
     cluster, runs = case.cluster, []
     batches = [pool.nodes[i : i + batch] for i in range(0, pool.node_count, batch)]
     for names in batches[:_MOST_BATCHES]:
-        added = _copies(cluster, pool, min(surge, len(names)), "up")
+        added = copies(cluster, pool, min(surge, len(names)), "up")
         larger = _at_rest(_with_nodes(cluster.snapshot, added))
         run = play(larger, names)
         runs.append(run)
@@ -291,20 +353,20 @@ def _upgrade(case: _Case) -> tuple[Snapshot, Step]:
     return cluster.snapshot, _upgraded(case, runs, how, len(batches))
 
 
-def _blue_green(case: _Case, pool: NodePool, quota: int | None) -> tuple[Snapshot, Step]:
+def _blue_green(case: Case, pool: NodePool, quota: int | None) -> tuple[Snapshot, Step]:
     count = pool.node_count
     if quota is not None and quota < count:
         sentence = (
             f"pool {pool.name} can't be upgraded blue-green: it needs {count} more nodes and the quota lets in {quota}"
         )
         return case.snapshot, case.step(sentence, is_done=False)
-    larger = _at_rest(_with_nodes(case.snapshot, _copies(case.cluster, pool, count, "green")))
+    larger = _at_rest(_with_nodes(case.snapshot, copies(case.cluster, pool, count, "green")))
     run = play(larger, pool.nodes)
     snapshot, _ = _without(Cluster(run.simulation.snapshot_now()), pool.nodes)
     return snapshot, _upgraded(case, [run], f"blue-green, {count} more nodes meanwhile", 1)
 
 
-def _upgraded(case: _Case, runs: Sequence[DrainRun], how: str, batches: int) -> Step:
+def _upgraded(case: Case, runs: Sequence[DrainRun], how: str, batches: int) -> Step:
     name = case.change.target.removeprefix("pool/")
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
@@ -322,7 +384,7 @@ def _upgraded(case: _Case, runs: Sequence[DrainRun], how: str, batches: int) -> 
 
 
 # ── taints ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _taint(case: _Case) -> tuple[Snapshot, Step]:
+def _taint(case: Case) -> tuple[Snapshot, Step]:
     key, _, effect = case.change.value.rpartition(":")
     taint = Taint(key=key, value="", effect=effect)
     pool = case.pool()
@@ -350,7 +412,7 @@ def _taint(case: _Case) -> tuple[Snapshot, Step]:
     return snapshot, case.step(sentence, is_done=waiting <= 0)
 
 
-def _untaint(case: _Case) -> tuple[Snapshot, Step]:
+def _untaint(case: Case) -> tuple[Snapshot, Step]:
     pool = case.pool()
     key = case.change.value.partition(":")[0]
     members = set(pool.nodes)
@@ -364,31 +426,15 @@ def _untaint(case: _Case) -> tuple[Snapshot, Step]:
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _resize(case: _Case) -> tuple[Snapshot, Step]:
-    settings = case.change.settings()
-    replicas = settings.pop("replicas", None)
-    before = case.snapshot.workload(case.change.target)
-    if before is None:
-        raise ChangeError(
-            f"there is no {case.change.target}", where=str(case.change)[:120], mend="Write kind/namespace/name"
-        )
-    requests = {name: parse(value, name) for name, value in settings.items()}
-    asked = WorkloadChange(
-        workload=before.key,
-        replicas=None if replicas is None else node_number(case.change, replicas, 100_000, least=0),
-        requests=FrozenMap(requests),
-        new_revision=bool(requests),
-    )
+def _resize(case: Case) -> tuple[Snapshot, Step]:
+    before, asked, words = case.workload()
     after, has_new_template, _ = apply_change(before, asked)
     revision = Revision(before=before, after=after, has_new_template=has_new_template)
     run = simulate(case.cluster, [revision]).whole()
-    words = ", ".join(
-        filter(None, (f"{n} {v}" for n, v in {**settings, "replicas": replicas}.items() if v is not None))
-    )
     if run.completed:
-        sentence = f"{before.key} with {words}: rolled out in {run.ticks} steps"
+        sentence = f"{words}: rolled out in {run.ticks} steps"
     else:
-        sentence = f"{before.key} with {words}: {explain(run, revision).sentence}"
+        sentence = f"{words}: {explain(run, revision).sentence}"
     return _rolled_out(run, revision), case.step(sentence, is_done=run.completed)
 
 
@@ -424,7 +470,56 @@ def _rolled_out(run: Run, revision: Revision) -> Snapshot:
     return replace(snapshot, replica_sets=tuple(sets), pods=pods)
 
 
-_MADE_BY: dict[ChangeKind, Callable[[_Case], tuple[Snapshot, Step]]] = {
+# ── quotas, Jobs, gates ──────────────────────────────────────────────────────────────────────────────────────────────
+def _quota(case: Case) -> tuple[Snapshot, Step]:
+    quota, hard = case.quota()
+    then = replace(quota, hard=FrozenMap({**quota.hard, **hard}))
+    quotas = tuple(then if one is quota else one for one in case.snapshot.resource_quotas)
+    return replace(case.snapshot, resource_quotas=quotas), case.step(quota_words(case.change))
+
+
+def quota_words(change: Change) -> str:
+    """``quota ml/gpus lets in requests.nvidia.com/gpu 8``."""
+    return f"quota {change.target} lets in {', '.join(f'{k} {v}' for k, v in change.settings().items())}"
+
+
+def _job_ends(case: Case) -> tuple[Snapshot, Step]:
+    job = case.job()
+    mine = set(pods_of(case.cluster, job))
+    pods = tuple(pod for index, pod in enumerate(case.snapshot.pods) if index not in mine)
+    done = replace(job, is_finished=True)
+    workloads, others = (
+        tuple(done if one is job else one for one in some) for some in (case.snapshot.workloads, case.snapshot.others)
+    )
+    then = replace(case.snapshot, pods=pods, workloads=workloads, others=others)
+    return then, case.step(f"Job {case.change.target} ends: {count(len(mine), 'pod')} gone")
+
+
+def _ungate(case: Case) -> tuple[Snapshot, Step]:
+    mine = set(case.gated())
+    if not mine:
+        raise ChangeError(
+            f"no pod of {case.change.target} waits behind a scheduling gate", where=str(case.change)[:120]
+        )
+    pods = tuple(
+        replace(pod, spec=replace(pod.spec, scheduling_gates=())) if index in mine else pod
+        for index, pod in enumerate(case.snapshot.pods)
+    )
+    then = _at_rest(replace(case.snapshot, pods=pods)).snapshot
+    names = {(case.snapshot.pods[index].namespace, case.snapshot.pods[index].name) for index in mine}
+    left = sum(pod.waits and (pod.namespace, pod.name) in names for pod in then.pods)
+    words = f"{count(len(mine), 'pod')} of {case.change.target} without scheduling gates"
+    return then, case.step(f"{words}: {left:,} find no node" if left else f"{words}, placed", is_done=not left)
+
+
+def _apply(case: Case) -> tuple[Snapshot, Step]:
+    raise ChangeError(
+        "apply is played beside a rollout, not by itself", where=str(case.change)[:120],
+        mend="headroom rollout CLUSTER -f FILE asks what a manifest comes to",
+    )  # fmt: skip
+
+
+_MADE_BY: dict[ChangeKind, Callable[[Case], tuple[Snapshot, Step]]] = {
     ChangeKind.ADD: _add,
     ChangeKind.DRAIN: _drain,
     ChangeKind.DELETE: _delete,
@@ -433,4 +528,9 @@ _MADE_BY: dict[ChangeKind, Callable[[_Case], tuple[Snapshot, Step]]] = {
     ChangeKind.TAINT: _taint,
     ChangeKind.UNTAINT: _untaint,
     ChangeKind.RESIZE: _resize,
+    ChangeKind.REPLICAS: _resize,
+    ChangeKind.QUOTA: _quota,
+    ChangeKind.JOB_ENDS: _job_ends,
+    ChangeKind.UNGATE: _ungate,
+    ChangeKind.APPLY: _apply,
 }

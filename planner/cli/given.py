@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from planner.capacity.changes import ChangeKind
 from planner.cli import options
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
+from planner.questions.meanwhile_settings import MeanwhileSettings
 from planner.rollout.policy import GatePolicy, read_policy
-from planner.sources import bounded
+from planner.sources import bounded, manifests
 
 if TYPE_CHECKING:
     from planner.sources.prometheus import Prometheus
@@ -172,3 +175,10 @@ def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days:
     from planner.sources.prometheus import usage_before
 
     return ask_prometheus(url, token_file, lambda server: usage_before(server, snapshot, days))
+
+
+def manifests_of(then: Any) -> dict[str, str]:
+    """The manifests that the events of ``--then`` apply, as their setting."""
+    given = options.read(MeanwhileSettings, {"then": then}).then
+    files = [one.change.target for one in given if one.change.kind is ChangeKind.APPLY]
+    return {"then_manifests": json.dumps([manifests.read((file,)).text for file in files])} if files else {}

@@ -12,7 +12,7 @@ import click
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice
 from planner.cli import options, output, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import pool_limits, pool_options, price_book, price_options
+from planner.cli.given import manifests_of, pool_limits, pool_options, price_book, price_options
 from planner.cli.overview import answer_overview
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -117,6 +117,7 @@ def command(
     if manifest_files:
         given_manifests = manifests.read(manifest_files)
         more |= {"manifest": given_manifests.text, "unread": given_manifests.unread}
+    more |= manifests_of(asked["then"])
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = options.read(RolloutSettings, asked, **more)
     given = Given(
@@ -193,6 +194,8 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
     )
     if result.ties:
         terminal.say(f"placement: {result.ties.sentence}")
+    for event in result.meanwhile:
+        terminal.say(str(event.sentence), head="meanwhile: ", indent="  ")
     if result.preempted:
         terminal.say(f"preempted on the way: {', '.join(result.preempted)}", indent="  ")
     for number, remedy in enumerate(result.remedies, 1):

@@ -22,6 +22,7 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.shares import parse_share
+from planner.questions.meanwhile_settings import MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.rollout.answers import (
@@ -134,6 +135,7 @@ class RolloutSettings:
     )
     seed: int = setting(0, least=0, most=2**31 - 1, help="Breaks the scheduler's ties.")
     runs: int = setting(50, least=1, most=1000, help="Placements tried at most.")
+    meanwhile: MeanwhileSettings = settings_within(MeanwhileSettings)
     pools: PoolSettings = settings_within(PoolSettings)
     arrival_seconds: float | None = setting(
         None, label="Until a new node takes pods, seconds", option="--node-arrival-seconds", least=0, most=_MOST_SECONDS,
@@ -199,8 +201,13 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
         When the settings don't apply to the snapshot.
     """
     snapshot = at_replicas(snapshot, settings)
-    scenario = scenario_of(snapshot, settings)
-    return rollout(snapshot, scenario, growing(snapshot, settings.pools.known(given)), settings.arrival_seconds)
+    return _played(snapshot, settings, scenario_of(snapshot, settings), given)
+
+
+def _played(snapshot: Snapshot, settings: RolloutSettings, scenario: Scenario, given: Given) -> RolloutResult:
+    known = settings.pools.known(given)
+    beside = settings.meanwhile.beside(known)
+    return rollout(snapshot, scenario, growing(snapshot, known), settings.arrival_seconds, beside=beside)
 
 
 def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:
@@ -221,8 +228,7 @@ def first_answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = N
     come out otherwise; `answer` says how many do."""
     snapshot = at_replicas(snapshot, settings)
     scenario = replace(scenario_of(snapshot, settings), runs=0, with_remedies=False)
-    pools = growing(snapshot, settings.pools.known(given))
-    found = rollout(snapshot, scenario, pools, settings.arrival_seconds)
+    found = _played(snapshot, settings, scenario, given)
     return found if found.ties is not None and found.ties.proven else replace(found, ties=None)
 
 
@@ -304,6 +310,23 @@ def remedy_rows(answer: RolloutResult) -> list[Row]:
     ]
 
 
+def meanwhile_rows(answer: RolloutResult) -> list[Row]:
+    """One row an event beside the rollout."""
+    return [
+        {
+            "event": one.event,
+            "after_seconds": one.after_seconds,
+            "happened": one.happened,
+            "bearing": one.bearing,
+            "until_seconds": one.until_seconds,
+            "from_seconds": one.from_seconds,
+            "completes_without": one.completes_without,
+            "sentence": one.sentence,
+        }
+        for one in answer.meanwhile
+    ]
+
+
 def pending_rows(answer: RolloutResult) -> list[Row]:
     """One row a group of pods left waiting, in the whole cluster."""
     return [
@@ -336,6 +359,7 @@ QUESTION: Final = Question(
         "timeline": lambda answer: timeline_rows(answer.workloads),
         "remedies": remedy_rows,
         "pending": pending_rows,
+        "meanwhile": meanwhile_rows,
     },
     status=_status,
 )

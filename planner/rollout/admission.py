@@ -421,16 +421,19 @@ class Admission:
         if namespace in self._quotas:
             self._add(namespace, counted, sign, lambda quota: not has_scopes(quota))
 
+    def let_in(self, namespace: str, name: str, hard: Mapping[str, int]) -> None:
+        """A quota lets so much in from now on; what isn't named stays."""
+        self._make_own(namespace)
+        self._quotas[namespace] = [
+            (replace(quota, hard=FrozenMap({**quota.hard, **hard})) if quota.name == name else quota, used)
+            for quota, used in self._quotas[namespace]
+        ]
+
     def _add(
         self, namespace: str, counted: Mapping[str, int], sign: int, covers: Callable[[ResourceQuota], bool]
     ) -> None:
-        quotas = self._quotas[namespace]
-        if namespace not in self._own:
-            self._own.add(namespace)
-            quotas = self._quotas[namespace] = [(quota, dict(used)) for quota, used in quotas]
-            for quota, _ in quotas:
-                self.most_used[namespace, quota.name] = dict(self.most_used[namespace, quota.name])
-        for quota, used in quotas:
+        self._make_own(namespace)
+        for quota, used in self._quotas[namespace]:
             if not covers(quota):
                 continue
             most = self.most_used[namespace, quota.name]
@@ -438,6 +441,14 @@ class Admission:
                 if counted.get(key):
                     used[key] = used.get(key, 0) + sign * counted[key]
                     most[key] = max(most.get(key, 0), used[key])
+
+    def _make_own(self, namespace: str) -> None:
+        """The use of the namespace's quotas isn't shared any more with what this one was forked from."""
+        if namespace not in self._own:
+            self._own.add(namespace)
+            quotas = self._quotas[namespace] = [(quota, dict(used)) for quota, used in self._quotas[namespace]]
+            for quota, _ in quotas:
+                self.most_used[namespace, quota.name] = dict(self.most_used[namespace, quota.name])
 
 
 def has_scopes(quota: ResourceQuota) -> bool:

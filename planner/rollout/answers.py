@@ -165,6 +165,33 @@ class OtherInFlight:
     sentence: Text
 
 
+class Bearing(StrEnum):
+    """What the time of an event beside a rollout has to do with the verdict."""
+
+    NEVER_DECIDES = "never_decides"  # the verdict is the same with it, at any time, and without it
+    ANY_TIME = "any_time"  # the rollout completes with it, whenever it comes, and not without
+    UNTIL = "until"  # completes if it comes before `until_seconds`
+    FROM = "from"  # completes if it comes at `from_seconds` or later
+    NEVER = "never"  # completes without it, and with it at no time
+    MIXED = "mixed"  # completes at some times and not at others, earlier and later ones
+    UNKNOWN = "unknown"  # too much to play, or not asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventBeside:
+    """Something that happens beside the rollout. `happened`: it came before all was done. `completes_without`: the verdict if it
+    didn't come at all; None: not known."""
+
+    event: str
+    after_seconds: float
+    happened: bool
+    sentence: Text
+    bearing: Bearing
+    until_seconds: float | None = None
+    from_seconds: float | None = None
+    completes_without: bool | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadRollout:
     """One workload's part of a rollout."""
@@ -218,6 +245,7 @@ class RolloutResult:
     findings: tuple[Finding, ...] = ()
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
     in_flight: tuple[OtherInFlight, ...] = ()  # others that the change meets
+    meanwhile: tuple[EventBeside, ...] = ()  # what was to happen beside it, in its order
     apply: tuple[Applied, ...] = ()  # of each changed workload how the change is applied; none for a mere restart
     growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
     is_growth_automatic: bool = False  # for NEEDS_GROWTH: an autoscaler adds the nodes, within a maximum that is known

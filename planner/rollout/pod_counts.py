@@ -31,6 +31,10 @@ class Moment:
     held: dict[str, int]  # extended resources held by bound pods of the whole cluster
     held_by_workload: dict[str, int]
     gpus: int  # held by this workload's pods, each pod's counted as `alike` counts
+    seconds: float | None = (
+        None  # on the run's clock, where something happens at a time; else the workload's times tell
+    )
+    events: tuple[str, ...] = ()  # what others did just before it
 
 
 class PodCounts:

@@ -28,10 +28,13 @@ class Event:
     shape: Shape
     is_removal: bool
     frees_claim: bool = False  # instead: a ResourceClaim that nobody uses was given up
+    is_nodes: bool = False  # instead: nodes came or went, which every filter may hope for (`Node`/`Add` of all plugins)
 
     def wakes(self, cluster: Cluster, shape: Shape, refused: frozenset[int]) -> bool:
         """Whether the event may help a pod of `shape`, given which filters refused it."""
         other = self.shape
+        if self.is_nodes:
+            return True
         if Fails.DEVICE_ERROR in refused:  # an error is no refusal: the pod is tried again and again
             return True
         if self.frees_claim:

@@ -240,7 +240,7 @@ _PREFERRED = (
 def _wait(case: _Case) -> Iterator[Remedy]:
     """Others that are in flight give room back when they have rolled out: the change after them, as it is."""
     flying = [one.key for one in case.run.others if one.is_rolling]
-    if not flying or any(one.key == case.workload.key for one in in_flight(case.cluster)):
+    if not flying or case.cluster.later or any(one.key == case.workload.key for one in in_flight(case.cluster)):
         return
     run = case.played([replace(revision, after_seconds=WHEN_AT_REST) for revision in case.revisions])
     if run is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from typing import Final
@@ -19,12 +19,14 @@ from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
+from planner.rollout.happenings import happen
 from planner.rollout.in_flight import Bound, InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts
 from planner.rollout.simulation import STUCK_MS, Controller, RolloutController, ScaledController, Simulation
-from planner.rollout.timing import Clock
+from planner.rollout.timing import Clock, PodTimes
 from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 
@@ -37,7 +39,8 @@ class Revision:
 
     `never_ready` pods of the new revision start and don't become Ready. `placed`: its pods, where only their placement
     is asked; then `after` stands for its name and its first template. `after_seconds`: how long after the others it comes;
-    `WHEN_AT_REST`: when they, and all that are in flight, have come to rest.
+    `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `times`: how long its pods take, where something
+    else happens at a time.
     """
 
     before: Workload | None  # None: the workload is new
@@ -46,6 +49,7 @@ class Revision:
     never_ready: bool = False
     placed: Placed | None = None
     after_seconds: float = 0.0
+    times: PodTimes | None = None
 
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:
@@ -74,6 +78,8 @@ class Run:
     touched : pods that were made, deleted or bound during the run
     others : those in flight that were played beside the changes
     waited : per workload key, the seconds after which its change came
+    happened : of what was to happen to the cluster (`Cluster.later`) what did, before all was done
+    tick_ends : seconds after which each tick ended
     """
 
     completed: bool
@@ -95,6 +101,8 @@ class Run:
     touched: tuple[LivePod, ...]
     others: tuple[InFlight, ...]
     waited: dict[str, float]
+    happened: tuple[Happening, ...]
+    tick_ends: tuple[float, ...]
     simulation: Simulation
 
     def verdict(self, key: str) -> Verdict:
@@ -165,7 +173,7 @@ def simulate(
     )  # fmt: skip
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
-    others = (everybody if is_thorough else beside)(cluster, changed, bound)
+    others = (everybody if is_thorough or cluster.later else beside)(cluster, changed, bound)
     course = _Course(simulation, revisions, others)
     if never_ready is None:
         course.let_fail()
@@ -178,7 +186,10 @@ class _Course:
     def __init__(self, simulation: Simulation, revisions: Sequence[Revision], others: tuple[InFlight, ...]) -> None:
         self.simulation, self.revisions, self.others = simulation, revisions, others
         self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
-        self.later = sorted((r for r in revisions if r.after_seconds), key=lambda r: r.after_seconds)
+        self.later: list[Revision | Happening] = [r for r in revisions if r.after_seconds]
+        self.later = sorted((*self.later, *simulation.cluster.later), key=lambda one: one.after_seconds)
+        self._times = {r.after.key: r.times for r in revisions if r.times is not None}
+        self._is_timed = bool(self._times or simulation.cluster.later)
         self.workload_of = _Workloads(self.controllers)
         self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
         self.finished = dict.fromkeys(self.moments, -1)
@@ -186,8 +197,11 @@ class _Course:
         self.is_cut = False
         self._counts: dict[str, PodCounts] = {}
         self._read = 0  # of the simulation's news
-        self._clock = Clock(simulation.cluster)
+        self._clock = Clock(simulation.cluster, self._times_of)
         self._waited: dict[str, float] = {}
+        self._happened: list[Happening] = []
+        self._unseen: list[str] = []  # of their words, those that no moment tells yet
+        self._tick_ends: list[float] = []
 
     def let_fail(self) -> None:
         """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
@@ -221,12 +235,15 @@ class _Course:
         try:
             while not self._is_over():
                 self._clock.pass_by(simulation)
+                self._tick_ends.append(self._clock.seconds)
                 simulation.tick()
         except TooLargeError:
             self.is_cut = True
             self._look()
         if self.is_cut:
-            self._begin(self.later)  # so that there is something to say of them
+            self._begin(
+                [one for one in self.later if isinstance(one, Revision)]
+            )  # so that there is something to say of them
         return self._run()
 
     def _begin(self, some: Sequence[Revision]) -> None:
@@ -252,7 +269,24 @@ class _Course:
         self._read = len(simulation.news)
         held = simulation.held()
         for key, counted in self._counts.items():
-            self.moments[key].append(counted.moment(simulation.tick_number, held, simulation.maturing))
+            moment = counted.moment(simulation.tick_number, held, simulation.maturing)
+            if self._is_timed:
+                moment = replace(moment, seconds=self._clock.seconds, events=tuple(self._unseen))
+            self.moments[key].append(moment)
+        self._unseen = []
+
+    def _times_of(self, pod: LivePod) -> PodTimes | None:
+        return self._times.get(self.workload_of(pod)) if self._times else None
+
+    def _come(self, one: Revision | Happening) -> None:
+        """What was to come later comes now."""
+        if isinstance(one, Revision):
+            self._begin([one])
+            self._look()
+        else:
+            happen(self.simulation, one, self.workload_of)
+            self._happened.append(one)
+            self._unseen.append(one.words)
 
     def _is_over(self, *, is_at_rest: bool = False) -> bool:
         """Let everybody do what they can: whether all is done, or nothing moves any more. At rest the next change comes,
@@ -260,9 +294,8 @@ class _Course:
         simulation = self.simulation
         simulation.settle()
         while self.later and (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
-            self._begin([self.later.pop(0)])
+            self._come(self.later.pop(0))
             is_at_rest = False
-            self._look()
             simulation.settle()
         self._look()
         for key in self.moments:
@@ -277,10 +310,17 @@ class _Course:
             if not simulation.is_moving:
                 if not self.later:
                     return True
-                if self.later[0].after_seconds != WHEN_AT_REST:
-                    self._clock.seconds = self.later[0].after_seconds  # nothing happens until then
+                self._wait_for(self.later[0])
                 return self._is_over(is_at_rest=True)
         return False
+
+    def _wait_for(self, one: Revision | Happening) -> None:
+        """Nothing happens until it comes: a step of its own in which only time passes, where it is an event."""
+        if one.after_seconds != WHEN_AT_REST:
+            self._clock.seconds = max(self._clock.seconds, one.after_seconds)
+        if isinstance(one, Happening):
+            self._tick_ends.append(self._clock.seconds)
+            self.simulation.tick()
 
     def _run(self) -> Run:
         simulation, controllers = self.simulation, self.controllers
@@ -304,13 +344,15 @@ class _Course:
             touched=tuple(simulation.touched),
             others=self.others,
             waited=self._waited,
+            happened=tuple(self._happened),
+            tick_ends=tuple(self._tick_ends),
             simulation=simulation,
         )
 
 
 def simulate_alone(cluster: Cluster, revision: Revision) -> Run:
     """The same of one change, without the waiting pods that it doesn't meet; what they come to isn't played."""
-    left_out = bystanders(cluster, revision.after)
+    left_out = None if cluster.later else bystanders(cluster, revision.after)
     if left_out is not None:
         run = simulate(cluster, [revision], left_out=left_out.lines)
         if stayed_apart(run.simulation, left_out):

@@ -213,6 +213,8 @@ class Simulation:
             backs_off=backs_off,
         )  # fmt: skip
         self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
+        for node in cluster.absent:
+            self.state.shut(node)
         self._take_up_unfinished()
 
     # ── pods of the snapshot ────────────────────────────────────────────────────────────────────────────────────────
@@ -487,6 +489,10 @@ class Simulation:
             self.admission.charge_object(pod.namespace, counted, -1)
         if not pod.is_bound:  # the event of one that is comes with its room
             self._waiting.happened(Event(pod.shape, is_removal=False, frees_claim=True))
+        self._retry_claims()
+
+    def _retry_claims(self) -> None:
+        """Pods whose claims a quota refused try again."""
         waiting, self._without_claims = self._without_claims, []
         for other in waiting:
             if not (other.is_gone or other.is_terminating):
@@ -582,6 +588,35 @@ class Simulation:
         for resume in self.held_up.pop(namespace):
             controller = resume()
             self.controllers.setdefault(controller.key, controller)
+
+    # ── what others do ──────────────────────────────────────────────────────────────────────────────────────────────
+    def vanish(self, pod: LivePod) -> None:
+        """A pod is gone at once: it has ended, or its node has gone."""
+        if pod.is_gone:
+            return
+        if pod.is_bound and not (pod.is_terminating or pod.is_lost):
+            self.state.terminate(pod.shape, pod.node)
+        self.touched.append(pod)
+        self.terminating = [one for one in self.terminating if one is not pod]
+        pod.is_terminating = True
+        self._forget(pod)
+
+    def ungate(self, pod: LivePod, shape: Shape) -> None:
+        """A waiting pod is one of `shape` from now on, which has no scheduling gates."""
+        pod.shape, pod.words = shape, None
+        self._gate(pod)
+        self.tell(pod)
+        if not pod.is_gated:
+            self._waiting.let_in(pod)
+
+    def rouse(self, about: Shape) -> None:
+        """Something has changed that isn't told of a pod: everybody looks anew. `about` is any shape."""
+        self.is_idle = False
+        self._waiting.changed()
+        self._waiting.happened(Event(about, is_removal=True, is_nodes=True))
+        self._retry_claims()
+        for key in self.controllers:
+            self.wake(key)
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
     @property

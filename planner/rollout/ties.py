@@ -37,7 +37,7 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
         return False
     if run.choices == run.orders == 0:
         return True  # nothing was ever left to chance
-    if len(revisions) != 1 or run.preempted:
+    if len(revisions) != 1 or run.preempted or run.happened:
         return False
     return _is_exchangeable(run, revisions[0])
 

@@ -6,7 +6,7 @@ Both are estimates, and both can be given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from planner.ground.words import count
@@ -63,6 +63,9 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
 
     A tick lasts as long as the slowest of what goes on in it: pods that start, become available, terminate.
     """
+    begun = next((moment.seconds for moment in moments if moment.seconds is not None), None)
+    if begun is not None:
+        return [moment.seconds - begun if moment.seconds is not None else 0.0 for moment in moments]
     times: list[float] = []
     elapsed = 0.0
     for previous, moment in zip([None, *moments], moments, strict=False):
@@ -80,10 +83,14 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
 
 
 class Clock:
-    """Seconds since a run began, tick by tick: a tick lasts as long as the slowest of what goes on in it."""
+    """Seconds since a run began, tick by tick: a tick lasts as long as the slowest of what goes on in it.
 
-    def __init__(self, cluster: Cluster) -> None:
+    `times_of`: how long a pod takes, where that is given with the change; None: as the snapshot shows it.
+    """
+
+    def __init__(self, cluster: Cluster, times_of: Callable[[LivePod], PodTimes | None]) -> None:
         self._cluster = cluster
+        self._times_of = times_of
         self.seconds = 0.0
 
     def pass_by(self, simulation: Simulation) -> None:
@@ -92,18 +99,24 @@ class Clock:
 
     def next(self, simulation: Simulation) -> float:
         """What it will show at the end of the tick that comes."""
-        waits = [_start_seconds(self._cluster, pod) for pod in simulation.starting]
-        waits += [float(pod.shape.spec.termination_grace_period_seconds) for pod in simulation.terminating]
+        waits = [self._start_seconds(pod) for pod in simulation.starting]
+        waits += [self._end_seconds(pod) for pod in simulation.terminating]
         for pod in simulation.maturing:
             owner = simulation.controllers.get(pod.owner)
             waits.append(float(owner.min_ready_seconds) if owner is not None else 0.0)
         return self.seconds + max(waits, default=DEFAULT_STARTUP_SECONDS)
 
+    def _start_seconds(self, pod: LivePod) -> float:
+        """As the snapshot's pods of the same workload show it."""
+        given = self._times_of(pod)
+        if given is not None:
+            return given.startup_seconds
+        owner = workloads_by_owner(self._cluster).get(pod.owner, pod.owner)
+        return self._cluster.remember(_learnt_start, owner)
 
-def _start_seconds(cluster: Cluster, pod: LivePod) -> float:
-    """As the snapshot's pods of the same workload show it."""
-    owner = workloads_by_owner(cluster).get(pod.owner, pod.owner)
-    return cluster.remember(_learnt_start, owner)
+    def _end_seconds(self, pod: LivePod) -> float:
+        given = self._times_of(pod)
+        return float(pod.shape.spec.termination_grace_period_seconds) if given is None else given.termination_seconds
 
 
 def _learnt_start(cluster: Cluster, key: str) -> float:

@@ -275,7 +275,7 @@ def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow
 def _event(previous: Moment | None, moment: Moment) -> str:
     if previous is None:
         return "before the change"
-    parts = []
+    parts = [f"meanwhile {words}" for words in moment.events]
     ready = moment.new_ready - previous.new_ready
     if ready > 0:
         parts.append(f"{ready} new Ready")

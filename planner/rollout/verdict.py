@@ -289,7 +289,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
             scheduler_message=Text(message),
         )
     codes = fails(state, shape)
-    static = shape.static == Static.PASSES
+    static = state.is_there(shape.static == Static.PASSES)
     if not static.any():
         return _no_node(shape, message)
     matching = static.copy()

@@ -21,6 +21,7 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
+from planner.scheduling.happening import Happening
 
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]
@@ -110,6 +111,8 @@ class Cluster:
         self.node_class, self.class_members = self._node_classes()
         self.priorities = classes_in(snapshot)
         self.smaller: Cluster | None = None  # the one that this is with more nodes, all else alike
+        self.later: tuple[Happening, ...] = ()  # what happens to it while it is played, in its order
+        self.absent: frozenset[int] = frozenset()  # nodes that come only then
         self._derived = Derived()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -265,6 +268,14 @@ class Cluster:
         larger._derived.know(Cluster._label_groups, self.remember(Cluster._label_groups))
         larger.smaller = self
         return larger
+
+    def expecting(self, later: tuple[Happening, ...]) -> Cluster:
+        """This cluster, to which all this happens while it is played, instead of what was to; nodes that come are nodes of it already."""
+        other = object.__new__(Cluster)
+        other.__dict__.update(self.__dict__)
+        other.later = tuple(sorted(later, key=lambda one: one.after_seconds))
+        other.absent = self.absent.union(self.node_index[name] for one in later for name in one.nodes_come)
+        return other
 
     def with_snapshot(self, snapshot: Snapshot) -> Cluster:
         """This cluster over a snapshot with the same nodes and pods (other quotas, claims or workloads)."""

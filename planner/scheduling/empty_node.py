@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.ground.vocabulary import HOSTNAME, PODS
 from planner.kubernetes.nodes import TAINTS_OUT_OF_USE
-from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.records import FrozenMap, Node, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
 
 
+def daemons_on(snapshot: Snapshot, node: Node) -> Iterator[Workload]:
+    """The DaemonSets that run on such a node."""
+    for workload in snapshot.every_workload:
+        spec = workload.template.spec
+        if not workload.traits.is_per_node or not tolerates_taints(spec.tolerations, node.taints):
+            continue
+        if node_affinity_matches(spec, node.labels, node.name):
+            yield workload
+
+
 def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
     """What the DaemonSets that run on a node like `template` ask for, number of pods included."""
     taken: dict[str, int] = {}
-    for workload in cluster.snapshot.every_workload:
-        if not workload.traits.is_per_node:
-            continue
-        spec = workload.template.spec
-        if node_affinity_matches(spec, template.labels, template.name) and tolerates_taints(
-            spec.tolerations, template.taints
-        ):
-            for resource, amount in pod_requests(spec).items():
-                taken[resource] = taken.get(resource, 0) + amount
-            taken[PODS] = taken.get(PODS, 0) + 1
+    for workload in daemons_on(cluster.snapshot, template):
+        for resource, amount in pod_requests(workload.template.spec).items():
+            taken[resource] = taken.get(resource, 0) + amount
+        taken[PODS] = taken.get(PODS, 0) + 1
     return taken
 
 

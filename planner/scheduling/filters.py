@@ -312,16 +312,18 @@ def _mark_spread(state: State, shape: Shape, spread: Spread, mark, nodes: Nodes)
     mark(domains.codes[nodes] < 0, Fails.SPREAD_LABEL)
     count = state.selected(shape.namespace, spread.selector)
     sums = count.by_domain(domains, spread.topology_key, spread.counted)
-    eligible = state.cluster.remember(_eligible, spread)
+    eligible = state.cluster.remember(_eligible, spread, state.absent)
     lowest = int(sums.totals[eligible].min()) if len(eligible) and len(eligible) >= spread.min_domains else 0
     skew = sums.at(nodes) + int(spread.matches_itself) - lowest
     mark(skew > spread.max_skew, Fails.SPREAD)
 
 
-def _eligible(cluster: Cluster, spread: Spread) -> NDArray[np.intp]:
+def _eligible(cluster: Cluster, spread: Spread, absent: frozenset[int]) -> NDArray[np.intp]:
     """The domains in which pods count."""
     codes = cluster.domains(spread.topology_key).codes
-    return np.unique(codes[spread.counted & (codes >= 0)])
+    counted = spread.counted & (codes >= 0)
+    counted[list(absent)] = False
+    return np.unique(codes[counted])
 
 
 def _mark_affinity(state: State, shape: Shape, mark, nodes: Nodes) -> None:  # type: ignore[no-untyped-def]
@@ -383,6 +385,9 @@ def insufficient(state: State, shape: Shape, nodes: NDArray[np.intp]) -> tuple[C
 def reasons_for(state: State, shape: Shape, codes: NDArray[np.uint8]) -> tuple[Counter[str], BoolArray]:
     """What refused the pod over all nodes, and where removing other pods could help: bool[node]."""
     reasons: Counter[str] = Counter()
+    if state.absent:
+        codes = codes.copy()
+        codes[list(state.absent)] = Fails.NOTHING
     numbers = np.bincount(codes, minlength=256)
     for code in np.flatnonzero(numbers):
         if code not in (Fails.NOTHING, Fails.RESOURCES):

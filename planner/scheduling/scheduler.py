@@ -206,7 +206,7 @@ class Scheduler:
 
     def _blocked(self, pod: LivePod) -> str:
         """The words where a plugin refuses the pod before any node is looked at (PreFilter)."""
-        count = self.state.cluster.node_count
+        count = self.state.node_count
         message = f"0/{count} nodes are available: {pod.shape.blocked}."
         if pod.shape.storage.blocked:
             # DynamicResources comes later and hasn't looked at the pod: its PostFilter finds no state of its own, which
@@ -269,7 +269,7 @@ class Scheduler:
     def _explained(self, pod: LivePod) -> Attempt:
         refused = self._refused(pod)
         refused_by = frozenset(np.unique(refused.codes).tolist())
-        message = histogram(self.state.cluster.node_count, refused.reasons)
+        message = histogram(self.state.node_count, refused.reasons)
         if not pod.shape.may_preempt:
             return Attempt(words=self._with_post_filter(message, pod, ""), refused_by=refused_by)
         if pod.nominated != NOWHERE and refused.resolvable[pod.nominated] and self._waits_for_victims(pod):
@@ -308,7 +308,7 @@ class Scheduler:
 
     # ── preemption ──────────────────────────────────────────────────────────────────────────────────────────────────
     def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
-        node_count = self.state.cluster.node_count
+        node_count = self.state.node_count
         statuses: Counter[str] = Counter({NOT_HELPFUL: node_count - int(resolvable.sum())})
         number = int(resolvable.sum())
         potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses)

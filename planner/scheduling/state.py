@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -16,12 +16,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.kubernetes.records import HostPort, Labels, LabelSelector, PodSpec
+from planner.kubernetes.records import EMPTY, HostPort, Labels, LabelSelector, PodSpec
 from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
 from planner.scheduling.devices import Devices
-from planner.scheduling.shape import Shape, Term, compile_term
+from planner.scheduling.shape import Shape, Term, compile_shape, compile_term
 from planner.scheduling.storage import Volumes, disks_of
 
 K = TypeVar("K")
@@ -158,6 +158,7 @@ def _scan(cluster: Cluster, asked: _Selected | _Matching) -> IntArray:
 
 
 _FEW = 4  # nodes that are quicker looked for one by one than together
+_ALL_ROOM = 2**40  # pods: more than any node takes, and small enough to be added up
 _HARD_AFFINITY_WEIGHT = 1  # InterPodAffinityArgs.hardPodAffinityWeight default
 
 
@@ -220,6 +221,11 @@ def _widened(carried: _Carried, node_count: int) -> _Carried:
     )
 
 
+def filler(cluster: Cluster) -> Shape:
+    """A pod that asks for nothing, and that nobody may push out."""
+    return replace(compile_shape(cluster, "", EMPTY, PodSpec()), priority=2**31 - 1)
+
+
 def anti_terms(cluster: Cluster) -> Terms:
     """The required anti-affinity of the snapshot's pods; made once a cluster."""
     return cluster.remember(_terms_in, True)
@@ -247,6 +253,7 @@ class State:
     used : int64[resource, node]
     scored : int64[2, node], requests with kube-scheduler's defaults for containers without any
     changed : nodes in the order they changed, for those who keep something per node up to date
+    absent : nodes that aren't there now: not yet, or not any more
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -255,6 +262,7 @@ class State:
         self.free = cluster.allocatable - cluster.requested
         self.scored = cluster.scored_requested.copy()
         self.changed: list[int] = []
+        self.absent: frozenset[int] = frozenset()
         self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
         base = cluster.remember(_carried)
         self.held: list[int] = cluster.requested_total.tolist()  # by resource: requested, all nodes together
@@ -425,6 +433,37 @@ class State:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""
         self._note(shape, node, 0, -1)
 
+    # ── nodes come and go ───────────────────────────────────────────────────────────────────────────────────────────
+    def shut(self, node: int) -> None:
+        """The node isn't there: as if one pod that nobody may push out took all its room."""
+        self._fill(node, _ALL_ROOM)
+
+    def open(self, node: int) -> None:
+        """The node is there (again)."""
+        self._fill(node, -_ALL_ROOM)
+
+    def _fill(self, node: int, pods: int) -> None:
+        shape = self.cluster.remember(filler)
+        self._occupy(shape, node, pods)
+        self._note(shape, node, pods, 0)
+        self._mark(node, pods)
+
+    def _mark(self, node: int, pods: int) -> None:
+        self.absent = self.absent | {node} if pods > 0 else self.absent - {node}
+
+    @property
+    def node_count(self) -> int:
+        """The nodes that are there."""
+        return self.cluster.node_count - len(self.absent)
+
+    def is_there(self, nodes: BoolArray) -> BoolArray:
+        """`nodes` (bool[node]) without those that aren't there."""
+        if not self.absent:
+            return nodes
+        there = nodes.copy()
+        there[list(self.absent)] = False
+        return there
+
     def requested_below(self, priority: int) -> IntArray:
         """Requests of bound pods of a lower priority, number of pods included, kept up to date: int64[resource, node]."""
         table = self._below.get(priority)
@@ -463,6 +502,8 @@ class State:
             if placed:
                 then._occupy(shape, node, placed)
             then._note(shape, node, placed, standing)
+            if abs(placed) >= _ALL_ROOM:
+                then._mark(node, placed)
         return then
 
     @contextmanager

@@ -11,7 +11,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettin
 from planner.kubernetes.records import Snapshot
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, budget, deployment, node, owner, pod, pod_spec, snapshot
 
 
 def made(text: str, *items: Item | list[Item], limits: tuple[PoolLimits, ...] = ()) -> Changed:
@@ -40,7 +40,8 @@ def test_a_list_reads_back_as_it_is_written() -> None:
     [
         "grow:t4=1", "add:t4", "add:t4=0", "add:t4=-1", "add:t4=x", "add:=1", "add:t4=99999", "drain:", "drain:n0=1",
         "taint:t4=x", "taint:t4=x:Never", "upgrade:t4=speed:2", "upgrade:t4=surge:x", "resize:a=cpu:1", "resize:a/b/c",
-        "resize:a/b/c=cpu", "remove-zone:a=1", "add:t4<script>=1", ";".join(["drain:n0"] * 13),
+        "resize:a/b/c=cpu", "remove-zone:a=1", "replicas:a/b/c=x", "replicas:a/b=1", "quota:ml/q", "quota:q=pods:1", "job-ends:a",
+        "ungate:a/b/c", "apply:", "add:t4<script>=1", ";".join(["drain:n0"] * 13),
     ],
 )  # fmt: skip
 def test_what_is_no_change_is_said_so(text: str) -> None:
@@ -195,6 +196,45 @@ def test_a_resized_deployments_new_pods_are_its_own_in_later_changes() -> None:
     apps = deployment("a", ["n0"], pod_spec(gpus=1))
     found = made("resize:Deployment/ml/a=cpu:2;delete:n0;delete:n1", pair(), apps)
     assert where(found.snapshot, "a") == [""]
+
+
+def test_replicas_alone_are_a_resize() -> None:
+    found = made("replicas:Deployment/ml/app=3", *pair(), deployment("app", ["n0"], pod_spec(gpus=1)))
+    assert found.steps[0].is_done
+    assert where(found.snapshot, "app") == ["n0", "n0", "n1"] or where(found.snapshot, "app") == ["n0", "n1", "n1"]
+
+
+def test_a_raised_quota_lets_the_next_change_through() -> None:
+    hard = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml"}, "spec": {"hard": {"pods": "1"}}, "status": {"used": {"pods": "1"}}}  # fmt: skip
+    items = [*pair(), hard, *deployment("app", ["n0"], pod_spec(gpus=1))]
+    assert not made("replicas:Deployment/ml/app=2", *items).steps[0].is_done
+    found = made("quota:ml/q=pods:2;replicas:Deployment/ml/app=2", *items)
+    assert [step.is_done for step in found.steps] == [True, True]
+    assert str(found.steps[0].sentence) == "quota ml/q lets in pods 2"
+
+
+def test_a_job_that_ends_makes_room_for_a_pod_that_waits() -> None:
+    """Two GPUs of the Job's, of which the waiting pod takes one."""
+    work = pod_spec(gpus=2)
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "ml", "uid": "j"}, "spec": {"template": {"spec": work}}}  # fmt: skip
+    job = [body, pod("j-0", work, on="n0", owner=owner("Job", "j", "j"))]
+    found = made("job-ends:ml/j", node("n0", gpus=2), job, deployment("app", [""], pod_spec(gpus=1)))
+    assert where(found.snapshot, "app") == ["n0"]
+    assert str(found.steps[0].sentence) == "Job ml/j ends: 1 pod gone"
+    with pytest.raises(ChangeError, match="there is no Job j that isn't done"):
+        made("job-ends:ml/j;job-ends:ml/j", node("n0", gpus=2), job)
+
+
+def test_ungated_pods_are_placed_where_there_is_room() -> None:
+    gated = pod_spec(gpus=2, schedulingGates=[{"name": "example.com/wait"}])
+    found = made("ungate:ml/app", *pair(), deployment("app", ["", "", ""], gated))
+    assert where(found.snapshot, "app") == ["", "n0", "n1"]
+    assert str(found.steps[0].sentence) == "3 pods of ml/app without scheduling gates: 1 find no node"
+
+
+def test_applying_is_for_rollouts() -> None:
+    with pytest.raises(ChangeError, match="beside a rollout, not by itself"):
+        made("apply:x.yaml", *pair())
 
 
 def test_every_kind_of_change_on_the_demo() -> None:

@@ -83,6 +83,7 @@ class DaemonSetController:
             extra += (Toleration(key=unavailable, operator="Exists", effect="NoSchedule"),)
         self.spec = replace(spec, tolerations=spec.tolerations + extra)
         self._targets: tuple[int, ...] | None = None
+        self._absent: frozenset[int] = frozenset()  # nodes that weren't there when it last looked
         self._target_set: frozenset[int] = frozenset()
         self._pods: dict[int, list[LivePod]] = {}
         self._state: dict[int, NodeState] = {}
@@ -112,7 +113,8 @@ class DaemonSetController:
         """Nodes it should run on (`nodeShouldRunDaemonPod`: affinity and taints, not resources)."""
         if self._targets is None:
             self._targets = self.find_targets(simulation.cluster)
-        return self._targets
+        absent = simulation.state.absent
+        return tuple(i for i in self._targets if i not in absent) if absent else self._targets
 
     def find_targets(self, cluster: Cluster) -> tuple[int, ...]:
         return tuple(i for i, node in enumerate(cluster.nodes) if self._should_run(node))
@@ -234,10 +236,24 @@ class DaemonSetController:
 
     def _begin(self, simulation: Simulation) -> None:
         if self._read < 0:
-            self._target_set = frozenset(self.targets(simulation))
+            self._target_set, self._absent = frozenset(self.targets(simulation)), simulation.state.absent
         self._refresh(simulation)
-        if not self._rank:
+        if self._absent != simulation.state.absent:
+            self._look_around(simulation)
+        if len(self._rank) < len(self._order):
             self._rank = {node: i for i, node in enumerate(self._order)}
+
+    def _look_around(self, simulation: Simulation) -> None:
+        """Nodes have come or gone."""
+        self._target_set, self._absent = frozenset(self.targets(simulation)), simulation.state.absent
+        self._order += [node for node in self.targets(simulation) if node not in self._state]
+        for node in self._order:
+            state = self._state.setdefault(node, NodeState.EMPTY)
+            for nodes, is_meant in (
+                (self._nodes, node in self._target_set),
+                (self._others, node not in self._target_set),
+            ):
+                (nodes[state].add if is_meant else nodes[state].discard)(node)
 
     # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def sync(self, simulation: Simulation) -> bool:
@@ -307,7 +323,7 @@ class DaemonSetController:
 
     def _may_stay(self, simulation: Simulation, node: int) -> bool:
         """`nodeShouldRunDaemonPod` shouldContinueRunning: only NoExecute taints push a running pod out."""
-        if not 0 <= node < simulation.cluster.node_count:
+        if not 0 <= node < simulation.cluster.node_count or node in simulation.state.absent:
             return False
         found = simulation.cluster.nodes[node]
         executing = [t for t in found.taints if t.effect == "NoExecute"]

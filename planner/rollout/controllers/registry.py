@@ -6,10 +6,11 @@ from typing import Protocol
 
 from planner.ground.errors import ChangeError
 from planner.kubernetes import kinds
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Workload
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
-from planner.rollout.controllers.job import PreemptedJob
+from planner.rollout.controllers.job import JobController, PreemptedJob
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
 from planner.rollout.in_flight import InFlight
@@ -63,6 +64,15 @@ def resume(simulation: Simulation, one: InFlight) -> Controller:
         return ReplicaSetController.of(one.replica_set)
     before = None if one.has_new_template else one.workload
     return start(simulation, one.workload, before=before, has_new_template=one.has_new_template)
+
+
+def making_anew(simulation: Simulation, pod: LivePod, *, lost: int = 1) -> Controller | None:
+    """What makes a pod anew that was evicted or whose node went; a Job's pods are counted as they are, beside `lost` that
+    were taken from it."""
+    if not kind_in(pod.owner).is_batch or pod.owner in simulation.controllers:
+        return replacing(simulation, pod)
+    job = simulation.snapshot.workload(pod.owner)
+    return None if job is None or job.is_finished else JobController(simulation, job, lost=lost)
 
 
 def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:

@@ -185,6 +185,10 @@ class ReplicaSetController:
             return False
         return self.retry_at is not None and self.retry_at > simulation.clock_ms
 
+    def try_again(self) -> None:
+        """What refused its pods has gone: it doesn't wait for the delay to be over."""
+        self._failures, self.retry_at = 0, None
+
     def _own_events(self, simulation: Simulation) -> tuple[int, ...]:
         """Changes when it is scaled, when its status is written, and when something happens to one of its pods."""
         tally = self.tally(simulation)

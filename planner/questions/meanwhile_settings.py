@@ -1,0 +1,46 @@
+"""What happens beside a rollout: the setting of every question that plays one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from planner.capacity.changes import FORMS, MEANWHILE, Later, parse_later
+from planner.capacity.timeline import Beside
+from planner.ground.errors import ChangeError
+from planner.ground.settings import setting
+from planner.inventory.pool_limits import PoolLimits
+
+_FORMS: Final = "; ".join(f"{FORMS[kind][0]} ({FORMS[kind][1]})" for kind in MEANWHILE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanwhileSettings:
+    then: tuple[Later, ...] = setting(
+        (),
+        label="What if, meanwhile, …",
+        form="TIME:CHANGE",
+        parse=parse_later,
+        help=f"What else happens while it goes on, after 90s, 2m or 1h30m: 2m:add:POOL=1. {_FORMS}.",
+    )
+    applied: str = setting(
+        "", name="then_manifests", on_command=False, is_private=True,
+        help="The manifests that are applied meanwhile: a JSON list, in the order of those events.",
+    )  # fmt: skip
+
+    def check_none(self) -> None:
+        """For what compares strategies: it is played without events.
+
+        Raises
+        ------
+        ChangeError
+            Where there are some.
+        """
+        if self.then:
+            what = "strategies aren't compared with events beside the rollout"
+            raise ChangeError(what, where=str(self.then[0])[:120], mend="Ask for one or the other")
+
+    def beside(self, limits: tuple[PoolLimits, ...]) -> Beside:
+        """What happens, with the pools' limits as far as they are known."""
+        return Beside(later=self.then, manifests=tuple(json.loads(self.applied)) if self.applied else (), limits=limits)

@@ -1,0 +1,121 @@
+"""What somebody does to the cluster while a rollout goes on: nodes come and go, a Job ends, gates and quotas change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from planner.rollout.controllers import registry
+from planner.rollout.controllers.job import JobController
+from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.ownership import workloads_by_key, workloads_by_owner
+from planner.rollout.simulation import ScaledController, Simulation
+from planner.scheduling.empty_node import daemons_on
+from planner.scheduling.happening import Happening
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.state import filler
+
+WorkloadOf = Callable[[LivePod], str]
+
+
+def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> None:
+    """The event, now; controllers and kube-scheduler hear of it at once.
+
+    `workload_of`: the key of the changed workload that a pod belongs to, "" for none.
+    """
+    for name in one.nodes_come:
+        _come(simulation, simulation.cluster.node_index[name])
+    if one.nodes_go:
+        _go(simulation, [simulation.cluster.node_index[name] for name in one.nodes_go])
+    if one.ends:
+        _end(simulation, one.ends)
+    if one.ungates:
+        _ungate(simulation, one.ungates, workload_of)
+    if one.quota:
+        namespace, _, name = one.quota.partition("/")
+        simulation.admission.let_in(namespace, name, one.hard)
+    if one.scales:
+        _scale(simulation, one)
+    _hear(simulation)
+
+
+def _hear(simulation: Simulation) -> None:
+    """Whoever waits looks again, a ReplicaSet whose pods a quota refused too: in a cluster up to 1,000 s later."""
+    for controllers in simulation.held_up.values():
+        for resume in controllers:
+            controller = resume()
+            simulation.controllers.setdefault(controller.key, controller)
+    simulation.held_up.clear()
+    for controller in simulation.controllers.values():
+        if isinstance(controller, ReplicaSetController):
+            controller.try_again()
+    simulation.rouse(simulation.cluster.remember(filler))
+
+
+def _come(simulation: Simulation, node: int) -> None:
+    """An empty node takes pods, those of DaemonSets first; a DaemonSet that is played makes its own."""
+    cluster, state = simulation.cluster, simulation.state
+    state.open(node)
+    for workload in daemons_on(simulation.snapshot, cluster.nodes[node]):
+        if workload.key not in simulation.controllers:
+            template = workload.template
+            state.add(compile_shape(cluster, workload.namespace, template.labels, template.spec), node)
+
+
+def _go(simulation: Simulation, nodes: Sequence[int]) -> None:
+    """Nodes go with all that is on them; controllers make anew what they own, a Job unless it has lost too many.
+
+    Source: kubernetes `pkg/controller/podgc/gc_controller.go` `gcOrphaned`, which in a cluster takes up to a minute.
+    """
+    pods = [pod for node in nodes for pod in simulation.pods_on(node)]
+    for node in nodes:
+        simulation.state.shut(node)
+    for pod in [one for one in simulation.scheduler.nominations if one.nominated in nodes]:
+        simulation.scheduler.clear_nomination(pod)
+    lost = Counter(pod.owner for pod in pods if not pod.is_terminating)
+    for pod in pods:
+        simulation.vanish(pod)
+    for owner, pod in {pod.owner: pod for pod in pods if pod.owner}.items():
+        known = simulation.controllers.get(owner)
+        if isinstance(known, JobController):
+            known.lose(lost[owner])
+        elif (made := registry.making_anew(simulation, pod, lost=lost[owner])) is not None:
+            simulation.controllers.setdefault(made.key, made)
+
+
+def _end(simulation: Simulation, key: str) -> None:
+    """All pods of a Job are done."""
+    job = workloads_by_key(simulation.cluster)[key]
+    controller = simulation.controllers.get(key)
+    if isinstance(controller, JobController):
+        controller.replicas = 0
+    for pod in list(simulation.pods_of(key, job.uid)):
+        simulation.vanish(pod)
+
+
+def _ungate(simulation: Simulation, target: str, workload_of: WorkloadOf) -> None:
+    """The pods that are there lose their gates; those made later begin with their template's."""
+    namespace, _, name = target.partition("/")
+    owners = workloads_by_owner(simulation.cluster)
+    without: dict[Shape, Shape] = {}
+    for pod in simulation.pods_in(namespace):
+        spec = pod.shape.spec
+        if pod.is_bound or not spec.scheduling_gates:
+            continue
+        if is_called(name, pod.name, workload_of(pod) or owners.get(pod.owner, pod.owner)):
+            bare = without.setdefault(pod.shape, replace(pod.shape, spec=replace(spec, scheduling_gates=())))
+            simulation.ungate(pod, bare)
+
+
+def is_called(name: str, pod: str, owner: str) -> bool:
+    """Whether a pod is meant by a name: its own, or that of what owns it."""
+    return name in (pod, owner.rpartition("/")[2])
+
+
+def _scale(simulation: Simulation, one: Happening) -> None:
+    """Somebody writes replicas, though its controller has begun already."""
+    controller = simulation.controllers[one.scales]
+    assert isinstance(controller, ScaledController)
+    controller.scale(simulation, one.replicas)

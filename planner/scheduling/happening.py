@@ -1,0 +1,34 @@
+"""What somebody does to a cluster while it is played: said of names, and played by `planner.rollout.happenings`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.kubernetes.records import EMPTY, Amounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One event, `after_seconds` after the first change; what isn't named stays as it is.
+
+    Attributes
+    ----------
+    words : what happens, for people
+    nodes_come : names of nodes that the cluster is compiled with and that aren't there before
+    nodes_go : names of nodes that go at once, with all that runs on them
+    ends : key of a Job all of whose pods are done
+    ungates : ``namespace/name`` of a pod, or of what owns pods, that lose their scheduling gates
+    quota, hard : ``namespace/name`` of a ResourceQuota, and what it lets in from then on
+    scales, replicas : key of a workload, and its replicas from then on
+    """
+
+    after_seconds: float
+    words: str
+    nodes_come: tuple[str, ...] = ()
+    nodes_go: tuple[str, ...] = ()
+    ends: str = ""
+    ungates: str = ""
+    quota: str = ""
+    hard: Amounts = EMPTY
+    scales: str = ""
+    replicas: int = 0

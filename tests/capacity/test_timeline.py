@@ -1,0 +1,289 @@
+"""What happens beside a rollout: each event's answer, derived by hand. Pods take 30 s to start and 30 s to end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from planner.capacity.changes import Later, parse_later, text_of
+from planner.capacity.rollouts import rollout
+from planner.capacity.timeline import Beside
+from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
+from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
+from tests.rollout.rollouts import WORKER, daemon_set, stateful_set
+
+ONE_GPU = pod_spec(gpus=1)
+SURGE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+OTHER = "Deployment/ml/other"
+LATE: Item = {
+    "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "late", "namespace": "ml"},
+    "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "late"}}, "template": {"metadata": {"labels": {"app": "late"}}, "spec": ONE_GPU}},
+}  # fmt: skip
+
+
+def asked(
+    found: Snapshot, then: str, *, key: str = WORKER, manifests: tuple[str, ...] = (), **change: Any
+) -> RolloutResult:
+    beside = Beside(later=parse_later(then), manifests=manifests)
+    return rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)), beside=beside)
+
+
+def full(*more: Item | list[Item], gpus: int = 1) -> Snapshot:
+    """The worker's one pod, which surges, on a node of pool gpu."""
+    return snapshot(node("a", pool="gpu", gpus=gpus), deployment("worker", ["a"], ONE_GPU, **SURGE), *more)
+
+
+def job(name: str, nodes: list[str], spec: Item = ONE_GPU, **more: Any) -> list[Item]:
+    body = {"parallelism": len(nodes), "completions": len(nodes), "template": {"metadata": {}, "spec": spec}, **more}
+    own = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "ml", "uid": f"j-{name}"}, "spec": body}  # fmt: skip
+    by = owner("Job", name, f"j-{name}")
+    return [own, *(pod(f"{name}-{i}", spec, on=where, owner=by) for i, where in enumerate(nodes))]
+
+
+def quota(hard: Item, used: Item) -> Item:
+    metadata = {"name": "q", "namespace": "ml"}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}, "status": {"used": used}}  # fmt: skip
+
+
+# ── one of each ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_node_that_comes_lets_a_waiting_surge_through() -> None:
+    """Stuck from the beginning; at 2:00 the new pod is placed, Ready at 2:30, the old one gone at 3:00."""
+    answer = asked(full(), "2m:add:gpu=1")
+    assert answer.verdict is Verdict.COMPLETES
+    assert answer.seconds == 180
+    (event,) = answer.meanwhile
+    assert (event.happened, event.bearing, event.completes_without) == (True, Bearing.ANY_TIME, False)
+    assert [(row.seconds, row.event) for row in answer.timeline][2:] == [
+        (120, "meanwhile pool gpu grows from 1 to 2 nodes, 1 starting"),
+        (150, "1 new Ready, 1 terminating"),
+        (180, "1 gone"),
+    ]
+
+
+def test_what_is_there_before_a_node_comes_knows_nothing_of_it() -> None:
+    """Spread over hosts: a node that isn't there yet, with no pod, would refuse the surge on the others."""
+    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "worker"}}}  # fmt: skip
+    spec = pod_spec(gpus=1, topologySpreadConstraints=[spread])
+    nodes = [node(name, pool="gpu", gpus=2) for name in "ab"]
+    found = snapshot(nodes, deployment("worker", ["a", "b"], spec, **SURGE))
+    answer = asked(found, "10m:add:gpu=1")
+    assert answer.verdict is Verdict.COMPLETES
+    assert answer.seconds == asked(found, "").seconds < 600
+    assert not answer.meanwhile[0].happened
+    assert "when all is done already" in str(answer.meanwhile[0].sentence)
+
+
+def test_daemon_sets_take_their_share_of_a_node_that_comes() -> None:
+    """2 CPUs, of which a DaemonSet takes one and a half: no room for the worker's one."""
+    small = node("a", pool="gpu", gpus=1, cpu="2")
+    agent = daemon_set("agent", ["a"], pod_spec(cpu="1500m", memory="1Mi"))
+    spec = pod_spec(gpus=1, cpu="500m")
+    worker = deployment("worker", ["a"], spec, **SURGE)
+    assert asked(snapshot(small, agent, worker), "1m:add:gpu=1").verdict is Verdict.COMPLETES
+    answer = asked(snapshot(small, agent, worker), "1m:add:gpu=1", requests={"cpu": 600})
+    assert answer.verdict is Verdict.STUCK
+    assert "0/2 nodes are available" in str(answer.workloads[0].scheduler_message)
+    assert answer.meanwhile[0].bearing is Bearing.NEVER_DECIDES
+
+
+def test_a_node_that_goes_takes_the_new_pod_with_it() -> None:
+    """The surge goes to b, Ready at 0:30. Before that b's end leaves the worker where hold-and-wait begins; from then on the
+    old pod is on its way out, and its successor follows it on a: placed at 1:00, Ready at 1:30."""
+    found = full(node("b", pool="gpu", gpus=1))
+    early = asked(found, "10s:delete:b")
+    assert (early.verdict, early.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
+    assert "0/1 nodes are available" in str(early.workloads[0].scheduler_message)
+    (event,) = early.meanwhile
+    assert (event.bearing, event.from_seconds, event.completes_without) == (Bearing.FROM, 30, True)
+    late = asked(found, "40s:delete:b")
+    assert (late.verdict, late.seconds) == (Verdict.COMPLETES, 90)
+    assert late.meanwhile[0].bearing is Bearing.FROM
+    assert asked(found, "5m:delete:b").seconds == 60
+
+
+def test_pods_of_others_come_back_elsewhere_when_their_node_goes() -> None:
+    """The worker replaces its pod in place, gone at 0:30; other's pod, whose node goes at once, waits longest and takes its
+    room."""
+    recreate: dict[str, Any] = {"strategy": {"type": "Recreate"}}
+    found = snapshot(
+        node("a", pool="gpu", gpus=1), node("b", pool="gpu", gpus=1), deployment("other", ["b"], ONE_GPU),
+        deployment("worker", ["a"], ONE_GPU, **recreate),
+    )  # fmt: skip
+    answer = asked(found, "0s:delete:b")
+    assert answer.verdict is Verdict.STUCK
+    assert [(one.workload, one.count) for one in answer.pending] == [(WORKER, 1)]
+    assert answer.meanwhile[0].bearing is Bearing.FROM
+
+
+def test_a_zone_may_go() -> None:
+    found = full(node("b", pool="gpu", gpus=1, zone="z"))
+    answer = asked(found, "10s:remove-zone:z")
+    assert answer.verdict is Verdict.STUCK
+    assert str(answer.meanwhile[0].sentence).startswith(
+        "after 10 s, zone z with node b gone: it must not come before 30 s"
+    )
+
+
+def test_a_quota_that_is_raised_lets_the_surge_through() -> None:
+    found = full(quota({"pods": "1"}, {"pods": "1"}), gpus=2)
+    assert asked(found, "").reason is Reason.QUOTA
+    answer = asked(found, "90s:quota:ml/q=pods:2")
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 150)
+    assert answer.meanwhile[0].bearing is Bearing.ANY_TIME
+    assert asked(found, "90s:quota:ml/q=pods:1").verdict is Verdict.STUCK
+
+
+def test_a_quota_that_is_lowered_refuses_what_comes_later() -> None:
+    """Two replicas: the second surge is asked for at 1:00, when the first old pod is gone."""
+    found = snapshot(
+        node("a", gpus=3), deployment("worker", ["a", "a"], ONE_GPU, **SURGE), quota({"pods": "3"}, {"pods": "2"})
+    )
+    answer = asked(found, "45s:quota:ml/q=pods:2")
+    assert (answer.verdict, answer.reason) == (Verdict.STUCK, Reason.QUOTA)
+    assert answer.meanwhile[0].bearing is Bearing.FROM
+
+
+def test_a_job_that_ends_makes_room() -> None:
+    answer = asked(full(job("nightly", ["a"]), gpus=2), "1m:job-ends:ml/nightly")
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 120)
+    assert answer.meanwhile[0].bearing is Bearing.ANY_TIME
+
+
+def test_gates_that_are_removed_let_the_new_pod_be_tried() -> None:
+    patch = json.dumps({"spec": {"template": {"spec": {"schedulingGates": [{"name": "example.com/wait"}]}}}})
+    found = full(gpus=2)
+    assert asked(found, "", patch=patch).reason is Reason.SCHEDULING_GATE
+    answer = asked(found, "30s:ungate:ml/worker", patch=patch)
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 90)
+    assert answer.meanwhile[0].bearing is Bearing.ANY_TIME
+
+
+def test_another_that_is_scaled_down_makes_room() -> None:
+    """At 1:00 its pod is deleted, gone at 1:30; the new one is Ready at 2:00, the old one gone at 2:30."""
+    found = full(deployment("other", ["a"], ONE_GPU), gpus=2)
+    answer = asked(found, "1m:replicas:Deployment/ml/other=0")
+    assert [(part.workload, part.verdict) for part in answer.workloads] == [
+        (WORKER, Verdict.COMPLETES), (OTHER, Verdict.COMPLETES),
+    ]  # fmt: skip
+    assert answer.seconds == 150
+    (event,) = answer.meanwhile
+    assert (event.bearing, event.completes_without) == (Bearing.ANY_TIME, False)
+    assert asked(found, "1m:resize:Deployment/ml/other=replicas:0").seconds == 150
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_the_workload_itself_may_be_scaled_on_its_way(kind: str) -> None:
+    make = {"Deployment": deployment, "StatefulSet": stateful_set}[kind]
+    more = SURGE if kind == "Deployment" else {}
+    found = snapshot(node("a", gpus=8), make("worker", ["a", "a"], ONE_GPU, **more))
+    answer = asked(found, f"10s:replicas:{kind.lower()}/ml/worker=3", key=f"{kind}/ml/worker")
+    assert (answer.verdict, answer.workloads[0].replicas) == (Verdict.COMPLETES, 3)
+    assert answer.workloads[0].final["replicas"] == 3
+    assert len(answer.workloads) == 1
+
+
+def test_another_release_may_follow() -> None:
+    """Two GPUs: the surge holds the second until 1:00, the release that comes at 0:10 waits for it, and is Ready at 1:30."""
+    answer = asked(full(gpus=2), "10s:apply:late.yaml", manifests=(json.dumps(LATE),))
+    assert answer.verdict is Verdict.COMPLETES
+    assert [part.workload for part in answer.workloads] == [WORKER, "Deployment/ml/late"]
+    assert answer.seconds == 90
+    (event,) = answer.meanwhile
+    assert (event.happened, event.bearing) == (True, Bearing.NEVER_DECIDES)
+    assert str(event.sentence).startswith("after 10 s, late.yaml is applied")
+
+
+def test_a_daemon_set_follows_nodes_that_come_and_go() -> None:
+    """One at a time: a at 0:30 gone, at 1:00 Ready; c comes meanwhile and gets its new pod at once; b has gone."""
+    found = snapshot(node("a", pool="gpu"), node("b", pool="gpu"), daemon_set("agent", ["a", "b"], pod_spec()))
+    answer = asked(found, "5s:add:gpu=1;10s:delete:b", key="DaemonSet/ml/agent")
+    assert answer.verdict is Verdict.COMPLETES
+    assert answer.workloads[0].final["desiredNumberScheduled"] == 2
+    assert answer.workloads[0].final["updatedNumberScheduled"] == 2
+    assert all(one.happened for one in answer.meanwhile)
+
+
+def test_a_job_that_loses_a_node_makes_its_pod_anew_or_fails() -> None:
+    """No GPU is spare: the surge waits, and beside it the Job's new pod, unless the Job gives up with the first it loses."""
+    b = node("b", pool="gpu", gpus=1)
+    kept = asked(full(b, job("nightly", ["b"])), "0s:delete:b")
+    assert {one.workload for one in kept.pending} == {WORKER, "Job/ml/nightly"}
+    failed = asked(full(b, job("nightly", ["b"], backoffLimit=0)), "0s:delete:b")
+    assert {one.workload for one in failed.pending} == {WORKER}
+
+
+# ── how late ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_an_event_after_the_end_changes_nothing() -> None:
+    found = full(node("b", pool="gpu", gpus=1), gpus=2)
+    plain = asked(found, "")
+    for then in ("1h:delete:b", "1h:add:gpu=2", "1h:delete:pool/gpu"):
+        answer = asked(found, then)
+        assert (answer.verdict, answer.seconds, answer.ticks) == (plain.verdict, plain.seconds, plain.ticks)
+        assert not answer.meanwhile[0].happened
+
+
+def test_a_job_has_to_end_before_its_room_is_taken_by_another() -> None:
+    """Whoever comes first keeps the GPU: the worker when the Job ends before other is scaled up, else other, which asked after
+    the worker and has a higher priority."""
+    urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9, "preemptionPolicy": "Never"}  # fmt: skip
+    other = deployment("other", [], pod_spec(gpus=1, priorityClassName="urgent"), replicas=0)
+    found = full(job("nightly", ["a"]), urgent, other, gpus=2)
+    answer = asked(found, "1m:job-ends:ml/nightly;3m:replicas:Deployment/ml/other=1")
+    assert answer.verdict is Verdict.COMPLETES
+    late = asked(found, "5m:job-ends:ml/nightly;3m:replicas:Deployment/ml/other=1")
+    assert (late.verdict, late.workloads[0].verdict) == (Verdict.STUCK, Verdict.STUCK)
+    for one in (answer, late):
+        event = next(e for e in one.meanwhile if "job-ends" in e.event)
+        assert (event.bearing, event.until_seconds) == (Bearing.UNTIL, 180)
+
+
+# ── what isn't played is said ────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [
+        ("2m:drain:a", "drain isn't played while a rollout goes on"),
+        ("2m:upgrade:gpu", "upgrade isn't played"),
+        ("2m:taint:gpu=a:NoSchedule", "taint isn't played"),
+        ("add:gpu=1", "begins with no time"),
+        ("25h:add:gpu=1", "more than a day"),
+        ("2m:add:web=1", "there is no pool web"),
+        ("2m:delete:z", "there is no node z"),
+        ("2m:remove-zone:z", "no node is in zone z"),
+        ("2m:quota:ml/other=pods:2", "there is no ResourceQuota other"),
+        ("2m:quota:ml/q=services:2", "says nothing of services"),
+        ("2m:quota:q=pods:2", "can't be read"),
+        ("2m:job-ends:ml/nightly", "there is no Job nightly that isn't done"),
+        ("2m:ungate:ml/worker", "no pod of ml/worker waits behind a scheduling gate"),
+        ("2m:replicas:Deployment/ml/none=1", "there is no Deployment/ml/none"),
+        ("2m:resize:Deployment/ml/worker=cpu:2", "two changes of one workload"),
+        ("1m:resize:Deployment/ml/other=cpu:2;2m:resize:Deployment/ml/other=cpu:3", "two changes of one workload"),
+        ("1m:apply:x.yaml", "only workloads are applied"),
+    ],
+)
+def test_what_is_not_played_is_refused(then: str, said: str) -> None:
+    found = full(quota({"pods": "9"}, {"pods": "1"}), deployment("other", ["a"], ONE_GPU), gpus=4)
+    manifest = json.dumps({"apiVersion": "v1", "kind": "List", "items": [LATE, quota({"pods": "5"}, {})]})
+    with pytest.raises(ChangeError, match=said):
+        asked(found, then, manifests=(manifest,))
+
+
+def test_devices_of_new_nodes_are_not_known() -> None:
+    one = {"name": "gpu-0", "attributes": {}, "capacity": {}}
+    devices = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {"driver": "gpu.example.com", "nodeName": "a", "pool": {"name": "a", "generation": 1, "resourceSliceCount": 1}, "devices": [one]}}  # fmt: skip
+    with pytest.raises(NotKnownError, match="which devices a new node of pool gpu has isn't known"):
+        asked(full(devices), "2m:add:gpu=1")
+
+
+def test_a_list_is_read_back_as_it_is_written() -> None:
+    text = "0s:delete:a;1m30s:add:gpu=2;2h:quota:ml/q=pods:2,requests.cpu:500m;1h1s:apply:a dir/b=c.yaml"
+    assert text_of(parse_later(text)) == text
+    assert parse_later("90s:add:gpu=2")[0].after_seconds == 90
+    assert isinstance(parse_later("90s:add:gpu=2")[0], Later)
+    with pytest.raises(HeadroomError, match="13 events"):
+        parse_later(";".join(["1m:delete:a"] * 13))
