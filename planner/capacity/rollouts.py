@@ -156,7 +156,7 @@ def _rollout(
             OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
             for one in run.others
         ),
-        meanwhile=told(planned, run, seed=scenario.seed, is_asked=scenario.runs > 0),
+        meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
         apply=_applied(prepared.snapshot, scenario, prepared.revisions),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:

@@ -198,9 +198,11 @@ def _scaled(one: Later, mine: Revision | None) -> Planned:
 
 
 # ── how late ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def told(found: Timeline, run: Run, *, seed: int, is_asked: bool) -> tuple[EventBeside, ...]:
-    """What became of each event and how late it may come. `is_asked` False: the latter isn't worked out."""
-    bearings = _Bearings(found, run, seed)
+def told(found: Timeline, run: Run, first: Run, *, seed: int, is_asked: bool) -> tuple[EventBeside, ...]:
+    """What became of each event in `run`, and how late it may come in the `first` placement; that isn't worked out where it
+    isn't asked, or where another verdict is commoner than the first's."""
+    bearings = _Bearings(found, first, seed)
+    is_asked = is_asked and first.completed is run.completed
     return tuple(_told(one, run, bearings.of(one) if is_asked else _Bore(Bearing.UNKNOWN)) for one in found.planned)
 
 
