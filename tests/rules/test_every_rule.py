@@ -67,6 +67,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/ground/vocabulary.py": "tests/rules/test_vocabulary.py",
     "planner/rollout/meanwhile.py": "tests/rollout/test_meanwhile.py",
     "planner/rollout/queue.py": "tests/rollout/test_meanwhile.py",
+    "planner/rollout/happenings.py": "tests/capacity/test_timeline.py",
 }
 
 
