@@ -207,12 +207,10 @@ def test_a_node_that_offers_two_resources_has_two_rows_of_seats() -> None:
         ("A100, MIG slices 2g.10gb", 1, 1, ()),
     ]
     assert [seat.holder for one in found.nodes for seat in one.seats if seat.holder] == ["Deployment/ml/a"]
-    assert str(found.sentence) == "; ".join(
-        [
-            "1 of 1 GPU on 1 node is free; at most 1 on one node",
-            "1 of 2 MIG slices 1g.5gb on 1 node is free; at most 1 on one node",
-            "1 of 1 MIG slice 2g.10gb on 1 node is free; at most 1 on one node",
-        ]
+    assert str(found.sentence) == (
+        "1 of 1 GPU on 1 node is free; at most 1 on one node; "
+        "1 of 2 MIG slices 1g.5gb on 1 node is free; at most 1 on one node; "
+        "1 of 1 MIG slice 2g.10gb on 1 node is free; at most 1 on one node"
     )
 
 
