@@ -14,10 +14,11 @@ from planner.processes import pool
 from planner.serve import beside, health
 from planner.ui import live_view, sign_in
 from planner.ui.doorkeeper import Doorkeeper
-from planner.ui.web import Guard
+from planner.ui.web import Guard, take_settings
 
 PAGES = Path(__file__).parent / "pages"
 
+take_settings()
 people = sign_in.configured()
 pool.start()
 

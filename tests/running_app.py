@@ -1,4 +1,4 @@
-"""The real app, started as a user would: for tests and benches that talk to it from outside."""
+"""The dashboard as people start it, ``headroom app``: for tests and benches that talk to it from outside."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
+
+from planner.cli.app import STREAMLIT
+from planner.cli.dashboard import run
+from planner.ui.web import take_settings
 
 ROOT = Path(__file__).parents[1]
 _START_SECONDS = 60
@@ -29,18 +33,25 @@ class RunningApp:
         return f"http://{self.address}"
 
 
+def on(cluster: str) -> tuple[str, ...]:
+    """``headroom app`` on that cluster, up to its port."""
+    return ("-c", "from planner.cli import main; main()", "app", cluster, "--no-browser", "--port")
+
+
+def scripted(script: Path) -> tuple[str, ...]:
+    """The same server with a page of a test's own, up to its port."""
+    return ("-m", "tests.running_app", str(script))
+
+
 @contextmanager
-def running_app(log: Path, script: str = "app.py", **environment: str) -> Iterator[RunningApp]:
-    """The app on a free port. What it logs goes to `log`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = {"headless": "true", "port": str(port), "address": "localhost", "fileWatcherType": "none"}
-    command = [sys.executable, "-m", "streamlit", "run", script]
-    command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
-    with log.open("w", encoding="utf-8") as output:
+def running_app(
+    log: Path, program: Sequence[str] = on("demo"), *, port: int | None = None, **environment: str
+) -> Iterator[RunningApp]:
+    """The app on that port, else on a free one. What it logs goes to `log`."""
+    port = port or free_port()
+    with log.open("a", encoding="utf-8") as output:
         server = subprocess.Popen(
-            command,
+            [sys.executable, *program, str(port)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             stdout=output,
@@ -52,7 +63,14 @@ def running_app(log: Path, script: str = "app.py", **environment: str) -> Iterat
             yield app
         finally:
             server.terminate()
-            server.wait(timeout=30)
+            server.wait(timeout=60)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def _wait(app: RunningApp, server: subprocess.Popen[bytes], log: Path) -> None:
@@ -64,3 +82,11 @@ def _wait(app: RunningApp, server: subprocess.Popen[bytes], log: Path) -> None:
         except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"the app didn't start:\n{log.read_text(encoding='utf-8')[-2_000:]}")
+
+
+if __name__ == "__main__":
+    os.environ.update(STREAMLIT)
+    import streamlit as st
+
+    take_settings()
+    sys.exit(run(lambda: st.App(sys.argv[1]), "localhost", int(sys.argv[2]), browser=False))

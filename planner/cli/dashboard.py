@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 import webbrowser
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,8 @@ def load(place: Path) -> Any:
     return module.app
 
 
-def run(host: str, port: int, *, browser: bool) -> int:
-    """Serve until it is told to stop."""
+def run(application: Callable[[], Any], host: str, port: int, *, browser: bool) -> int:
+    """Serve what `application` gives until it is told to stop."""
     say = partial(click.echo, err=True)
     place = f"http://{host}:{port}{_base()}"
 
@@ -38,7 +39,7 @@ def run(host: str, port: int, *, browser: bool) -> int:
             webbrowser.open(place)
 
     try:
-        server = Server(load(Path.cwd()), host=host, port=port, certificate=None, key=None, is_dashboard=True)
+        server = Server(application(), host=host, port=port, certificate=None, key=None, is_dashboard=True)
         server.when_there = there
         server.load()
     except errors.HeadroomError as error:
@@ -54,4 +55,4 @@ def _base() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1], int(sys.argv[2]), browser=sys.argv[3:] == ["browser"]))
+    sys.exit(run(partial(load, Path.cwd()), sys.argv[1], int(sys.argv[2]), browser=sys.argv[3:] == ["browser"]))

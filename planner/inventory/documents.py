@@ -261,8 +261,8 @@ def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int
 
 def _said(match: re.Match[bytes]) -> str:
     """``what kubectl said: …``, its first line."""
-    said = bytes(match[0]).decode("utf-8", "replace").strip()
-    lines = [line.strip() for line in said.splitlines() if _SAID_LINE.match(line.strip().encode())]
+    said = bytes(match[0]).decode("utf-8", "replace").split("\n")
+    lines = [line.strip() for line in said if _SAID_LINE.match(line.lstrip().encode())]
     more = f" (and {len(lines) - 1} more lines like this)" if len(lines) > 1 else ""
     return f"what kubectl said: {lines[0][:200]}{more}"
 

@@ -18,8 +18,11 @@ from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 
+import click
 import streamlit as st
+from streamlit import config
 
+from planner.ground.errors import InputError
 from planner.serve.callers import Asgi, Receive, Scope, Send
 from planner.serve.paths import ALIVE, METRICS, READY, REVIEWS
 
@@ -35,6 +38,29 @@ _REFUSED: Final = (
     "Headroom doesn't answer to this name: a page of another site may be behind it. If the name is right, start Headroom "
     f"with {VARIABLE}=NAME in its environment.\n"
 )
+
+
+def take_settings() -> None:
+    """Streamlit's settings that are in the environment, which only ``streamlit run`` takes from there by itself.
+
+    Raises
+    ------
+    InputError
+        When one isn't what it has to be.
+
+    Source: Streamlit `web/cli.py` ``configurator_options``.
+    """
+    for name, option in config.get_config_options().items():
+        text = os.environ.get(option.env_var)
+        if text is None or option.sensitive:
+            continue
+        kind = click.types.convert_type(option.type)
+        try:
+            value = [kind(one) for one in text.split()] if option.multiple else kind(text)
+        except click.BadParameter as error:
+            mend = "Give it another value, or none"
+            raise InputError(error.message.rstrip("."), where=option.env_var, mend=mend) from None
+        config.set_option(name, value, "environment variable")
 
 
 def content_security_policy(index: str) -> str:

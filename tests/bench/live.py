@@ -33,7 +33,7 @@ from websockets.typing import Origin, Subprotocol
 from planner.inventory import wire
 from tests.bench import clusters
 from tests.bench.table import Figure
-from tests.running_app import running_app
+from tests.running_app import on, running_app
 from tests.sources import kubeconfigs
 from tests.trust.people import percentile
 
@@ -250,7 +250,7 @@ def measure(*, nodes: int = NODES, per_second: int = CHANGES_A_SECOND, seconds: 
         folder = Path(name)
         with (
             living(folder, nodes, per_second) as config,
-            running_app(folder / "app.log", KUBECONFIG=str(config), HEADROOM_CLUSTER="context:edu") as app,
+            running_app(folder / "app.log", on("context:edu"), KUBECONFIG=str(config)) as app,
         ):
             _wait(f"{app.url}/readyz")
             return asyncio.run(_hold(app.address, seconds))

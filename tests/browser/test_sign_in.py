@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -17,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.dashboard import OUTPUT, Visitor
-from tests.running_app import running_app
+from tests.running_app import free_port, running_app
 
 NODE = "gke-edu"  # how every node of the demo begins
 SECONDS = 3600
@@ -81,14 +82,21 @@ def provider(folder: Path, seconds: int = SECONDS, people: Sequence[Mapping[str,
             process.wait(20)
 
 
+def configuration(folder: Path, provider_url: str) -> str:
+    """The file that says how people sign in there."""
+    file = folder / "sign-in.toml"
+    file.write_text(CONFIGURATION.format(provider=provider_url))
+    return str(file)
+
+
 @contextmanager
 def signed(folder: Path, seconds: int = SECONDS) -> Iterator[str]:
     """The dashboard where people sign in at such a provider; its URL."""
-    with provider(folder, seconds) as url:
-        file = folder / "sign-in.toml"
-        file.write_text(CONFIGURATION.format(provider=url))
-        with running_app(folder / "server.log", HEADROOM_SIGN_IN=str(file)) as app:
-            yield app.url
+    with (
+        provider(folder, seconds) as url,
+        running_app(folder / "server.log", HEADROOM_SIGN_IN=configuration(folder, url)) as app,
+    ):
+        yield app.url
 
 
 @pytest.fixture(scope="module")
@@ -169,15 +177,53 @@ def test_signed_in_by_a_link_and_out_again(window: Callable[..., BrowserContext]
     assert page.url.startswith(f"{url}/rollout?")
     assert "ml-worker" in page.url
     expect(page.get_by_text("Signed in as ann@")).to_be_visible()
-    before = context.cookies()
+    before = of_streamlit(context)
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/oauth2/end_session**")
     kept = [one for one in context.cookies() if one["name"].startswith("_streamlit_user")]
     assert kept == []
-    context.add_cookies([one for one in before if one["name"].startswith("_streamlit")])  # type: ignore[misc] # as they were
+    context.add_cookies(before)
     again = context.new_page()
     again.goto(f"{url}/")
     expect(again.get_by_role("button", name="Sign in")).to_be_visible(timeout=30_000)
+
+
+def of_streamlit(context: BrowserContext) -> list[Any]:
+    """The cookies of a sign-in."""
+    return [one for one in context.cookies() if one["name"].startswith("_streamlit")]
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["with a folder", "without"])
+def test_who_signed_out_stays_out_over_a_restart(
+    window: Callable[..., BrowserContext], tmp_path: Path, *, is_kept: bool
+) -> None:
+    """Of two who signed in one signs out, and the server is started anew. With a folder of sessions the other goes on; without one
+    nobody does. The cookie of who signed out is nothing, whatever stands beside it."""
+    port = free_port()
+    with provider(tmp_path) as url:
+        told = {"HEADROOM_SIGN_IN": configuration(tmp_path, url)}
+        told |= {"HEADROOM_SESSIONS": str(tmp_path / "sessions")} if is_kept else {}
+        stays, goes = window(), window()
+        with running_app(tmp_path / "first.log", port=port, **told) as app:
+            for one, name in ((stays, "ann"), (goes, "pat")):
+                expect(sign_in(arrive(one, app.url), name).get_by_text("Signed in as")).to_be_visible(timeout=60_000)
+            out = of_streamlit(goes)
+            goes.pages[0].get_by_role("button", name="Sign out").click()
+            goes.pages[0].wait_for_url("**/oauth2/end_session**")
+            for one in (stays, goes):
+                one.pages[0].goto("about:blank")
+        with running_app(tmp_path / "second.log", port=port, **told) as app:
+            junk = {**out[0], "name": "_streamlit_user_junk", "value": "1"}
+            for sent in (out, [*out, junk]):
+                goes.clear_cookies()
+                goes.add_cookies(sent)
+                frames = heard(arrive(goes, app.url))
+                assert not [one for one in frames if NODE.encode() in one]
+            page = stays.pages[0]
+            page.goto(app.url)
+            shown = page.get_by_text("Signed in as ann@") if is_kept else page.get_by_role("button", name="Sign in")
+            expect(shown).to_be_visible(timeout=60_000)
+            assert is_kept or NODE not in page.content()
 
 
 @pytest.mark.parametrize(("name", "why"), [("bob", "in no group"), ("eve", "isn't of a domain")])

@@ -10,12 +10,13 @@ from playwright.sync_api import expect
 
 from tests.browser.dashboard import Visitor
 from tests.running_app import running_app
+from tests.trust import crowded_app
 
 LONG_MS = 90_000
 
 
 def test_a_question_is_stopped_and_worked_out_after_all(visit: Callable[..., Visitor], tmp_path: Path) -> None:
-    with running_app(tmp_path / "server.log", "tests/trust/crowded_app.py") as app:
+    with running_app(tmp_path / "server.log", crowded_app.PROGRAM) as app:
         visitor = visit(url=app.url)
         visitor.page.goto(f"{app.url}/?cluster=openb")
         main = visitor.main()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from tests.running_app import running_app
+from tests.running_app import running_app, scripted
 
 TEXTS = (
     "https://evil.example/x", "see www.evil.example", "bob@evil.example", ":material/home:", ":material_home:", ":smile:", ":+1:",
@@ -30,7 +30,7 @@ st.title("done")
 def test_text_is_text(browser: Browser, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    with running_app(tmp_path / "server.log", str(script)) as app:
+    with running_app(tmp_path / "server.log", scripted(script)) as app:
         page = browser.new_context().new_page()
         requested: list[str] = []
         page.on("request", lambda request: requested.append(request.url))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.running_app import running_app
+from tests.running_app import running_app, scripted
 
 SCRIPT = """
 import streamlit as st
@@ -31,7 +31,7 @@ CUT = """() => [...document.querySelectorAll('[data-testid="stMetric"]')]
 def test_no_figure_is_cut(width: int, browser: Browser, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    with running_app(tmp_path / "server.log", str(script)) as app:
+    with running_app(tmp_path / "server.log", scripted(script)) as app:
         page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
         page.goto(f"{app.url}/")
         page.get_by_text("122,293 of 123,125").wait_for(timeout=120_000)

@@ -263,6 +263,14 @@ def test_half_of_a_surrogate_pair_ends_no_list(text: bytes) -> None:
     assert found.problems == ()
 
 
+@pytest.mark.parametrize(
+    "text", [b"error: ", b"error: \n", b"\n Warning: \n---\n", b"W1111 11:11:11\n", b"error: \xff"]
+)
+def test_only_what_kubectl_said_is_told_as_such(text: bytes) -> None:
+    with pytest.raises(InputError, match=r"only what kubectl said: [eWE]"):
+        kubectl.read_bytes(text, name="c.json")
+
+
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:

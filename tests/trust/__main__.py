@@ -20,6 +20,7 @@ from tests.fuzz.__main__ import INPUTS
 from tests.fuzz.__main__ import run as fuzz
 from tests.properties.gaps import flips, part
 from tests.running_app import running_app
+from tests.trust import crowded_app
 from tests.trust.people import Visits, hold, percentile, resident_mib
 from tests.trust.planted import CROSS, SECRETS, found
 
@@ -115,7 +116,7 @@ def people(soak_minutes: float) -> Iterator[dict[str, object]]:
             **_row(f"soak, {soak_minutes:g} min, {number * 5} sessions", visits, app.pid, idle, 1),
             "MiB a session": grown,
         }
-    with running_app(log, "tests/trust/crowded_app.py") as app:
+    with running_app(log, crowded_app.PROGRAM) as app:
         hold(app.address, 1, rounds=1, think_seconds=0, query="cluster=openb")
         idle = resident_mib(app.pid)["server"]
         pages = ("", "rollout", "headroom", "inventory")

@@ -1,15 +1,19 @@
-"""The dashboard with the crowded cluster (208 copies of the demo) in the place of the large example, for the load test."""
+"""``python -m tests.trust.crowded_app PORT``: the dashboard with the crowded cluster (208 copies of the demo) in the place of the large
+example."""
 
+import os
+import sys
+from functools import partial
 from pathlib import Path
 
-import streamlit as st
-from starlette.middleware import Middleware
-
-from planner.processes import pool
+from planner.cli import dashboard
+from planner.cli.app import STREAMLIT
 from planner.sources import demo
-from planner.ui.web import Guard
 from tests.bench import crowd
 
-demo.read_large = lambda: crowd.snapshot(208)
-pool.start()
-app = st.App(Path(__file__).parents[2] / "pages" / "_router.py", middleware=[Middleware(Guard)])
+PROGRAM = ("-m", "tests.trust.crowded_app")
+
+if __name__ == "__main__":
+    os.environ.update(STREAMLIT)
+    demo.read_large = lambda: crowd.snapshot(208)
+    sys.exit(dashboard.run(partial(dashboard.load, Path.cwd()), "localhost", int(sys.argv[1]), browser=False))

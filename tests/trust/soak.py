@@ -7,18 +7,14 @@ dozen pages, thinks in between, and goes.
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from planner.ground.tables import as_text
-from tests.running_app import ROOT, RunningApp, _wait
+from tests.running_app import RunningApp, running_app
 from tests.trust.people import Visits, hold, percentile, resident_mib
 
 _ROUNDS = 12
@@ -61,38 +57,10 @@ def soak(app: RunningApp, minutes: float, people: int, think_seconds: float) -> 
         found.visits.errors += some.errors
 
 
-@contextmanager
-def headroom_app(log: Path) -> Iterator[RunningApp]:
-    """``headroom app`` on the demo, on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [
-        sys.executable,
-        "-c",
-        "from planner.cli import main; main()",
-        "app",
-        "demo",
-        "--no-browser",
-        "--port",
-        str(port),
-    ]
-    with log.open("w", encoding="utf-8") as output:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            app = RunningApp(address=f"localhost:{port}", pid=server.pid)
-            _wait(app, server, log)
-            yield app
-        finally:
-            server.terminate()
-            server.wait(timeout=60)
-
-
 if __name__ == "__main__":
     told = [float(word) for word in sys.argv[1:]]
     log = Path(tempfile.mkdtemp()) / "server.log"
-    with headroom_app(log) as app:
+    with running_app(log) as app:
         hold(app.address, 1, rounds=_ROUNDS, think_seconds=0)
         found = soak(app, told[0], int((told[1:2] or [10])[0]), (told[2:3] or [3.0])[0])
         time.sleep(20)  # sessions of those who went are let go of

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from planner.ui.web import Guard, content_security_policy, is_own_name
+from planner.ground.errors import InputError
+from planner.ui.web import Guard, content_security_policy, is_own_name, take_settings
 
 Message = MutableMapping[str, Any]
 
@@ -78,3 +79,32 @@ def test_scripts_in_the_page_are_known_by_their_hash() -> None:
 def test_the_name_that_people_sign_in_by_is_the_servers() -> None:
     assert ask("http", "headroom.example", names=["headroom.example"])[0]["status"] == 200
     assert ask("http", "other.example", names=["headroom.example"])[0]["status"] == 421
+
+
+# ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What is set in Streamlit instead of being set."""
+    found: dict[str, object] = {}
+    monkeypatch.setattr("planner.ui.web.config.set_option", lambda name, value, _: found.update({name: value}))
+    return found
+
+
+def test_settings_of_the_environment_are_taken(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only `streamlit run` takes them by itself: behind a proxy, ``headroom app`` answered 404 below its path."""
+    for name, text in (("BASE_URL_PATH", "headroom"), ("PORT", "8600"), ("ENABLE_CORS", "false"), ("COOKIE_SECRET", "x"),
+                       ("CORS_ALLOWED_ORIGINS", "https://a https://b")):  # fmt: skip
+        monkeypatch.setenv(f"STREAMLIT_SERVER_{name}", text)
+    take_settings()
+    assert settings == {
+        "server.baseUrlPath": "headroom", "server.port": 8600, "server.enableCORS": False,
+        "server.corsAllowedOrigins": ["https://a", "https://b"],
+    }  # fmt: skip
+
+
+def test_a_setting_that_is_none_is_said(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAMLIT_SERVER_MAX_UPLOAD_SIZE", "much")
+    with pytest.raises(InputError, match="'much' is not a valid integer") as refused:
+        take_settings()
+    assert refused.value.where == "STREAMLIT_SERVER_MAX_UPLOAD_SIZE"
+    assert settings == {}
