@@ -25,8 +25,10 @@ from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import Amounts, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
+from planner.kubernetes.units import card_by_card
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.said_of_nodes import counted, gpu_models, offering
+from planner.scheduling.devices import device_table
+from planner.scheduling.said_of_nodes import counted, gpu_models, offering, offers
 from planner.scheduling.shape import Static
 
 Floats = NDArray[np.float64]
@@ -136,6 +138,8 @@ class _Kind:
 def fragments(cluster: Cluster) -> Fragments:
     """Stranded and fragmented GPUs for the mix of pods that the snapshot holds."""
     resource, how = gpu_offer(cluster)
+    if not offers(cluster) or card_by_card(cluster.snapshot, [resource]):
+        return _not_told(cluster, resource, how)
     is_offered = offering(cluster, resource, how)
     nothing = np.zeros(cluster.node_count, dtype=np.int64)
     free: IntArray = next((one.free for one in counted(cluster) if one.resource == resource), nothing) * is_offered
@@ -162,6 +166,18 @@ def fragments(cluster: Cluster) -> Fragments:
         pools=_by_pool(cluster, free, _left(free, kinds), expected),
         mix=tuple((shape_name(kind.requests, how), kind.weight) for kind in sorted(kinds, key=lambda k: -k.weight)),
     )
+
+
+def _not_told(cluster: Cluster, resource: str, how: Sharing) -> Fragments:
+    """Where no node has a number of anything, and where another scheduler counts card by card."""
+    said = "no GPU is free"
+    if offers(cluster):
+        said = f"which pods can use the free {noun_of(resource, how)} is for their own scheduler to say"
+    elif counted(cluster) or device_table(cluster).devices:
+        said = "no node offers a number of GPUs; what parts and devices are left stands above"
+    return Fragments(
+        resource=resource, sharing=how, free=0, stranded=0, fragmented=0.0, sentence=Text(said), sizes=(), pools=(), mix=(),
+    )  # fmt: skip
 
 
 def _left(free: IntArray, kinds: Sequence[_Kind]) -> IntArray:

@@ -20,7 +20,7 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of
 from planner.kubernetes.records import PodSpec, Toleration
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.units import Offer, Units
+from planner.kubernetes.units import Offer, Units, parts_held
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models
 from planner.scheduling.shape import Alike, alike, compile_shape
@@ -48,6 +48,9 @@ class GpuModelLine:
     physical: int | None = None
     profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
     labels: tuple[str, ...] = ()  # what the nodes' own labels call the model, where that is another word
+    parts_held: str = (
+        ""  # what pods hold of parts of such devices, nobody tells of which: ``100 of 400 koordinator.sh/gpu-core``
+    )
 
     @property
     def name(self) -> str:
@@ -71,7 +74,7 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
                 model=one.model, resource=one.resource, node_count=one.nodes, allocatable=one.offered, requested=one.requested,
                 free=one.free, pending=waiting.pop((one.model, one.resource), 0), overcommitted=one.overcommitted,
                 out_of_use=one.out_of_use, sharing=one.sharing, physical=one.physical, profile=one.profile,
-                labels=one.labels,
+                labels=one.labels, parts_held=parts_held(cluster.snapshot).get(one.resource, ""),
             )
         )  # fmt: skip
     for (model, name), amount in waiting.items():
@@ -105,6 +108,7 @@ class Supply:
     overcommitted: int
     pending: int
     out_of_use: int
+    parts_held: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -153,6 +157,7 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
                 overcommitted=sum(line.overcommitted for line in some),
                 pending=sum(line.pending for line in some) + pending.pop(resource, 0),
                 out_of_use=sum(line.out_of_use for line in some),
+                parts_held=some[0].parts_held,
             )
         )
     return tuple(found)
@@ -179,6 +184,9 @@ def free_words(supplies: Sequence[Supply]) -> str:
     aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
     said = [f"{listing(parts, most=len(parts))} {verb} free{aside}"] if plain else []
     said += [_shared(one) for one in supplies if one not in plain]
+    said += [
+        f"pods hold parts of {one.noun} too, {one.parts_held}: fewer may be free" for one in supplies if one.parts_held
+    ]
     return "; ".join(
         [*said, *(f"{one.noun} are overcommitted by {one.overcommitted:,}" for one in supplies if one.overcommitted)]
     )

@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 from planner.capacity.pod_shapes import PodShape
 from planner.ground.budget import current
 from planner.ground.vocabulary import HOSTNAME, PODS
-from planner.ground.words import Text, count
-from planner.kubernetes.accelerators import is_gpu_resource
+from planner.ground.words import Text, count, listing
+from planner.kubernetes.accelerators import is_gpu_resource, same_as
 from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.priorities import class_name
 from planner.kubernetes.records import Amounts, Container, Labels, NodeAffinity, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.units import card_by_card, is_listed
 from planner.rollout.admission import quota_covers, usage
 from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.said_of_nodes import machines, node_pools, offering, offers, zones
+from planner.scheduling.said_of_nodes import counted, machines, node_pools, offering, offers, zones
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
@@ -82,6 +83,7 @@ class Fit:
     victims : (workload, its pods preempted for them), most pods first
     quota_limit : pods that the namespace's quotas let in, None where no quota speaks of them
     sharing : how the nodes offer its accelerator that it was counted on; None where the scheduler's rules alone decided
+    unknown : why `count` isn't known, "" where it is; it is then what the nodes' sums leave room for
     """
 
     shape: str
@@ -98,6 +100,12 @@ class Fit:
     quota_limit: int | None = None
     quota: str = ""
     sharing: Sharing | None = None
+    unknown: str = ""
+
+    @property
+    def known_count(self) -> int | None:
+        """How many fit; None where that isn't known."""
+        return None if self.unknown else self.count
 
 
 # ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -113,7 +121,7 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
     """
     shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec, default_selector=asked.default_selector)
     shape = _offered_so(cluster, asked.sharing, shape)
-    state = State(cluster)
+    state = _state(cluster)
     placed = _count(state, shape)
     if placed is None:
         placed = _one_by_one(state, shape, seed, most)
@@ -123,7 +131,7 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
     found = replace(_described(cluster, asked.name, shape, placed), sharing=asked.sharing)
     by_node = tuple((cluster.node_names[n], int(placed.counts[n])) for n in np.flatnonzero(placed.counts).tolist())
     found = replace(found, message=placed.message, by_node=by_node)
-    if not placed.is_at_least:
+    if not placed.is_at_least and not found.unknown:
         found = _with_preemption(found, state, shape, seed)
     return _with_quota(cluster, asked, found)
 
@@ -132,7 +140,7 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED
     """Many shapes, each by itself against the cluster as it is; what is alike to the scheduler is worked out once."""
     known: dict[tuple[Likeness, Sharing | None], Fit] = {}
     answers = []
-    shared = State(cluster)
+    shared = _state(cluster)
     for one in asked:
         key = likeness(cluster, one.namespace, one.labels, one.spec), one.sharing
         if key not in known:
@@ -142,7 +150,7 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED
             if placed is None:
                 shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
                 shape = _offered_so(cluster, one.sharing, shape)
-                placed = _one_by_one(State(cluster), shape, 0, most)
+                placed = _one_by_one(_state(cluster), shape, 0, most)
             known[key] = replace(_described(cluster, one.name, shape, placed), sharing=one.sharing)
         answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
     return tuple(answers)
@@ -162,6 +170,20 @@ def _offered_so(cluster: Cluster, sharing: Sharing | None, shape: Shape) -> Shap
     return replace(shape, static=static, candidates=shape.candidates[~others[shape.candidates]])
 
 
+def _state(cluster: Cluster) -> State:
+    """The cluster's, in which a device that is held under one of two names is free under neither."""
+    state = State(cluster)
+    for name, row in cluster.row.items():
+        first = cluster.row.get(same_as(name))
+        if first is not None:
+            both = cluster.allocatable[first] > 0
+            left = next(one for one in counted(cluster) if one.resource == same_as(name))
+            free = np.maximum(left.allocatable - left.requested, 0)
+            for one in (row, first):
+                state.free[one] = np.where(both, np.minimum(state.free[one], free), state.free[one])
+    return state
+
+
 def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int, IntArray, NDArray[np.uint8]]]:
     """Per shape: a number that alike shapes share, how many more pods of it each node takes by itself (int64[node]),
     and the static filter that refuses it there (uint8[node] of `Static`).
@@ -169,7 +191,7 @@ def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int,
     A node is judged alone: where pods on different nodes decide about each other, one pod a node is counted.
     """
     known: dict[Likeness, tuple[int, IntArray, NDArray[np.uint8]]] = {}
-    shared = State(cluster)
+    shared = _state(cluster)
     answers = []
     for one in asked:
         key = likeness(cluster, one.namespace, one.labels, one.spec)
@@ -414,16 +436,34 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
 def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fit:
     count = int(placed.counts.sum())
     obstacles = _obstacles(cluster, shape, placed)
-    by_place = _by_place(cluster, placed.counts)
+    by_place, unknown = _by_place(cluster, placed.counts), _unknown(cluster, shape, count)
     return Fit(
         shape=name,
         requests=pod_requests(shape.spec),
         count=count,
         is_at_least=placed.is_at_least,
-        sentence=Text(_sentence(count, placed.is_at_least, obstacles, by_place, shape.blocked)),
+        sentence=Text(
+            f"not known: {unknown}"
+            if unknown
+            else _sentence(count, placed.is_at_least, obstacles, by_place, shape.blocked)
+        ),
         obstacles=obstacles,
         by_place=by_place,
+        unknown=unknown,
     )
+
+
+def _unknown(cluster: Cluster, shape: Shape, count: int) -> str:
+    """Why nobody but another scheduler can say how many fit: it counts card by card, and the nodes' sums leave room for some."""
+    names = card_by_card(cluster.snapshot, pod_requests(shape.spec))
+    unlisted = [name for name in names if not is_listed(cluster.snapshot, name)]
+    if unlisted:
+        return (
+            f"no node lists {listing(unlisted)}, which an extender of the scheduler counts by itself (as HAMi's does)"
+        )
+    if not names or not count:
+        return ""
+    return f"an extender of the scheduler, or one of its own, counts {listing(names)} card by card; by the nodes' sums at most {count:,}"
 
 
 def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacle, ...]:

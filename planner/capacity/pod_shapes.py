@@ -24,6 +24,7 @@ from planner.kubernetes.records import (
     Toleration,
 )
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.units import card_by_card
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import offers
 
@@ -146,9 +147,7 @@ def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
     offered = offers(cluster)
     found = []
     for resource, how in offered:
-        if (
-            how is Sharing.VGPU
-        ):  # what a share takes is its own scheduler's to say: without more, HAMi's takes a whole card
+        if card_by_card(cluster.snapshot, [resource]):  # without more, HAMi's share takes a whole card
             continue
         millicores, size, _ = usual_share(cluster, resource)
         is_main = (resource, how) == offered[0]

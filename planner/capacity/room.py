@@ -213,7 +213,7 @@ def _usual(standard: tuple[Fit, ...]) -> str:
 
 def _smaller(own: tuple[Fit, ...], lacking: Sequence[int], broken: Fragments) -> str:
     """The workload that most more pods fit of, among those of as many GPUs as no standard shape has room for."""
-    fitting = [one for one in own if one.count and _gpus(one, broken) in lacking]
+    fitting = [one for one in own if one.known_count and _gpus(one, broken) in lacking]
     if not fitting:
         return ""
     most = max(fitting, key=lambda one: one.count)

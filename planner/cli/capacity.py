@@ -104,6 +104,8 @@ def _called(place: PoolLine, one: PoolOffer) -> str:
 
 
 def _fit_row(one: Fit) -> Row:
+    if one.unknown:
+        return {"shape": one.shape, "more": "?", "then": f"not known: {one.unknown}"}
     number = f"{one.count:,}" + ("+" if one.is_at_least else "")
     stops = ", ".join(map(str, one.obstacles[:2]))
     if one.quota_limit is not None and one.quota_limit < one.count:

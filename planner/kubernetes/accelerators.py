@@ -208,18 +208,22 @@ def is_gpu_resource(resource: str) -> bool:
 
 
 _OF_EXTENDERS: Final = (
-    "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "cambricon.com/mlu.smlu.*",
-    "hygon.com/dcumem", "hygon.com/dcucores", "iluvatar.ai/*vCore", "iluvatar.ai/*vMem", "metax-tech.com/vcore",
-    "metax-tech.com/vmemory", "metax-tech.com/sgpu", "huawei.com/Ascend*-memory", "enflame.com/vgcu*",
-    "kunlunxin.com/vxpu*", "doslab.io/vcuda-*", "tencent.com/vcuda-*", "koordinator.sh/gpu*",
+    "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "cambricon.com/mlu.smlu.*", "cambricon.com/vmlu*",
+    "hygon.com/dcumem", "hygon.com/dcucores", "iluvatar.ai/*vgpu", "iluvatar.ai/vcuda-*", "iluvatar.ai/*vCore", "iluvatar.ai/*vMem",
+    "metax-tech.com/vcore", "metax-tech.com/vmemory", "metax-tech.com/sgpu", "mthreads.com/vgpu", "mthreads.com/sgpu*",
+    "huawei.com/Ascend*-memory", "enflame.com/vgcu*", "kunlunxin.com/vxpu*", "doslab.io/vcuda-*", "tencent.com/vcuda-*",
+    "koordinator.sh/gpu*", "aliyun.com/gpu-mem", "aliyun.com/gpu-core.percentage", "volcano.sh/vgpu-*", "volcano.sh/gpu-memory",
+    "gpu.intel.com/millicores", "gpu.intel.com/memory.max", "gpu.intel.com/tiles",
 )  # fmt: skip
 
 
 def is_of_extender(resource: str) -> bool:
-    """Whether an extender of the scheduler, or a scheduler of its own, counts a resource without the nodes' lists.
+    """Whether an extender of the scheduler, or a scheduler of its own, counts a resource card by card: the nodes list it not
+    at all, or as a sum, which says what is too much and not what fits.
 
     Source: HAMi `charts/hami/values.yaml` and `charts/hami/templates/scheduler/configmap*.yaml` (``managedResources`` with
-    ``ignoredByScheduler``), Koordinator's device scheduling, Tencent's gpu-admission.
+    ``ignoredByScheduler``), Koordinator's device scheduling, Tencent's gpu-admission, Alibaba's gpushare-scheduler-extender,
+    Volcano's deviceshare plugin, Intel's platform-aware-scheduling.
     """
     return any(fnmatchcase(resource, one) for one in _OF_EXTENDERS)
 

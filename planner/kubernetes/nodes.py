@@ -202,7 +202,7 @@ def sharing(node: Node, resource: str) -> Sharing:
         return Sharing.VGPU
     if not is_nvidia and of is Unit.DEVICE:
         return Sharing.WHOLE
-    if any(count > 1 for count in _hami(node)):
+    if any(count > 1 for count in hami_cards(node)):
         return Sharing.VGPU
     stated = (labels.get(GKE_GPU_SHARING_STRATEGY) or labels.get(NVIDIA_SHARING_STRATEGY, "")).lower()
     replicas = labels.get(NVIDIA_GPU_REPLICAS, "1")
@@ -255,7 +255,7 @@ def mig_profile(node: Node) -> str:
 _MIG_PRODUCT: Final = re.compile(r"-MIG-([\w.+]+?)(-SHARED)?\Z")
 
 
-def _hami(node: Node) -> tuple[int, ...]:
+def hami_cards(node: Node) -> tuple[int, ...]:
     """Of each card how many pods may share it, where HAMi's device plugin says so; () elsewhere."""
     text = node.annotations.get(HAMI_REGISTER, "")
     return tuple(int(one) for one in text.split(",") if one.isdecimal())
@@ -294,7 +294,7 @@ def physical_gpus(node: Node) -> int | None:
     (``nvidia.com/gpu.count``).
     """
     labels = node.labels
-    if cards := _hami(node):
+    if cards := hami_cards(node):
         return len(cards)
     is_cut = bool(mig_profile(node))
     for label in tables().count:

@@ -5,13 +5,15 @@ them takes its noun from here, so that a part of a card is never called one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from planner.ground.words import listing
-from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, once, unit
-from planner.kubernetes.nodes import Sharing, is_virtual, mig_profile, noun_of, sharing
+from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.words import listing, roughly
+from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, is_of_extender, once, unit
+from planner.kubernetes.nodes import Sharing, hami_cards, is_virtual, mig_profile, noun_of, sharing
 from planner.kubernetes.records import Node, Snapshot
+from planner.kubernetes.requests import pod_requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,3 +102,59 @@ def units_of(snapshot: Snapshot) -> Units:
 
 def _units_of(snapshot: Snapshot) -> Units:
     return units_among(snapshot.nodes)
+
+
+# ── card by card ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def card_by_card(snapshot: Snapshot, resources: Collection[str]) -> tuple[str, ...]:
+    """Those of `resources` that a scheduler's extender, or a scheduler of its own, counts card by card (`is_of_extender`), GPUs
+    where HAMi shares them, and devices of which pods hold parts: what kube-scheduler's sums let through may find no card."""
+    known = snapshot.derived.once(_shared_out, snapshot)
+    return tuple(name for name in resources if is_of_extender(name) or name in known)
+
+
+def parts_held(snapshot: Snapshot) -> Mapping[str, str]:
+    """A resource of devices → what pods hold of parts of such devices by another name, ``100 of 400 koordinator.sh/gpu-core``:
+    of which devices nobody tells, so that as many may be less free."""
+    return snapshot.derived.once(_parts_held, snapshot)
+
+
+def _parts_held(snapshot: Snapshot) -> Mapping[str, str]:
+    offered = {node.name: node.allocatable for node in snapshot.nodes if any(map(_is_part, node.allocatable))}
+    held: dict[tuple[str, str], int] = {}
+    for pod in snapshot.pods:
+        here = offered.get(pod.node_name) if pod.holds_room else None
+        asked = pod_requests(pod.spec) if here else {}
+        if here is None or any(is_gpu_resource(name) for name in asked):
+            continue
+        for part in filter(_is_part, asked):
+            for whole in once(here):
+                if is_gpu_resource(whole) and _of_whom(whole) == _of_whom(part) and here.get(part):
+                    held[whole, part] = held.get((whole, part), 0) + asked[part]
+    words: dict[str, list[str]] = {}
+    for (whole, part), amount in held.items():
+        total = sum(here.get(part, 0) for here in offered.values())
+        words.setdefault(whole, []).append(f"{roughly(amount, part)} of {roughly(total, part)} {part}")
+    return {whole: listing(some, most=None) for whole, some in words.items()}
+
+
+def _is_part(resource: str) -> bool:
+    return unit(resource) in (Unit.CORE, Unit.MEMORY)
+
+
+def _of_whom(resource: str) -> tuple[str, str] | None:
+    row = accelerator(resource)
+    return None if row is None else (row.vendor, row.noun)
+
+
+def is_listed(snapshot: Snapshot, resource: str) -> bool:
+    """Whether a node lists `resource`: more than the nodes' sum certainly doesn't fit."""
+    return resource in snapshot.derived.once(_listed, snapshot)
+
+
+def _shared_out(snapshot: Snapshot) -> frozenset[str]:
+    is_hami = any(count > 1 for node in snapshot.nodes for count in hami_cards(node))
+    return frozenset({*parts_held(snapshot), *([NVIDIA_GPU] if is_hami else [])})
+
+
+def _listed(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(name for node in snapshot.nodes for name in node.allocatable)

@@ -134,7 +134,7 @@ def facts(answer: CapacityAnswer) -> Iterator[Fact]:
             yield fact("pool_allocatable", amount, unit_of(name), **labels)
             yield fact("pool_requested", place.requested.get(name, 0), unit_of(name), **labels)
     for one in (*answer.shapes, *answer.standard, *answer.workloads):
-        yield fact("fits", one.count, "pods", shape=one.shape)
+        yield fact("fits", one.known_count, "pods", shape=one.shape)
     for size in answer.fragments.sizes[1:]:
         yield fact("gpus_stranded", size.stranded, unit_of(answer.fragments.resource), pods_of=size.gpus)
 
@@ -153,11 +153,11 @@ def rows_of(fits: Sequence[Fit]) -> list[Row]:
                 column_of("asks", name): one.requests.get(name)
                 for name in sorted({n for f in fits for n in f.requests})
             },
-            "fits": one.count,
+            "fits": one.known_count,
             "at_least": one.is_at_least,
             "by_preempting": one.by_preempting,
             "quota_lets_in": one.quota_limit,
-            "stops": "; ".join(map(str, one.obstacles)),
+            "stops": one.unknown or "; ".join(map(str, one.obstacles)),
             "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
         }
         for one in fits

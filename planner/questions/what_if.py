@@ -159,11 +159,11 @@ def _digest(snapshot: Snapshot, changes: tuple[Change, ...]) -> str:
 
 def _fit_changes(before: CapacityAnswer, after: CapacityAnswer, standard: tuple[Fit, ...]) -> tuple[FitChange, ...]:
     """Standard shapes are those of today's mix on both sides; workloads by name."""
-    then = {one.shape: one.count for one in (*standard, *after.workloads)}
+    then = {one.shape: one.count for one in (*standard, *after.workloads) if not one.unknown}
     return tuple(
         FitChange(shape=one.shape, before=one.count, after=then[one.shape])
         for one in (*before.standard, *before.workloads)
-        if one.shape in then
+        if one.shape in then and not one.unknown
     )
 
 

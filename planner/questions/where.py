@@ -58,6 +58,7 @@ class Room:
     is_at_least: bool
     usd_per_month: float | None
     node_pool: str  # of that node; "" without a price
+    is_known: bool = True  # `more`; else it is what the nodes' sums leave room for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,10 +119,12 @@ def _shape(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given)
     room = _room(snapshot, found, given)
     has_room = room.more >= settings.replicas
     each = room.usd_per_month
+    verdict = Verdict.UNKNOWN if found.unknown else Verdict.COMPLETES if has_room else Verdict.STUCK
+    has_room = verdict is Verdict.COMPLETES
     said = f"{count(settings.replicas, 'pod')} {'fits' if settings.replicas == 1 else 'fit'}: " if has_room else ""
     return ClusterRoom(
         cluster=name,
-        verdict=Verdict.COMPLETES if has_room else Verdict.STUCK,
+        verdict=verdict,
         sentence=Text(f"{said}{found.sentence}"),
         room=(room,),
         usd_per_month=None if each is None else each * settings.replicas,
@@ -162,7 +165,8 @@ def _room(snapshot: Snapshot, found: Fit, given: Given) -> Room:
     more = found.count if found.quota_limit is None else min(found.count, found.quota_limit)
     price, pool = _price(snapshot, found, given)
     return Room(
-        pods=found.shape, more=more, is_at_least=found.is_at_least, usd_per_month=price, node_pool=pool
+        pods=found.shape, more=more, is_at_least=found.is_at_least, usd_per_month=price, node_pool=pool,
+        is_known=not found.unknown,
     )  # fmt: skip
 
 
@@ -214,7 +218,7 @@ def facts(answer: WhereAnswer) -> Iterator[Fact]:
         yield fact("verdict", one.verdict.value, cluster=one.cluster)
         yield fact("pods_cost", one.usd_per_month, USD_A_MONTH, cluster=one.cluster)
         for room in one.room:
-            yield fact("more_pods", room.more, "pods", cluster=one.cluster, pods=room.pods)
+            yield fact("more_pods", room.more if room.is_known else None, "pods", cluster=one.cluster, pods=room.pods)
 
 
 def cluster_rows(answer: WhereAnswer) -> list[Row]:
@@ -224,7 +228,9 @@ def cluster_rows(answer: WhereAnswer) -> list[Row]:
             "cluster": one.cluster,
             "verdict": one.verdict,
             "pods": room.pods if room else None,
-            "more_fit": None if room is None else f"{room.more:,}{'+' if room.is_at_least else ''}",
+            "more_fit": None
+            if room is None or not room.is_known
+            else f"{room.more:,}{'+' if room.is_at_least else ''}",
             "usd_per_month": None if one.usd_per_month is None else round(one.usd_per_month, 2),
             "node_pool": room.node_pool or None if room else None,
             "says": one.sentence,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
-from planner.kubernetes.accelerators import is_of_extender
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
 from planner.kubernetes.pod_templates import Idle
@@ -24,6 +23,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.units import card_by_card, is_listed
 from planner.rollout.admission import claim_usage, has_scopes, unknown_priority, unknown_security, usage
 from planner.rollout.beside import untold
 from planner.rollout.ownership import untold_undo
@@ -158,11 +158,18 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
 
 
 def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
-    """Resources that a scheduler's extender counts by itself: kube-scheduler doesn't look at them, and no node lists them."""
-    for name in pod_requests(spec):
-        if is_of_extender(name) and not any(name in node.allocatable for node in snapshot.nodes):
+    """Resources that a scheduler's extender counts card by card, which isn't played. Where no node lists one, kube-scheduler doesn't
+    look at it; where nodes do, what is more than their sums doesn't fit in any case."""
+    mend = "Ask that scheduler: its nodes' annotations say what is left"
+    for name in card_by_card(snapshot, pod_requests(spec)):
+        if is_listed(snapshot, name):
+            what = (
+                f"an extender of the scheduler, or one of its own, counts {name} card by card, and nodes list only sums"
+            )
+            yield Unknown(what=what, mend=mend)
+        else:
             what = f"no node lists {name}, which an extender of the scheduler counts by itself (as HAMi's does)"
-            yield Unknown(what=what, may_help=True, mend="Ask that scheduler: its nodes' annotations say what is left")
+            yield Unknown(what=what, may_help=True, mend=mend)
 
 
 def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:

@@ -12,12 +12,14 @@ from planner.ground.budget import TOO_LARGE
 from planner.ground.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands
-from planner.kubernetes.accelerators import Unit, accelerator, unit
+from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
+from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.units import Offer
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.controllers.deployment import DeploymentController
@@ -29,7 +31,7 @@ from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
-from planner.scheduling.said_of_nodes import gpu_models, node_pools
+from planner.scheduling.said_of_nodes import gpu_models, node_pools, offers_by_node
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.storage import NO_SPACE
 
@@ -68,10 +70,27 @@ class Explanation:
     names_objects: bool = False
 
 
-def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
-    amounts = pod_requests(shape.spec)
-    names = only or tuple(sorted(amounts, key=lambda n: (not is_extended_resource(n), n)))
-    return ", ".join(f"{roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
+def _asks(c: _Context, names: tuple[str, ...]) -> str:
+    """``1 nvidia.com/gpu (a time slice), 4 cpu``."""
+    amounts = pod_requests(c.shape.spec)
+    return ", ".join(f"{roughly(amounts[n], n)} {n}{_as(c, n)}" for n in names if n in amounts) or "nothing"
+
+
+def _ways(c: _Context, name: str) -> tuple[Offer, ...]:
+    """How the matching nodes offer an accelerator's resource, whole devices first; () of what is none."""
+    cluster = c.run.simulation.cluster
+    row = cluster.row.get(name)
+    if row is None or not is_gpu_resource(name):
+        return ()
+    of_nodes, there = offers_by_node(cluster, name), np.flatnonzero(c.matching & (cluster.allocatable[row] > 0))
+    return tuple(sorted({of_nodes[n] for n in there.tolist()}, key=lambda one: list(Sharing).index(one.sharing)))
+
+
+def _as(c: _Context, name: str) -> str:
+    """`` (time slices)`` of what is offered in parts under the name of whole devices."""
+    ways = _ways(c, name)
+    said = " or ".join(dict.fromkeys(one.noun(0) for one in ways))
+    return f" ({said})" if unit(name) is Unit.DEVICE and any(one.sharing is not Sharing.WHOLE for one in ways) else ""
 
 
 def _where(run: Run, nodes: BoolArray) -> str:
@@ -401,7 +420,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     thing = listing(list(c.lacking)) if c.lacking else ""
     kept = "which are kept until a new one is Ready"
     if thing:
-        needs = f"the new pod needs {_asks(c.shape, c.lacking)} on {c.where}"
+        needs = f"the new pod needs {_asks(c, c.lacking)} on {c.where}"
         held, by_old_alone = _held(c)
         headline = f"the new pod needs {_plain(c, _scarce(c))}, and the pods that it replaces hold {_share_held(c)}"
         kept = kept if by_old_alone else "and the old ones are kept until a new one is Ready"
@@ -464,6 +483,9 @@ def _plain(c: _Context, name: str) -> str:
         return {CPU: f"{roughly(amount, name)} CPU", MEMORY: f"{roughly(amount, name)} of memory"}.get(
             name, f"{roughly(amount, name)} of {name}"
         )
+    ways = _ways(c, name)
+    if any(one.sharing is not Sharing.WHOLE for one in ways):
+        return f"{amount:,} {' or '.join(dict.fromkeys(one.noun(amount) for one in ways))}"
     device = accelerator(name)
     model_of = gpu_models(c.run.simulation.cluster)
     models = {model_of[n] for n in np.flatnonzero(c.matching).tolist()}
@@ -559,10 +581,10 @@ def _held_by_others(c: _Context, reason: Reason) -> Explanation:
     if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
         if absent:
-            sentence = f"stuck: the pod needs {_asks(c.shape, tuple(absent))}, and no node has {listing(absent)}"
+            sentence = f"stuck: the pod needs {_asks(c, tuple(absent))}, and no node has {listing(absent)}"
             headline = f"the new pod needs {absent[0]}, and no node has any"
         else:
-            sentence = f"stuck: the pod needs {_asks(c.shape, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
+            sentence = f"stuck: the pod needs {_asks(c, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
             headline = _most_free(c)
     else:
         words = {

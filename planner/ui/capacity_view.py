@@ -124,14 +124,15 @@ def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
 @errors.part
 def _one_shape(found: Fit) -> None:
     """A typed shape: number, reason, where."""
-    box = st.success if found.count else st.error
-    glyph = "✓" if found.count else "✗"
+    box, glyph = (st.success, "✓") if found.count else (st.error, "✗")
+    if found.unknown:
+        box, glyph = st.warning, "?"
     box(words.literal(words.sentence(found.sentence)), title=f"{glyph} {words.literal(found.shape)}")
     if found.message:
         st.caption("What kube-scheduler would say of the next one")
         st.code(str(found.message), language=None, wrap_lines=True)
     rows = [{"pool": pool or NO_POOL, "zone": zone or "no zone", "pods": n} for pool, zone, n in found.by_place]
-    if rows:
+    if rows and not found.unknown:
         tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")
 
 
@@ -150,20 +151,26 @@ def what_fits(answer: CapacityAnswer) -> None:
     rows = [
         {
             "shape": names,
-            "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
-            "what stops the next": stops(one.obstacles),
-            "where": in_pools(one.by_place),
+            "more fit": _number(one),
+            "what stops the next": f"not known: {one.unknown}" if one.unknown else stops(one.obstacles),
+            "where": None if one.unknown else in_pools(one.by_place),
             "asks for": None if one.shape in said else _asked(one),
             **({"quota lets in": one.quota_limit} if has_quota else {}),
         }
         for names, one in shown
     ]
-    fitting = sum(bool(one.count) for one in answer.workloads)
+    fitting = sum(bool(one.known_count) for one in answer.workloads)
     tables.show(
         rows, alt=f"One more pod fits of {fitting:,} of {len(answer.workloads):,} workloads", empty="No workload.",
         opens=[opening.rollout(one.shape) for _, one in shown], key="what_fits",
     )  # fmt: skip
     st.caption(f"{opening.SELECT} Standard shapes have none.")
+
+
+def _number(one: Fit) -> str:
+    if one.unknown:
+        return "?"
+    return f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else "")
 
 
 def _asked(one: Fit) -> str:
@@ -174,7 +181,7 @@ def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
     """Shapes with the same answer in one row, under the first one's name."""
     groups: dict[object, list[Fit]] = {}
     for one in fits:
-        groups.setdefault((one.requests, one.count, one.obstacles, one.quota_limit), []).append(one)
+        groups.setdefault((one.requests, one.known_count, one.obstacles, one.quota_limit), []).append(one)
     return [(_first_of([one.shape for one in group]), group[0]) for group in groups.values()]
 
 

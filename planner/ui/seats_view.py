@@ -14,7 +14,7 @@ from planner.ground.vocabulary import NVIDIA_GPU
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import Offer, units_of
+from planner.kubernetes.units import Offer, card_by_card, units_of
 from planner.questions.filters import Kept
 from planner.ui import charts, errors, filtered, link, opening, tables, tiles
 
@@ -91,13 +91,18 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> Non
         {
             "workload": key,
             "asks for": words.literal(gpus),
-            "fits now": "✓ yes" if fits[key] else "✗ nowhere",
+            "fits now": "? not known" if is_elsewhere else "✓ yes" if fits[key] else "✗ nowhere",
             "on nodes": len(fits[key]),
             "where": words.listing([*fits[key]], most=_NAMED),
         }
-        for number, gpus, key in sorted(
+        for number, gpus, key, is_elsewhere in sorted(
             (
-                (requested_gpus(spec), units_of(snapshot).words(pod_requests(spec)), workload.key)
+                (
+                    requested_gpus(spec),
+                    units_of(snapshot).words(pod_requests(spec)),
+                    workload.key,
+                    bool(card_by_card(snapshot, pod_requests(spec))),
+                )
                 for workload, spec in ((one, one.template.spec) for one in snapshot.workloads)
                 if not workload.is_finished and kept.workload(workload.key)
             ),

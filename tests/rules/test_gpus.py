@@ -19,6 +19,7 @@ from planner.kubernetes.nodes import Sharing, is_virtual, physical_gpus
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, fleet, overview, seats, where
 from planner.questions.question import NOTHING
+from planner.rollout.answers import Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
@@ -207,11 +208,11 @@ def test_a_node_that_offers_two_resources_has_two_rows_of_seats() -> None:
         ("A100, MIG slices 2g.10gb", 1, 1, ()),
     ]
     assert [seat.holder for one in found.nodes for seat in one.seats if seat.holder] == ["Deployment/ml/a"]
-    assert str(found.sentence) == (
-        "1 of 1 GPU on 1 node is free; at most 1 on one node; "
-        "1 of 2 MIG slices 1g.5gb on 1 node is free; at most 1 on one node; "
-        "1 of 1 MIG slice 2g.10gb on 1 node is free; at most 1 on one node"
-    )
+    assert str(found.sentence).split("; ") == [
+        "1 of 1 GPU on 1 node is free", "at most 1 on one node",
+        "1 of 2 MIG slices 1g.5gb on 1 node is free", "at most 1 on one node",
+        "1 of 1 MIG slice 2g.10gb on 1 node is free", "at most 1 on one node",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -238,6 +239,105 @@ def test_a_cluster_without_whole_gpus_is_asked_for_none() -> None:
     for amounts in ({"nvidia.com/mig-1g.5gb": "7"}, {"aliyun.com/gpu-mem": "30"}, {}):
         given = snapshot(node("n", labels={ACCELERATOR: ""}, extra=amounts))
         assert not any(GPU in one.requests for one in capacity.capacity(given).standard)
+
+
+# ── counted card by card ─────────────────────────────────────────────────────────────────────────────────────────────
+def asks(wanted: dict[str, str], offered: dict[str, str], *, pods: int = 1) -> Snapshot:
+    """A node that offers so much, and a Deployment whose pods ask for `wanted`."""
+    spec = pod_spec(cpu="100m", memory="10Mi")
+    for some in spec["containers"][0]["resources"].values():
+        some.update(wanted)
+    return snapshot(node("n", labels={ACCELERATOR: ""}, extra=offered), *deployment("a", ["n"] * pods, spec))
+
+
+CORE = "koordinator.sh/gpu-core"
+CARD_BY_CARD = {
+    "vcuda": asks({"tencent.com/vcuda-core": "60"}, {"tencent.com/vcuda-core": "200"}, pods=2),
+    "aliyun": asks({"aliyun.com/gpu-mem": "5"}, {"aliyun.com/gpu-mem": "30", "aliyun.com/gpu-count": "2"}),
+    "volcano": asks({"volcano.sh/vgpu-number": "1"}, {"volcano.sh/vgpu-number": "20"}),
+    "koordinator": asks({CORE: "50"}, {GPU: "4", CORE: "400"}),
+    "no node lists it": asks({GPU: "1", "nvidia.com/gpumem": "3000"}, {GPU: "4"}),
+}
+NEURON_CORES = asks({"aws.amazon.com/neuroncore": "2"}, {NEURON: "8", "aws.amazon.com/neuroncore": "16"}, pods=4)
+
+
+@pytest.mark.parametrize("given", CARD_BY_CARD.values(), ids=list(CARD_BY_CARD))
+def test_what_another_scheduler_counts_card_by_card_is_not_known_at_any_door(given: Snapshot) -> None:
+    """Of two cards with 100 each, two pods hold 60 of one: a third fits on neither, whatever the node's sum says."""
+    [line] = overview.overview(given).workloads
+    assert line.verdict is Verdict.UNKNOWN
+    [own] = capacity.capacity(given).workloads
+    assert own.known_count is None
+    assert str(own.sentence).startswith("not known: ")
+    [row] = [
+        row
+        for row in capacity.fit_rows(capacity.answer(given, capacity.CapacitySettings()))
+        if row["shape"] == own.shape
+    ]
+    assert row["fits"] is None
+    manifest = where.WhereSettings(manifest=MANIFEST.replace("ASKS", json.dumps(dict(own.requests) | {"cpu": "100m"})))
+    [place] = where.answer(given, manifest, NOTHING).clusters
+    assert place.verdict is Verdict.UNKNOWN
+    assert [one.is_known for one in place.room] == [False]
+
+
+MANIFEST = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: more, namespace: ml}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: more}}
+  template:
+    metadata: {labels: {app: more}}
+    spec: {containers: [{name: main, image: x, resources: {limits: ASKS}}]}
+"""
+
+
+def test_what_is_more_than_the_sums_is_stuck_all_the_same() -> None:
+    given = asks({"tencent.com/vcuda-core": "100"}, {"tencent.com/vcuda-core": "200"}, pods=2)
+    [line] = overview.overview(given).workloads
+    assert line.verdict is Verdict.STUCK
+    assert [one.known_count for one in capacity.capacity(given).workloads] == [0]
+
+
+def test_hami_decides_of_its_shares_by_the_name_of_gpus_too() -> None:
+    item = node("n", gpus=20)
+    item["metadata"]["annotations"] = {"hami.io/node-nvidia-register": _JSON}
+    given = snapshot(item, *deployment("a", ["n"], pod_spec(gpus=1)))
+    [line] = overview.overview(given).workloads
+    assert line.verdict is Verdict.UNKNOWN
+    [place] = where.answer(given, where.WhereSettings(shape="gpu=3"), NOTHING).clusters
+    assert place.verdict is Verdict.UNKNOWN
+    assert "for their own scheduler to say" in str(capacity.capacity(given).fragments.sentence)
+
+
+@pytest.mark.parametrize(
+    ("given", "held"),
+    [(CARD_BY_CARD["koordinator"], f"50 of 400 {CORE}"), (NEURON_CORES, "8 of 16 aws.amazon.com/neuroncore")],
+)
+def test_parts_that_are_held_make_what_is_free_less_sure(given: Snapshot, held: str) -> None:
+    said = sentences(given)
+    assert held in said["lines"]
+    assert held in said["capacity"]
+    assert held in said["seats"]
+    assert not capacity.capacity(given).standard
+    [place] = where.answer(given, where.WhereSettings(shape="gpu=1"), NOTHING).clusters
+    assert place.verdict is Verdict.UNKNOWN
+
+
+def test_shares_that_kubernetes_counts_fit_as_it_says() -> None:
+    given = asks({"nvidia.com/NVIDIA_A10-12Q": "1"}, {"nvidia.com/NVIDIA_A10-12Q": "4"})
+    assert [one.known_count for one in capacity.capacity(given).workloads] == [3]
+
+
+def test_a_stuck_rollout_is_told_in_the_units_that_its_nodes_offer() -> None:
+    full = [*sliced(held=2), *deployment("c", ["t4"] * 2, pod_spec(gpus=1))]
+    whole = [node("whole", gpus=2, cpu="32", memory="128Gi"), *deployment("b", ["whole"], pod_spec(gpus=2))]
+    for items, noun, held in ((full, "time slice", "2 of 4"), ([*full, *whole], "GPU or time slice", "2 of 6")):
+        found = {line.workload: str(line.headline) for line in overview.overview(snapshot(items)).workloads}
+        said = f"the new pod needs 1 {noun}, and the pods that it replaces hold {held}"
+        assert found["Deployment/ml/a"] == said
 
 
 # ── virtual kubelets ─────────────────────────────────────────────────────────────────────────────────────────────────
