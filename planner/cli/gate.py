@@ -12,7 +12,15 @@ import click
 
 from planner.cli import gate_formats, options, output
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import policy_of, policy_option, pool_limits, pool_options, price_book, price_options
+from planner.cli.given import (
+    manifests_of,
+    policy_of,
+    policy_option,
+    pool_limits,
+    pool_options,
+    price_book,
+    price_options,
+)
 from planner.ground import tables
 from planner.questions.gate import QUESTION, GateSettings, answer
 from planner.questions.question import FACTS, Given, document
@@ -77,7 +85,8 @@ def command(
     policy = policy_of(policy_file)
     given_manifests = manifests.read(names, recursive=recursive)
     snapshot = read_cluster(cluster)
-    settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread)
+    later = manifests_of(asked["then"])
+    settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later)
     settings = replace(settings, policy=policy)
     given = Given(
         limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts), now=time.time()

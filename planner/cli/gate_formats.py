@@ -53,6 +53,7 @@ def text(found: GateAnswer, source: str) -> str:
     parts += [f"policy: {refusal}" for refusal in found.refusals]
     parts += [f"policy: {one}" for one in _expired(found)]
     parts.append(_takes(found))
+    parts += [f"meanwhile: {one.sentence}" for one in found.meanwhile]
     parts += [f"unchanged: {listing(found.unchanged, most=10)}"] if found.unchanged else []
     parts += [
         f"{finding.severity.value}: {finding.object + ': ' if finding.object else ''}{finding.what}. {finding.mend}"
@@ -76,6 +77,7 @@ def markdown(found: GateAnswer, source: str, link: str = "") -> str:
         parts.append(f"… and why of {len(told) - _MOST_TOLD} more: run `headroom gate` for all of them\n")
     parts += [f"- policy: {_words(refusal)}\n" for refusal in (*found.refusals, *_expired(found))]
     parts.append(f"{_words(_takes(found))}\n")
+    parts += [f"- meanwhile: {_words(str(one.sentence))}\n" for one in found.meanwhile]
     if found.unchanged:
         parts.append(f"Unchanged: {_words(listing(found.unchanged, most=10))}\n")
     parts.append(f"<sub>From {_words(source)}, by Headroom {version('headroom-planner')}</sub>\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from planner.capacity.gated import Change, GatedWorkload, fails, gated, judged, key_of, limits_passed, untold
@@ -22,9 +23,10 @@ from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.inventory.account import get_command
 from planner.inventory.manifest import AppliedWorkload, Manifest, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
+from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
-from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.answers import EventBeside, RolloutResult, Verdict
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
 
@@ -37,6 +39,7 @@ class GateSettings:
     )  # fmt: skip
     namespace: str = manifest_namespace()
     unread: tuple[str, ...] = unread_files()
+    meanwhile: MeanwhileSettings = settings_within(MeanwhileSettings)
     pools: PoolSettings = settings_within(PoolSettings)
     policy: GatePolicy = field(default_factory=GatePolicy)
 
@@ -47,6 +50,7 @@ class GateAnswer:
 
     `together` is the verdict of all workloads at once. `extra_gpus` and `extra_usd_per_month` are the whole change's (those
     of excepted workloads left out): what it asks for beyond today, or what has to be added for it, whichever is more.
+    `meanwhile`: what was to happen beside all of them.
     """
 
     sentence: Text
@@ -61,6 +65,7 @@ class GateAnswer:
     extra_usd_per_month: float | None
     expired: tuple[GateException, ...]
     findings: tuple[Finding, ...]
+    meanwhile: tuple[EventBeside, ...] = ()
 
 
 @allowed(units=LIST_UNITS)
@@ -83,9 +88,11 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
         return _nothing(manifest, unchanged, expired)
     _check_listed(snapshot, manifest.workloads)
     then = manifest.snapshot
-    pools = growing(then, settings.pools.known(given))
-    alone = [rollout(then, Scenario(applied=(change,)), pools) for change in changes]
-    together = rollout(then, Scenario(applied=(*changes, *unknown)), pools) if len(changes) > 1 else None
+    known = settings.pools.known(given)
+    played = partial(rollout, then, pools=growing(then, known), beside=settings.meanwhile.beside(known))
+    alone = [played(Scenario(applied=(change,), namespace=settings.namespace)) for change in changes]
+    whole = Scenario(applied=(*changes, *unknown), namespace=settings.namespace) if len(changes) > 1 else None
+    together = played(whole) if whole is not None else None
     parts = [
         gated(then, change, mine, together or mine, place, given.book)
         for place, (change, mine) in enumerate(zip(changes, alone, strict=True))
@@ -144,6 +151,7 @@ def _answer(
         extra_usd_per_month=dollars,
         expired=expired,
         findings=tuple(dict.fromkeys(one for one in findings if one.code != SCALE_UP_FAILED)),  # told with its workload
+        meanwhile=together.meanwhile if together is not None else (),
     )
 
 
@@ -255,6 +263,11 @@ def remedy_rows(found: GateAnswer) -> list[Row]:
     ]
 
 
+def meanwhile_rows(found: GateAnswer) -> list[Row]:
+    """One row an event beside the change."""
+    return rows_of_events(found.meanwhile)
+
+
 QUESTION: Final = Question(
     name="gate",
     version="v2",  # v1 held manifests and patches as they were given
@@ -262,6 +275,6 @@ QUESTION: Final = Question(
     result=GateAnswer,
     answer=answer,
     facts=facts,
-    tables={"workloads": workload_rows, "remedies": remedy_rows},
+    tables={"workloads": workload_rows, "remedies": remedy_rows, "meanwhile": meanwhile_rows},
     status=lambda found: ExitStatus(found.exit_status),
 )

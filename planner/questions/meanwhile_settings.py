@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +11,9 @@ from planner.capacity.changes import FORMS, MEANWHILE, Later, parse_later
 from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
 from planner.ground.settings import setting
+from planner.ground.tables import Row
 from planner.inventory.pool_limits import PoolLimits
+from planner.rollout.answers import EventBeside
 
 _FORMS: Final = "; ".join(f"{FORMS[kind][0]} ({FORMS[kind][1]})" for kind in MEANWHILE)
 
@@ -44,3 +47,20 @@ class MeanwhileSettings:
     def beside(self, limits: tuple[PoolLimits, ...]) -> Beside:
         """What happens, with the pools' limits as far as they are known."""
         return Beside(later=self.then, manifests=tuple(json.loads(self.applied)) if self.applied else (), limits=limits)
+
+
+def rows_of_events(events: Iterable[EventBeside]) -> list[Row]:
+    """One row an event, and how late it may come."""
+    return [
+        {
+            "event": one.event,
+            "after_seconds": one.after_seconds,
+            "happened": one.happened,
+            "bearing": one.bearing,
+            "until_seconds": one.until_seconds,
+            "from_seconds": one.from_seconds,
+            "completes_without": one.completes_without,
+            "sentence": one.sentence,
+        }
+        for one in events
+    ]

@@ -22,7 +22,7 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.shares import parse_share
-from planner.questions.meanwhile_settings import MeanwhileSettings
+from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.rollout.answers import (
@@ -312,19 +312,7 @@ def remedy_rows(answer: RolloutResult) -> list[Row]:
 
 def meanwhile_rows(answer: RolloutResult) -> list[Row]:
     """One row an event beside the rollout."""
-    return [
-        {
-            "event": one.event,
-            "after_seconds": one.after_seconds,
-            "happened": one.happened,
-            "bearing": one.bearing,
-            "until_seconds": one.until_seconds,
-            "from_seconds": one.from_seconds,
-            "completes_without": one.completes_without,
-            "sentence": one.sentence,
-        }
-        for one in answer.meanwhile
-    ]
+    return rows_of_events(answer.meanwhile)
 
 
 def pending_rows(answer: RolloutResult) -> list[Row]:

@@ -74,6 +74,24 @@ def write(folder: Path, *objects: dict[str, Any], name: str = "m.yaml") -> str:
 
 
 # ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_both_ask_what_happens_meanwhile_and_agree(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """One free GPU and two that want it: a third node, whenever it comes, is for the other."""
+    file = write(folder, changed("a", gpus=1), changed("b", gpus=1))
+    then = ("--then", "2m:add:gpu=1", "--then", f"1h:apply:{write(folder, changed('late'), name='late.yaml')}")
+    status, found = document(capsys, "cluster.json", "-f", file, *then)
+    assert (status, found["together"]) == (0, "completes")
+    with pytest.raises(SystemExit) as stopped:
+        main(["rollout", "cluster.json", "-f", file, *then, "--output", "json"])
+    rolled = json.loads(capsys.readouterr().out)["result"]
+    assert (stopped.value.code, rolled["verdict"]) == (0, "completes")
+    assert found["meanwhile"] == rolled["meanwhile"]
+    assert [one["bearing"] for one in found["meanwhile"]] == ["any_time", "never_decides"]
+    status, out, _ = gate(capsys, "cluster.json", "-f", file, *then, "--output", "markdown")
+    assert "- meanwhile: after 2 min, pool gpu grows from 2 to 3 nodes\\: it may come at any time" in out
+    status, out, _ = gate(capsys, "cluster.json", "-f", file, *then, "--output", "csv", "--rows", "meanwhile")
+    assert out.splitlines()[1].startswith("2m:add:gpu=1,120.0,")
+
+
 def test_two_that_complete_alone_and_not_together(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     """One free GPU: either new workload gets it, never both."""
     file = write(folder, changed("a", gpus=1), changed("b", gpus=1))
