@@ -6,9 +6,8 @@ workloads are asked for, what the change takes beyond today, and what the policy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from planner.capacity.gated import Change, GatedWorkload, fails, gated, judged, key_of, limits_passed, untold
@@ -21,7 +20,7 @@ from planner.ground.settings import setting, settings_within
 from planner.ground.tables import Row
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.inventory.account import get_command
-from planner.inventory.manifest import AppliedWorkload, Manifest, read_manifest
+from planner.inventory.manifest import AppliedWorkload, Manifest, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
 from planner.questions.pool_settings import PoolSettings
@@ -88,11 +87,9 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
         return _nothing(manifest, unchanged, expired)
     _check_listed(snapshot, manifest.workloads)
     then = manifest.snapshot
-    known = settings.pools.known(given)
-    played = partial(rollout, then, pools=growing(then, known), beside=settings.meanwhile.beside(known))
-    alone = [played(Scenario(applied=(change,), namespace=settings.namespace)) for change in changes]
-    whole = Scenario(applied=(*changes, *unknown), namespace=settings.namespace) if len(changes) > 1 else None
-    together = played(whole) if whole is not None else None
+    played = _player(then, settings, given)
+    alone = [played(change) for change in changes]
+    together = played(*changes, *unknown) if len(changes) > 1 else None
     parts = [
         gated(then, change, mine, together or mine, place, given.book)
         for place, (change, mine) in enumerate(zip(changes, alone, strict=True))
@@ -100,6 +97,17 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     parts = [judged(part, change, policy, held) for part, change in zip(parts, changes, strict=True)]
     parts += [judged(untold(one), None, policy, held) for one in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
+
+
+def _player(snapshot: Snapshot, settings: GateSettings, given: Given) -> Callable[..., RolloutResult]:
+    """What plays some of the changes, with what happens beside them."""
+    known = settings.pools.known(given)
+    pools, beside = growing(snapshot, known), settings.meanwhile.beside(known)
+
+    def played(*changes: Change | UnknownObject) -> RolloutResult:
+        return rollout(snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=beside)
+
+    return played
 
 
 def _check_listed(snapshot: Snapshot, applied: Iterable[AppliedWorkload]) -> None:
