@@ -651,6 +651,8 @@ class SchedulingQueue:
         if not lanes and not self._refused:
             return
         before = {lane: (lane.failed_tick >= tick - self._backs_off, lane.turn) for lane in lanes}
+        if room in before and self._late and (len(before) > 1 or self._refused):
+            before[room] = max(before[room], self._came_to_an_empty_room())
         if room in before:
             self._merge(before[room])
         olds = sorted({*before.values(), *((backs_off, turn) for backs_off, turn, _ in self._refused)})
@@ -661,8 +663,8 @@ class SchedulingQueue:
         for lane, old in before.items():
             lane.turn, lane.failed_tick, lane.seen, lane.call = turns[old], tick, len(self._events), self._call
 
-    def _merge(self, room: tuple[bool, int]) -> None:
-        """Those who came to the room since it was last tried have their turn with it from now on, in the order there was."""
+    def _places(self) -> dict[LivePod, tuple[bool, bool, int]]:
+        """Those who came to the room since it was last tried: whether they were tried, backing off, and their turn then."""
         refused = {p: (off, turn) for off, turn, p in self._refused}
 
         def place(pod: LivePod) -> tuple[bool, bool, int]:
@@ -675,7 +677,19 @@ class SchedulingQueue:
                 pod.turn,
             )  # who has seen all wasn't tried
 
-        late = {p: place(p) for p in self._late}
+        return {p: place(p) for p in self._late}
+
+    def _came_to_an_empty_room(self) -> tuple[bool, int]:
+        """The turn of the first of them, where nobody stood in the room before: others may have had theirs in between."""
+        late = self._places()
+        heads = (self._head(line) for line in (*self._base, *self._later) if line.lane is self._room)
+        if any(head is not None and head not in late for head in heads):
+            return (False, -1)
+        return min((place[1:] for place in late.values() if place[0]), default=(False, -1))
+
+    def _merge(self, room: tuple[bool, int]) -> None:
+        """Those who came to the room since it was last tried have their turn with it from now on, in the order there was."""
+        late = self._places()
         order = sorted(late, key=lambda p: (*late[p], p.queued_at))
         first = [p for p in order if late[p] < (True, *room)]
         for pod in reversed(first):  # it was tried before those it stands with now

@@ -10,7 +10,7 @@ from tests.properties.random_rollouts import engine, verdicts_differ
 from tests.reference.flying_clusters import flying_case
 from tests.reference.random_clusters import GPU, Case
 
-SEEDS = range(150)
+SEEDS = (*range(150), 709, 1149, 1551, 1986)  # the last four once had two answers
 
 
 def test_the_verdicts_agree() -> None:
