@@ -15,7 +15,8 @@ import numpy as np
 from planner.ground.vocabulary import POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
-from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
+from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, ReplicaSet, Workload
+from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.in_flight import Bound, InFlight, at_bound, in_flight, reach_of
@@ -29,12 +30,17 @@ from planner.scheduling.state import anti_terms
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Others:
-    """All in flight, and what waits: `reach` is bool[one, node], `waiting` (shape, how many, where they may go)."""
+    """All in flight, and what waits: `reach` is bool[one, node], `waiting` (shape, how many, where they may go).
+
+    `speak` of pods in other namespaces: bool[one]; `push` somebody out if they must: bool[one].
+    """
 
     flying: tuple[InFlight, ...]
     reach: BoolArray
     shapes: tuple[tuple[Shape, ...], ...]
     waiting: tuple[tuple[Shape, int, BoolArray], ...]
+    speak: BoolArray
+    push: BoolArray
 
 
 def _look(cluster: Cluster, bound: Bound | None) -> _Others:
@@ -51,15 +57,23 @@ def _look(cluster: Cluster, bound: Bound | None) -> _Others:
         where = np.zeros(cluster.node_count, dtype=np.bool_)
         where[shape.candidates] = True
         waiting.append((shape, 1, where))
-    return _Others(flying, nodes, tuple(_shapes(cluster, one) for one in flying), tuple(waiting))
+    shapes = tuple(_shapes(cluster, one.workload or one.replica_set) for one in flying)
+    speak = np.array([any(_speaks_of_others(shape) for shape in some) for some in shapes], dtype=np.bool_)
+    push = np.array([any(_pushes(cluster, s, reach) for s in some) for some, reach in zip(shapes, nodes, strict=True)])
+    return _Others(flying, nodes, shapes, tuple(waiting), speak, push.astype(np.bool_))
 
 
-def _shapes(cluster: Cluster, one: InFlight) -> tuple[Shape, ...]:
-    """Those of the pods that it may make."""
-    parts: list[Workload | ReplicaSet] = [part for part in (one.workload, one.replica_set) if part is not None]
-    if one.workload is not None:
-        parts += [part for part in sets_by_owner(cluster).get(one.workload.uid, ()) if part.replicas]
+def _shapes(cluster: Cluster, one: Workload | ReplicaSet | None) -> tuple[Shape, ...]:
+    """Those of the pods that it has or may make."""
+    parts = [one] if one is not None else []
+    if isinstance(one, Workload):
+        parts += [part for part in sets_by_owner(cluster).get(one.uid, ()) if part.replicas]
     return tuple(compile_shape(cluster, p.namespace, p.template.labels, p.template.spec) for p in parts)
+
+
+def _pushes(cluster: Cluster, shape: Shape, nodes: BoolArray) -> bool:
+    """Whether it may preempt somebody on these nodes."""
+    return shape.may_preempt and bool(cluster.requested_below(shape.priority)[PODS_ROW, nodes].any())
 
 
 def beside(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
@@ -103,7 +117,7 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
     """Which of them come near, as far as nodes, namespaces and terms about other pods show: bool[one]."""
     everyone = np.ones(len(others.flying), dtype=np.bool_)
     nodes = np.zeros(cluster.node_count, dtype=np.bool_)
-    spaces = {workload.namespace for workload in changed}
+    met = others.speak.copy()
     for workload in changed:
         shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
         if not workload.traits.rolls_out or _speaks_of_others(shape):
@@ -111,13 +125,7 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
         nodes[shape.candidates] = True
         places = (cluster.node_index.get(cluster.snapshot.pods[i].node_name) for i in pods_of(cluster, workload))
         nodes[[place for place in places if place is not None]] = True
-    met = np.array(
-        [
-            one.namespace in spaces or any(_speaks_of_others(shape) for shape in shapes)
-            for one, shapes in zip(others.flying, others.shapes, strict=True)
-        ],
-        dtype=np.bool_,
-    )
+        met |= [one.namespace == workload.namespace and _are_near(cluster, workload, one) for one in others.flying]
     known = -1
     while known < (known := int(nodes.sum())):  # who meets one of those is met too
         met |= (others.reach & nodes).any(axis=1)
@@ -126,6 +134,38 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
             if (where & nodes).any():
                 nodes |= where
     return met
+
+
+def _are_near(cluster: Cluster, workload: Workload, one: InFlight) -> bool:
+    """Whether two of one namespace have to do with each other whatever nodes they are on: by a quota, a disruption budget of
+    both, terms or selectors about each other's pods, or claims, which both may name."""
+    if any(quota.namespace == one.namespace for quota in cluster.snapshot.resource_quotas):
+        return True
+    mine, theirs = _shapes(cluster, workload), _shapes(cluster, one.workload or one.replica_set)
+    if any(_is_drawn(cluster, a, b) or _is_drawn(cluster, b, a) for a in mine for b in theirs):
+        return True
+    both = [workload.selector, *(other.selector for other in (one.workload, one.replica_set) if other is not None)]
+    selectors = [b.selector for b in cluster.snapshot.pod_disruption_budgets if b.namespace == one.namespace]
+    if any(_selects(s, mine) and _selects(s, theirs) for s in (*selectors, *both)):
+        return True
+    return any(_has_claims(a.spec) for a in mine) and any(_has_claims(b.spec) for b in theirs)
+
+
+def _selects(selector: LabelSelector | None, shapes: Sequence[Shape]) -> bool:
+    return any(labels_match(selector, shape.labels) for shape in shapes)
+
+
+def _is_drawn(cluster: Cluster, shape: Shape, other: Shape) -> bool:
+    """Whether where `other`'s pods are has a say in where `shape`'s may go."""
+    terms = (*shape.affinity, *shape.anti_affinity, *shape.liked)
+    spreads = (*shape.hard_spread, *shape.soft_spread)
+    return any(term.matches(cluster, other.namespace, other.labels) for term in terms) or any(
+        labels_match(spread.selector, other.labels) for spread in spreads
+    )
+
+
+def _has_claims(spec: PodSpec) -> bool:
+    return bool(spec.resource_claims) or any(v.claim_name or v.claim_template or v.disk_id for v in spec.volumes)
 
 
 def _speaks_of_others(shape: Shape) -> bool:
@@ -138,8 +178,11 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     """Whether each pod of the change finds a node wherever the others put theirs.
 
     A pod takes at most as many places from the change as the greatest share of it in what one of the change's pods asks for.
-    Nobody may push the change's pods out, keep them away by a term, or use up a quota before them.
+    Nobody may push the change's pods out, or others whose pods then come to its nodes, keep them away by a term, or use up a
+    quota before them.
     """
+    if (met & others.push).any():
+        return False
     labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
     shape = compile_shape(cluster, workload.namespace, labels, workload.template.spec)
     spec = workload.template.spec
@@ -157,8 +200,9 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     mine[shape.candidates] = True
     free = (cluster.allocatable - cluster.requested)[:, shape.candidates]
     left = int(seats(shape, free).sum()) - _needed(cluster, workload, shape)
-    for is_met, one, shapes in zip(met.tolist(), others.flying, others.shapes, strict=True):
-        if is_met:
+    comes_here = met & (others.reach & mine).any(axis=1)
+    for is_there, one, shapes in zip(comes_here.tolist(), others.flying, others.shapes, strict=True):
+        if is_there:
             count = _yet_to_make(cluster, one)
             if count is None or any(_may_harm(cluster, other, shape) for other in shapes):
                 return False

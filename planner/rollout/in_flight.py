@@ -12,6 +12,7 @@ Sources: kubernetes `pkg/controller/deployment/sync.go` `isScalingEvent`, `getNe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -177,8 +178,13 @@ def _pods(cluster: Cluster, uid: str) -> list[Pod]:
 
 
 def _active(cluster: Cluster, uid: str) -> int:
-    pods = cluster.snapshot.pods
-    return sum(pods[i].deleted_at is None for i in pods_by_owner(cluster).get(uid, ()))
+    return len(pods_by_owner(cluster).get(uid, ())) - cluster.remember(_ending)[uid]
+
+
+def _ending(cluster: Cluster) -> Counter[str]:
+    """uid of an owner → how many of its pods terminate."""
+    ending = (pod for pod in cluster.snapshot.pods if pod.deleted_at is not None)
+    return Counter(pod.owner.uid for pod in ending if pod.owner is not None and not pod.is_terminal)
 
 
 def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None) -> InFlight | None:
@@ -311,7 +317,8 @@ def _first_of(cluster: Cluster, workload: Workload, pods: Iterable[Pod], revisio
 
 def _has_old(cluster: Cluster, workload: Workload, standing: Sequence[Pod]) -> bool:
     """Whether a DaemonSet has pods of an older revision than its template's."""
-    hashes, newest = {_revision(pod) for pod in standing}, revision_of(cluster, workload)
+    labels = {id(pod.labels): pod for pod in standing}  # most have theirs in common
+    hashes, newest = {_revision(pod) for pod in labels.values()}, revision_of(cluster, workload)
     if newest:
         return bool(hashes - {newest})
     observed = workload.observed_generation
@@ -341,14 +348,9 @@ def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
 
 def _failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     found = set[tuple[str, str]]()
-    for pod in cluster.snapshot.pods:
-        if (
-            pod.owner is not None
-            and pod.node_name
-            and not pod.is_ready
-            and not pod.is_terminal
-            and not is_starting(pod)
-        ):
+    unready = [pod for pod in cluster.snapshot.pods if not pod.is_ready]
+    for pod in unready:
+        if pod.owner is not None and pod.node_name and not pod.is_terminal and not is_starting(pod):
             found.add((pod.owner.key(pod.namespace), _revision(pod)))
     if not found:
         return frozenset()

@@ -100,9 +100,11 @@ def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
 def _replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
     pods, found = cluster.snapshot.pods, list[ReplicaSet]()
     for uid, own in pods_by_owner(cluster).items():
+        by = pods[own[0]].owner
+        if by is None or by.kind != REPLICATION_CONTROLLER:
+            continue
         last = max((pods[i] for i in own), key=lambda pod: pod.created_at or 0.0)
-        by = last.owner
-        if by is None or by.kind != REPLICATION_CONTROLLER or DEPLOYMENT_CONFIG in last.labels:
+        if DEPLOYMENT_CONFIG in last.labels:
             continue
         found.append(
             ReplicaSet(

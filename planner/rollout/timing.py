@@ -99,8 +99,10 @@ class Clock:
 
     def next(self, simulation: Simulation) -> float:
         """What it will show at the end of the tick that comes."""
-        waits = [self._start_seconds(pod) for pod in simulation.starting]
-        waits += [self._end_seconds(pod) for pod in simulation.terminating]
+        starting = {pod.owner: pod for pod in simulation.starting}  # those of one owner take as long
+        ending = {(pod.owner, pod.shape): pod for pod in simulation.terminating}
+        waits = [self._start_seconds(pod) for pod in starting.values()]
+        waits += [self._end_seconds(pod) for pod in ending.values()]
         for pod in simulation.maturing:
             owner = simulation.controllers.get(pod.owner)
             waits.append(float(owner.min_ready_seconds) if owner is not None else 0.0)

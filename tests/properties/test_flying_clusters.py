@@ -10,13 +10,14 @@ from tests.properties.random_rollouts import engine, verdicts_differ
 from tests.reference.flying_clusters import flying_case
 from tests.reference.random_clusters import GPU, Case
 
-SEEDS = (*range(150), 709, 1149, 1551, 1986)  # the last four once had two answers
+SEEDS = range(150)
+ONCE_APART = (709, 1149, 1551, 1986)  # had two answers: by whose controller is first, by whom the queue tries first
 
 
 def test_the_verdicts_agree() -> None:
     tried: Counter[str] = Counter()
     wrong, flying = {}, 0
-    for seed in SEEDS:
+    for seed in (*SEEDS, *ONCE_APART):
         one = flying_case(seed)
         tried.update(one.what)
         flying += bool(in_flight(engine(one.case).run.simulation.cluster))

@@ -310,6 +310,33 @@ def test_others_on_other_nodes_or_with_room_for_all_are_left_out() -> None:
     assert met(snapshot(node("a", gpus=30), flying, here)) == []
 
 
+def test_one_of_the_same_namespace_on_other_nodes_is_met_where_both_have_to_do_with_each_other() -> None:
+    def met(*more: Item | list[Item], spec: Item = ONE_GPU) -> list[str]:
+        pools = [node("a", gpus=1, labels={"pool": "a"}), node("b", gpus=2, labels={"pool": "b"})]
+        flying = midway("first", ["b"], ["b"], replicas=1)
+        for item in flying:
+            holder = item if item["kind"] == "Pod" else item["spec"]["template"]
+            holder["spec"] = {**holder["spec"], "nodeSelector": {"pool": "b"}}
+        here = deployment("worker", ["a"], {**spec, "nodeSelector": {"pool": "a"}}, **SURGE)
+        found = snapshot(*pools, flying, here, *more)
+        workload = found.workload(WORKER)
+        assert workload is not None
+        return [one.key for one in beside(Cluster(found), [workload])]
+
+    first = ["Deployment/ml/first"]
+    assert met() == []
+    hard = {"requests.nvidia.com/gpu": "30"}
+    meta = {"name": "all", "namespace": "ml"}
+    assert met({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": hard}}) == first
+    budget = {"minAvailable": 1, "selector": {}}
+    assert met({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": meta, "spec": budget}) == first
+    term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "first"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    assert met(spec={**ONE_GPU, "affinity": apart}) == first
+    shared = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    assert met(spec={**ONE_GPU, **shared}) == []
+
+
 # ── one after another ────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_change_may_come_some_time_after_another() -> None:
     """Two surges and one spare GPU: together one of them waits for the other; a minute later the first has finished."""
