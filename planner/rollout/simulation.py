@@ -182,6 +182,7 @@ class Simulation:
         ] = {}  # namespace → whose pods are refused until one goes
         self._sleeping: dict[str, int] = {}  # namespace → tick in which none of them looks
         self._families = _Families()
+        self._retrying: dict[str, Controller] = {}  # those that try again by themselves
         self.is_thorough = is_thorough
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key; those gone are left out by `pods_by`
@@ -779,6 +780,10 @@ class Simulation:
             for controller in waiting:
                 did_something = controller.sync(self)
                 busy |= did_something
+                if controller.retry_at is not None:
+                    self._retrying[controller.key] = controller
+                elif self._retrying:
+                    self._retrying.pop(controller.key, None)
                 if did_something:
                     families.add(self._family(controller.key))
                 if did_something or (controller.retry_at is None and controller.key in self.refusals):
@@ -846,7 +851,7 @@ class Simulation:
 
     def _next_retry(self) -> float | None:
         """When the next delayed retry is due, if a controller waits for one."""
-        dues = (controller.retry_at for controller in self.controllers.values())
+        dues = (controller.retry_at for controller in self._retrying.values())
         return min((due for due in dues if due is not None and due > self.clock_ms), default=None)
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import click
@@ -138,6 +140,36 @@ def rollout(nodes: int) -> Iterator[Figure]:
             beside_seconds=_verdict_seconds(5_000, clusters.FIFTY),
             at_most_ratio=10,
         )
+
+
+def flying(_: int) -> Iterator[Figure]:
+    """Verdicts beside others in flight: of the workloads that `rollout` asks about, and of some drawn ones."""
+    for nodes, count in ((1_000, 20), (5_000, 200)):
+        snapshot, cluster = clusters.in_flight(made(nodes), count), f"{_cluster(nodes)}, {count} in flight"
+        rolling = [one.key for one in snapshot.workloads if one.traits.has_replicas and one.replicas > 1]
+        keys = [clusters.FIFTY, clusters.HELD, clusters.TEN, *random.Random(nodes).sample(rolling, 40)]
+        rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))
+        taken = sorted(
+            best(lambda run, k=key, s=snapshot: rollouts.rollout(s, _restart(k, run)), runs=3)  # type: ignore[misc]
+            for key in keys
+        )
+        target = 0.050 if nodes == 5_000 else None
+        for what, seconds in (
+            ("median", median(taken)),
+            ("nine tenths", taken[len(taken) * 9 // 10]),
+            ("slowest", taken[-1]),
+        ):
+            yield Figure(
+                figure=f"one verdict, of {len(keys)}: {what}", cluster=cluster, seconds=seconds, at_most_seconds=target
+            )
+        if nodes == 1_000:
+            yield Figure(
+                figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
+                cluster=cluster,
+                seconds=best(lambda _, s=snapshot: overview_question.played(s), runs=2),  # type: ignore[misc]
+                beside="nothing in flight",
+                beside_seconds=_quiet_seconds(nodes, "overview"),
+            )
 
 
 def _restart(key: str, seed: int, *, ties: bool = False) -> Scenario:
@@ -485,6 +517,7 @@ MEASURES = {
     "load": load,
     "rollout": rollout,
     "crowded": crowded,
+    "flying": flying,
     "openb": openb,
     "capacity": capacity,
     "spot": spot,

@@ -18,7 +18,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from planner.ground import vocabulary
-from planner.kubernetes.records import FrozenMap, NodeAffinity, NodeSelectorTerm, Presence, Requirement, Snapshot
+from planner.kubernetes.records import (
+    FrozenMap,
+    NodeAffinity,
+    NodeSelectorTerm,
+    Presence,
+    ReplicaSet,
+    Requirement,
+    Snapshot,
+)
 from planner.sources import kubectl
 
 PODS_PER_NODE = 30
@@ -337,6 +345,61 @@ def snapshot(layout: Layout) -> Snapshot:
             {kind: Presence.PRESENT if state is Presence.PARTIAL else state for kind, state in read.presence.items()}
         ),
         reading=replace(read.reading, objects=count, used=count, partial=FrozenMap()),
+    )
+
+
+def in_flight(calm: Snapshot, count: int, seed: int = 20261123) -> Snapshot:
+    """`calm` with `count` of its Deployments midway: half of their pods are of a ReplicaSet made a minute ago, and Ready."""
+    chance = random.Random(seed)
+    able = [one for one in calm.workloads if one.traits.part and one.replicas >= 4 and one.namespace != "bench"]
+    chosen = {one.uid: one for one in chance.sample(able, count)}
+    older = {one.uid: one for one in calm.replica_sets if one.owner is not None and one.owner.uid in chosen}
+    newer = {uid: _newer(one, calm.taken_at - 60) for uid, one in older.items()}
+    left = {uid: one.replicas for uid, one in newer.items()}
+    pods = []
+    for pod in calm.pods:
+        uid = pod.owner.uid if pod.owner is not None else ""
+        if left.get(uid):
+            left[uid] -= 1
+            own = newer[uid]
+            by = replace(pod.owner, name=own.name, uid=own.uid) if pod.owner is not None else None
+            pods.append(replace(pod, owner=by, labels=own.template.labels, created_at=own.created_at))
+        else:
+            pods.append(pod)
+    sets = [
+        _counting(one, one.replicas - newer[one.uid].replicas) if one.uid in newer else one for one in calm.replica_sets
+    ]
+    changed = {uid: replace(one, template=replace(one.template, annotations=_RELEASED)) for uid, one in chosen.items()}
+    return replace(
+        calm,
+        workloads=tuple(changed.get(one.uid, one) for one in calm.workloads),
+        replica_sets=(*sets, *newer.values()),
+        pods=tuple(pods),
+        digest=f"{calm.digest}-{count}-in-flight",
+    )
+
+
+_RELEASED = FrozenMap({"release": "8"})
+
+
+def _newer(one: ReplicaSet, created_at: float) -> ReplicaSet:
+    """The next ReplicaSet of the same Deployment, with half of its pods."""
+    mark = FrozenMap({vocabulary.POD_TEMPLATE_HASH: f"{zlib.crc32(one.uid.encode()):09x}"})
+    labels = FrozenMap({**one.template.labels, **mark})
+    return replace(
+        _counting(one, one.replicas // 2),
+        name=f"{one.name}-8",
+        uid=f"{one.uid}-8",
+        labels=labels,
+        created_at=created_at,
+        selector=replace(one.selector, match_labels=FrozenMap({**one.selector.match_labels, **mark})),
+        template=replace(one.template, labels=labels, annotations=_RELEASED),
+    )
+
+
+def _counting(one: ReplicaSet, replicas: int) -> ReplicaSet:
+    return replace(
+        one, replicas=replicas, status_replicas=replicas, ready_replicas=replicas, available_replicas=replicas
     )
 
 

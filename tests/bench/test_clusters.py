@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from planner.rollout.in_flight import in_flight
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, kubectl
 from tests.bench import clusters, crowd
@@ -39,6 +40,18 @@ def test_snapshot_is_what_reading_the_json_gives() -> None:
     assert len({(pod.namespace, pod.name) for pod in read.pods}) == layout.pod_count
     assert set(made.pods) == set(read.pods)
     assert replace(made, pods=(), digest="") == replace(read, pods=(), digest="")
+
+
+def test_so_many_deployments_are_midway_and_nothing_else_is_another() -> None:
+    calm = clusters.snapshot(clusters.lay_out(100))
+    found = clusters.in_flight(calm, 7)
+    flying = in_flight(Cluster(found))
+    assert not in_flight(Cluster(calm))
+    assert len(flying) == 7
+    assert all(one.is_rolling and not one.has_new_template for one in flying)
+    assert [(pod.name, pod.node_name, pod.spec) for pod in found.pods] == [
+        (pod.name, pod.node_name, pod.spec) for pod in calm.pods
+    ]
 
 
 def test_a_crowd_is_so_many_copies_of_the_demo() -> None:
