@@ -8,13 +8,14 @@ from statistics import fmean
 from typing import Final
 
 from planner.capacity.scale_ups import SCALE_UP_FAILED
-from planner.ground.words import NO_WORDS, Text, count, usd
+from planner.ground.words import NO_WORDS, Text, usd
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import FrozenMap, PodSpec, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.pricing.cluster import cluster_cost
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
@@ -68,6 +69,7 @@ class GatedWorkload:
     exception: GateException | None = None
     is_growth_automatic: bool = False
     warnings: tuple[Text, ...] = ()
+    nouns: Nouns = GPUS  # what its GPUs are a number of
 
 
 def after_change(one: Change) -> Workload:
@@ -126,6 +128,7 @@ def gated(
         lowest_ready=None if before is None else min(mine.lowest_ready, ours.lowest_ready),
         seconds=told.seconds,
         more_gpus=gpus,
+        nouns=units_of(snapshot).nouns(name for spec, _ in (*new, *old) for name in pod_requests(spec)),
         extra_gpus=growth.extra_gpus if growth else 0,
         extra_nodes=growth.extra_nodes if growth else 0,
         more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book),
@@ -226,11 +229,11 @@ def fails(part: GatedWorkload, policy: GatePolicy) -> bool:
     return policy.refuses(part.verdict, is_growth_automatic=part.is_growth_automatic)
 
 
-def limits_passed(policy: GatePolicy, gpus: int, dollars: float | None) -> tuple[Text, ...]:
+def limits_passed(policy: GatePolicy, gpus: int, nouns: Nouns, dollars: float | None) -> tuple[Text, ...]:
     """The whole change's GPUs and USD a month, held against what the policy allows."""
     said = []
     if policy.most_extra_gpus is not None and gpus > policy.most_extra_gpus:
-        said.append(f"{count(gpus, 'GPU')} more than today, and the policy allows {policy.most_extra_gpus}")
+        said.append(f"{nouns.count(gpus)} more than today, and the policy allows {policy.most_extra_gpus}")
     if (most := policy.most_extra_usd_per_month) is not None:
         if dollars is None:
             said.append(f"the policy allows {usd(most)} a month more, and what the change costs isn't known")

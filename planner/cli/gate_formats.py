@@ -16,6 +16,7 @@ from planner.ground.exit_status import MEANING, ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
 from planner.kubernetes.records import Severity
+from planner.kubernetes.units import GPUS
 from planner.questions.gate import GateAnswer
 from planner.rollout.answers import Verdict
 from planner.sources.manifests import Place
@@ -206,7 +207,8 @@ def _rows(parts: Iterable[GatedWorkload]) -> list[Row]:
 
 
 def _gpus(part: GatedWorkload) -> str:
-    said = f"{part.more_gpus:+d}" if part.more_gpus else "0"
+    noun = "" if part.nouns == GPUS else f" {part.nouns.one if abs(part.more_gpus) == 1 else part.nouns.many}"
+    said = f"{part.more_gpus:+d}{noun}" if part.more_gpus else "0"
     return said if part.is_told else f"{said} or more" if part.more_gpus else "not known"
 
 
@@ -241,7 +243,7 @@ def _growth(part: GatedWorkload) -> str:
     """``1 more node, 2 GPUs: $512 a month while it is there``."""
     dollars = part.added_usd_per_month
     cost = "what that costs isn't known" if dollars is None else f"{usd(dollars)} a month"
-    gpus = f", {count(part.extra_gpus, 'GPU')}" if part.extra_gpus else ""
+    gpus = f", {part.nouns.count(part.extra_gpus)}" if part.extra_gpus else ""
     return f"{count(part.extra_nodes, 'more node', 'more nodes')}{gpus}: {cost} while {'it is' if part.extra_nodes == 1 else 'they are'} there"
 
 
@@ -254,7 +256,7 @@ def _ways(part: GatedWorkload) -> list[str]:
 
 def _takes(found: GateAnswer) -> str:
     """What the change takes beyond today, in one line."""
-    gpus = f"{count(found.extra_gpus, 'GPU')} more than today" if found.extra_gpus else "no more GPUs than today"
+    gpus = f"{found.nouns.count(found.extra_gpus)} more than today" if found.extra_gpus else "no more GPUs than today"
     if not all(part.is_told for part in found.workloads if part.exception is None):
         gpus = f"{gpus} as far as is known"
     if found.extra_usd_per_month is None:

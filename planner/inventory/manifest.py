@@ -523,7 +523,7 @@ def _holds(snapshot: Snapshot, key: str) -> str:
     held = held_below(snapshot).get(key)
     if held is None or not held.pods:
         return ""
-    gpus = f" {words.plural(held.pods, 'holds', 'hold')} {words.count(held.gpus, 'GPU')}" if held.gpus else ""
+    gpus = f" {words.plural(held.pods, 'holds', 'hold')} {held.nouns.count(held.gpus)}" if held.gpus else ""
     return f" (its {words.count(held.pods, 'pod')}{gpus})"
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, kind_called, kind_in
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.records import Owner, Pod, Snapshot
-from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.units import GPUS, Nouns, units_of
 
 Owners = Mapping[str, Owner | None]
 """Key of what makes pods (``ReplicaSet/prod/api-5d8f7``) → its own owner, None for what has none."""
@@ -84,6 +85,7 @@ class Held:
 
     pods: int = 0
     gpus: int = 0
+    nouns: Nouns = GPUS  # what `gpus` are a number of
 
 
 def held_below(snapshot: Snapshot) -> Mapping[str, Held]:
@@ -95,6 +97,7 @@ def _held_below(snapshot: Snapshot) -> Mapping[str, Held]:
     owners = owners_of(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
+    asked: dict[str, set[str]] = defaultdict(set)
     for key, above in owners.items():
         if above is not None:
             pods[above.key(key.split("/")[1])] += 0  # it is there
@@ -105,8 +108,14 @@ def _held_below(snapshot: Snapshot) -> Mapping[str, Held]:
             seen.add(key)
             pods[key] += number
             gpus[key] += held
+            if held:
+                asked[key].update(pod_requests(pod.spec))
             owner = owners.get(key)
-    return {key: Held(pods=number, gpus=gpus[key]) for key, number in pods.items()}
+    units = units_of(snapshot)
+    return {
+        key: Held(pods=number, gpus=gpus[key], nouns=units.nouns(sorted(asked[key]) if key in asked else ()))
+        for key, number in pods.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +126,7 @@ class Unjudged:
     keys: tuple[str, ...]
     pods: int
     gpus: int
+    nouns: Nouns = GPUS  # what `gpus` are a number of
 
 
 def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
@@ -128,15 +138,25 @@ def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     above = unjudged_above(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
+    asked: dict[str, set[str]] = defaultdict(set)
     for pod in snapshot.pods:
         if (key := above.get(pod.uid)) is not None:
             pods[key] += 1
-            gpus[key] += requested_gpus(pod.spec) if pod.holds_room else 0
+            if pod.holds_room and (held := requested_gpus(pod.spec)):
+                gpus[key] += held
+                asked[kind_in(key).name].update(pod_requests(pod.spec))
+    units = units_of(snapshot)
     kinds: dict[str, list[str]] = {}
     for key in sorted(pods):
         kinds.setdefault(kind_in(key).name, []).append(key)
     return tuple(
-        Unjudged(kind=kind, keys=tuple(some), pods=sum(pods[key] for key in some), gpus=sum(gpus[key] for key in some))
+        Unjudged(
+            kind=kind,
+            keys=tuple(some),
+            pods=sum(pods[key] for key in some),
+            gpus=sum(gpus[key] for key in some),
+            nouns=units.nouns(sorted(asked[kind]) if kind in asked else ()),
+        )
         for kind, some in sorted(kinds.items())
     )
 

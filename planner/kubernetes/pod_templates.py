@@ -16,7 +16,8 @@ from typing import Any, Final
 from planner.ground import words
 from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
-from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.units import Units
 
 Document = Mapping[str, Any]
 
@@ -158,7 +159,8 @@ class Placed:
         if self.idle is not Idle.SUSPENDED:
             return str(self.idle)
         pods = words.count(self.groups * self.group_size, "pod")
-        gpus = f" with {words.count(self.gpus, 'GPU')}" if self.gpus else ""
+        asked = [name for template, _ in self.templates for name in pod_requests(template.spec)]
+        gpus = f" with {Units(offered={}).nouns(asked).count(self.gpus)}" if self.gpus else ""
         return f"{self.idle}; resumed it makes {pods}{gpus}"
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import listing, roughly
@@ -72,10 +73,33 @@ class Units:
         parts = [f"{amount:,} {self.noun(name, amount)}" for name, amount in told.items() if amount]
         return listing(parts, most=None)
 
-    def noun_of_all(self, amounts: Iterable[Mapping[str, int]]) -> str:
-        """``GPUs``, ``time slices``: what sums of `accelerators.alike` over pods that ask for `amounts` are a number of."""
-        names = dict.fromkeys(name for one in amounts for name in once(one) if is_gpu_resource(name))
-        return " or ".join(dict.fromkeys(self.noun(name, 0) for name in names)) or "GPUs"
+    def nouns(self, resources: Iterable[str]) -> Nouns:
+        """What sums of `accelerators.alike` over pods that ask for these resources are a number of."""
+        names = dict.fromkeys(name for name in resources if is_gpu_resource(name))
+        return either(Nouns(one=self.noun(name, 1), many=self.noun(name, 0)) for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nouns:
+    """What one is called, and several: ``time slice``, ``time slices``."""
+
+    one: str
+    many: str
+
+    def count(self, number: int) -> str:
+        """``1 time slice``, ``1,200 GPUs``."""
+        return f"{number:,} {self.one if number == 1 else self.many}"
+
+
+GPUS: Final = Nouns(one="GPU", many="GPUs")
+
+
+def either(some: Iterable[Nouns]) -> Nouns:
+    """What sums over all of `some` are a number of: ``GPUs or time slices``."""
+    kinds = tuple(dict.fromkeys(some))
+    if not kinds:
+        return GPUS
+    return Nouns(one=" or ".join(each.one for each in kinds), many=" or ".join(each.many for each in kinds))
 
 
 def _noun(resource: str) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.ground.words import NO_WORDS, Text, count, plural, usd
+from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.gpu_use import GpuUse
-from planner.kubernetes.accelerators import model_named
-from planner.kubernetes.nodes import NO_POOL, gpu_count, gpu_model, node_pool
+from planner.kubernetes.accelerators import model_named, once
+from planner.kubernetes.nodes import NO_POOL, gpu_count, gpu_model, is_virtual, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot
-from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.units import GPUS, Nouns, units_among, units_of
 from planner.pricing.allocation import Share, allocated_cents
 from planner.pricing.bill import held_by_node
 from planner.pricing.cents import shared_out
@@ -43,13 +44,28 @@ class HeldIdle:
     mean_percent: float
     used_bytes: int | None
     usd_per_month: float | None
+    nouns: Nouns = GPUS  # what is held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleUnits:
+    """The sums of `IdleAnswer`, of what is offered in one way: whole GPUs, time slices, MIG slices."""
+
+    nouns: Nouns
+    gpus: int
+    held: int
+    free: int
+    idle: int
+    unmeasured: int
+    pods: int  # that hold idle ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdleAnswer:
     """`pods` by what they cost; money is USD a month after sustained use, whole cents, None without any price.
 
-    `gpus` = `held` + `free`; of the held ones `idle` aren't used and `unmeasured` aren't known.
+    `gpus` = `held` + `free`; of the held ones `idle` aren't used and `unmeasured` aren't known. They are sums over `units`, which
+    tell devices, slices and shares apart.
     """
 
     sentence: Text
@@ -63,6 +79,7 @@ class IdleAnswer:
     pods: tuple[HeldIdle, ...]
     unpriced_pods: int  # idle ones without a price: in no sum
     until: float
+    units: tuple[IdleUnits, ...] = ()
 
 
 def idle_gpus(
@@ -76,27 +93,30 @@ def idle_gpus(
     nodes = {node.name: node for node in snapshot.nodes}
     priced = {one.node.node: one for one in costs}
     keys = workload_keys(snapshot)
-    found, held, unmeasured = [], 0, 0
+    found: list[HeldIdle] = []
+    held, unmeasured = Counter[Nouns](), Counter[Nouns]()
     for pod in snapshot.pods:
-        wanted = requested_gpus(pod.spec) if pod.holds_room else 0
-        if not wanted:
+        wanted, node = requested_gpus(pod.spec) if pod.holds_room else 0, nodes.get(pod.node_name)
+        if not wanted or (node is not None and is_virtual(node)):
             continue
+        nouns = _nouns(pod, node)
         now = [one for one in uses.get((pod.namespace, pod.name), ()) if one.last_at >= until - _GONE_SECONDS][:wanted]
-        held, unmeasured = held + wanted, unmeasured + wanted - len(now)
+        held[nouns] += wanted
+        unmeasured[nouns] += wanted - len(now)
         idle = [one for one in now if until - _idle_since(one) >= idle_seconds]
-        node = nodes.get(pod.node_name)
         if idle and node is not None:
-            found.append(_held_idle(pod, keys[pod.uid], node, len(now), idle, priced.get(pod.node_name)))
+            found.append(_held_idle(pod, keys[pod.uid], node, len(now), idle, priced.get(pod.node_name), nouns))
     pods = _in_cents(found)
-    total = max(held, sum(gpu_count(node) for node in snapshot.nodes))
+    units = _units(snapshot, held, unmeasured, pods)
     money = [one.usd_per_month for one in pods if one.usd_per_month is not None]
     result = IdleAnswer(
         sentence=NO_WORDS,
-        gpus=total,
-        held=held,
-        free=total - held,
-        idle=sum(one.idle for one in pods),
-        unmeasured=unmeasured,
+        units=units,
+        gpus=sum(one.gpus for one in units),
+        held=sum(one.held for one in units),
+        free=sum(one.free for one in units),
+        idle=sum(one.idle for one in units),
+        unmeasured=sum(one.unmeasured for one in units),
         idle_usd=round(sum(money), 2) if money or (not pods and costs) else None,
         free_usd=_free_usd(snapshot, costs) if costs else None,
         pods=pods,
@@ -106,8 +126,32 @@ def idle_gpus(
     return replace(result, sentence=Text(_said(result)))
 
 
+def _nouns(pod: Pod, node: Node | None) -> Nouns:
+    """What the pod holds a number of, as its node offers it."""
+    return units_among([node] if node else []).nouns(once(pod_requests(pod.spec)))
+
+
+def _units(
+    snapshot: Snapshot, held: Counter[Nouns], unmeasured: Counter[Nouns], pods: tuple[HeldIdle, ...]
+) -> tuple[IdleUnits, ...]:
+    """The sums by what is offered: all of it, and what pods hold beyond that."""
+    there: Counter[Nouns] = Counter()
+    for offer, amount in units_of(snapshot).offered.items():
+        there[Nouns(one=offer.noun(1), many=offer.noun(0))] += amount
+    found = []
+    for nouns in dict.fromkeys((*there, *held)):
+        total, some = max(there[nouns], held[nouns]), [one for one in pods if one.nouns == nouns]
+        found.append(
+            IdleUnits(
+                nouns=nouns, gpus=total, held=held[nouns], free=total - held[nouns], idle=sum(one.idle for one in some),
+                unmeasured=unmeasured[nouns], pods=len(some),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
 def _held_idle(
-    pod: Pod, workload: str, node: Node, measured: int, idle: list[GpuUse], cost: NodeCost | None
+    pod: Pod, workload: str, node: Node, measured: int, idle: list[GpuUse], cost: NodeCost | None, nouns: Nouns
 ) -> HeldIdle:
     return HeldIdle(
         workload=workload,
@@ -125,6 +169,7 @@ def _held_idle(
         mean_percent=round(sum(one.mean_percent for one in idle) / len(idle), 1),
         used_bytes=_used(idle),
         usd_per_month=_gpu_usd(cost, gpu_count(node), len(idle)),
+        nouns=nouns,
     )
 
 
@@ -166,10 +211,18 @@ def _said(found: IdleAnswer) -> str:
     if not found.held:
         return "no pod holds a GPU"
     money = "" if found.idle_usd is None else f", {usd(found.idle_usd)} a month"
-    free = "" if found.free_usd is None else f", {usd(found.free_usd)} a month"
+    free_money = "" if found.free_usd is None else f", {usd(found.free_usd)} a month"
+    held = "; ".join(_held_words(one) for one in found.units if one.held)
+    free = listing([f"{one.free:,} more {_noun(one.nouns, one.free)}" for one in found.units], most=None)
     unknown = f"; {count(found.unmeasured, 'held one is', 'held ones are')} not measured" if found.unmeasured else ""
-    whose = f" by {count(len(found.pods), 'pod')}" if found.pods else ""
-    return (
-        f"{found.idle:,} of {count(found.held, 'held GPU')} {plural(found.idle, 'is', 'are')} held and not used{whose}{money}"
-        f"{unknown}. Nobody asked for {count(found.free, 'more GPU')}{free}"
-    )
+    return f"{held}{money}{unknown}. Nobody asked for {free}{free_money}"
+
+
+def _held_words(one: IdleUnits) -> str:
+    whose = f" by {count(one.pods, 'pod')}" if one.pods else ""
+    of = f"{one.idle:,} of {one.held:,} held {_noun(one.nouns, one.held)}"
+    return f"{of} {plural(one.idle, 'is', 'are')} held and not used{whose}"
+
+
+def _noun(nouns: Nouns, number: int) -> str:
+    return nouns.one if number == 1 else nouns.many

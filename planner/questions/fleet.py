@@ -14,6 +14,7 @@ from planner.ground.words import Text, count, listing, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.units import GPUS, Nouns
 from planner.pricing.bill import USD_A_MONTH, cost_cluster
 from planner.pricing.model import PriceBook
 from planner.questions.overview import ClusterOverview, overview
@@ -72,6 +73,7 @@ class InCluster:
     verdict: Verdict
     images: tuple[str, ...]
     gpus: int
+    nouns: Nouns = GPUS  # what `gpus` are a number of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,8 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
             images = tuple(container.image for container in specs[line.workload].containers)
             found[line.workload].append(
                 InCluster(
-                    cluster=name, replicas=line.replicas, ready=line.ready, verdict=line.verdict, images=images, gpus=line.gpus
+                    cluster=name, replicas=line.replicas, ready=line.ready, verdict=line.verdict, images=images, gpus=line.gpus,
+                    nouns=line.nouns,
                 )
             )  # fmt: skip
     models = tuple(_models(clusters))
@@ -180,7 +183,7 @@ def _workload(key: str, where: Sequence[InCluster]) -> FleetWorkload:
     seen: dict[str, set[object]] = {
         "replicas": {one.replicas for one in where},
         "images": {one.images for one in where},
-        "GPUs": {one.gpus for one in where},
+        "GPUs": {(one.gpus, one.gpus and one.nouns) for one in where},
         "verdict": {one.verdict for one in where},
     }
     return FleetWorkload(
@@ -269,6 +272,7 @@ def workload_rows(answer: FleetAnswer) -> list[Row]:
             "replicas": each.replicas,
             "ready": each.ready,
             "gpus": each.gpus,
+            "gpus_are": each.nouns.many if each.gpus else "",
             "verdict": each.verdict,
             "images": " ".join(each.images),
             "differs": ", ".join(one.differs),

@@ -22,6 +22,7 @@ from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.inventory.account import get_command
 from planner.inventory.manifest import AppliedWorkload, Manifest, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
+from planner.kubernetes.units import GPUS, Nouns, either
 from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
@@ -65,6 +66,7 @@ class GateAnswer:
     expired: tuple[GateException, ...]
     findings: tuple[Finding, ...]
     meanwhile: tuple[EventBeside, ...] = ()
+    nouns: Nouns = GPUS  # what `extra_gpus` are a number of
 
 
 @allowed(units=LIST_UNITS)
@@ -138,7 +140,7 @@ def _answer(
 ) -> GateAnswer:  # fmt: skip
     counted = [part for part in parts if part.exception is None]
     gpus, dollars = _beyond_today(counted)
-    refusals = limits_passed(policy, gpus, dollars)
+    refusals = limits_passed(policy, gpus, nouns := _nouns(counted), dollars)
     verdicts = [part.verdict for part in counted if fails(part, policy)]
     if together is not None and together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
         verdicts += [Verdict.UNKNOWN] if policy.refuses(Verdict.UNKNOWN, is_growth_automatic=False) else []
@@ -156,11 +158,22 @@ def _answer(
         unchanged=unchanged,
         refusals=refusals,
         extra_gpus=gpus,
+        nouns=nouns,
         extra_usd_per_month=dollars,
         expired=expired,
-        findings=tuple(dict.fromkeys(one for one in findings if one.code != SCALE_UP_FAILED)),  # told with its workload
+        findings=_apart(findings),
         meanwhile=together.meanwhile if together is not None else (),
     )
+
+
+def _nouns(parts: list[GatedWorkload]) -> Nouns:
+    """What `_beyond_today` counts of GPUs."""
+    return either(part.nouns for part in parts if part.more_gpus or part.extra_gpus)
+
+
+def _apart(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Each once, but those that are told with their workload."""
+    return tuple(dict.fromkeys(one for one in findings if one.code != SCALE_UP_FAILED))
 
 
 def _beyond_today(parts: list[GatedWorkload]) -> tuple[int, float | None]:
@@ -222,7 +235,7 @@ def facts(found: GateAnswer) -> Iterator[Fact]:
     """Whether it passes, what it takes beyond today, each workload's verdicts."""
     yield fact("gate_passes", found.passes)
     yield fact("gate_together", found.together.value)
-    yield fact("gate_extra_gpus", found.extra_gpus, "GPUs")
+    yield fact("gate_extra_gpus", found.extra_gpus, found.nouns.many)
     yield fact("gate_extra_cost", found.extra_usd_per_month, "USD/month")
     for part in found.workloads:
         named = {"workload": part.workload}
@@ -230,7 +243,7 @@ def facts(found: GateAnswer) -> Iterator[Fact]:
         yield fact("workload_verdict_alone", part.alone.value, **named)
         yield fact("workload_verdict_together", part.together.value, **named)
         yield fact("workload_lowest_ready", part.lowest_ready, "pods", **named)
-        yield fact("workload_more_gpus", part.more_gpus, "GPUs", **named)
+        yield fact("workload_more_gpus", part.more_gpus, part.nouns.many, **named)
         yield fact("workload_is_excepted", part.exception is not None, **named)
 
 
@@ -244,6 +257,7 @@ def workload_rows(found: GateAnswer) -> list[Row]:
             "lowest_ready": part.lowest_ready,
             "replicas": part.replicas,
             "more_gpus": part.more_gpus,
+            "gpus_are": part.nouns.many if part.more_gpus else "",
             "more_usd_per_month": part.more_usd_per_month,
             "passes": part.passes,
             "exception": part.exception.reason if part.exception else "",

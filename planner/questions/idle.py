@@ -13,6 +13,7 @@ from planner.ground.tables import Row
 from planner.ground.words import duration, moment
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.units import GPUS
 from planner.pricing.bill import USD_A_MONTH, cost_cluster
 from planner.pricing.idle import HeldIdle, IdleAnswer, idle_gpus
 from planner.questions.costs import known_book
@@ -52,15 +53,17 @@ def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def facts(found: IdleAnswer) -> Iterator[Fact]:
     """GPUs held and not used, in all and of each pod."""
-    yield fact("gpus_held", found.held, "GPUs")
-    yield fact("gpus_held_idle", found.idle, "GPUs")
-    yield fact("gpus_held_unmeasured", found.unmeasured, "GPUs")
-    yield fact("gpus_nobody_asked_for", found.free, "GPUs")
+    for units in found.units:
+        named = {} if units.nouns == GPUS else {"offered_as": units.nouns.many}
+        yield fact("gpus_held", units.held, units.nouns.many, **named)
+        yield fact("gpus_held_idle", units.idle, units.nouns.many, **named)
+        yield fact("gpus_held_unmeasured", units.unmeasured, units.nouns.many, **named)
+        yield fact("gpus_nobody_asked_for", units.free, units.nouns.many, **named)
     yield fact("cost_held_idle", found.idle_usd, USD_A_MONTH)
     yield fact("cost_nobody_asked_for", found.free_usd, USD_A_MONTH)
     for one in found.pods:
         named = {"namespace": one.namespace, "pod": one.pod, "workload": one.workload, "model": one.model}
-        yield fact("pod_gpus_idle", one.idle, "GPUs", **named)
+        yield fact("pod_gpus_idle", one.idle, one.nouns.many, **named)
         yield fact("pod_gpus_idle_since", one.idle_since, "seconds since the epoch", **named)
         yield fact("pod_cost_held_idle", one.usd_per_month, USD_A_MONTH, **named)
 
@@ -74,6 +77,7 @@ def pod_rows(found: IdleAnswer) -> list[Row]:
             "node": one.node,
             "node_pool": one.node_pool,
             "model": one.model,
+            "gpus_are": one.nouns.many,
             "gpus_held": one.held,
             "gpus_idle": one.idle,
             "gpus_not_measured": one.held - one.measured,

@@ -18,7 +18,8 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in, several
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
-from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.questions.filters import ALL, Filter, Kept, keep
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
@@ -47,6 +48,7 @@ class WorkloadOverview:
     replicas: int
     ready: int
     gpus: int  # asked for by all its replicas
+    nouns: Nouns = GPUS  # what `gpus` are a number of
     gpu_model: str
     node_pools: tuple[str, ...]
     lowest_ready: int = 0  # at the worst moment of its rollout
@@ -156,6 +158,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> Work
         replicas=replicas,
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,
+        nouns=units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec)),
         gpu_model=", ".join(sorted({gpu_models(cluster)[n] for n in nodes} - {""})) if gpus else "",
         node_pools=tuple(sorted({node_pools(cluster)[n] for n in nodes} - {""})),
         lowest_ready=answer.lowest_ready,
@@ -220,13 +223,13 @@ def facts(answer: ClusterOverview) -> Iterator[Fact]:
         yield fact("workloads", verdicts[verdict], "workloads", verdict=verdict)
     for one in answer.unjudged:
         yield fact("workloads_not_judged", len(one.keys), "workloads", kind=one.kind)
-        yield fact("gpus_not_judged", one.gpus, "GPUs", kind=one.kind)
+        yield fact("gpus_not_judged", one.gpus, one.nouns.many, kind=one.kind)
     for line in answer.workloads:
         yield fact("workload_verdict", line.verdict.value, workload=line.workload)
         yield fact("workload_reason", line.reason.value, workload=line.workload)
         yield fact("workload_replicas", line.replicas, "pods", workload=line.workload)
         yield fact("workload_ready", line.ready, "pods", workload=line.workload)
-        yield fact("workload_gpus", line.gpus, "GPUs", workload=line.workload)
+        yield fact("workload_gpus", line.gpus, line.nouns.many, workload=line.workload)
     for gpu in answer.gpus:
         unit, labels = unit_of(gpu.resource), {"model": gpu.model, "resource": gpu.resource}
         labels |= {} if gpu.sharing is Sharing.WHOLE else {"offered_as": gpu.name}
@@ -244,6 +247,7 @@ def workload_rows(answer: ClusterOverview) -> list[Row]:
             "replicas": line.replicas,
             "ready": line.ready,
             "gpus": line.gpus,
+            "gpus_are": line.nouns.many if line.gpus else "",
             "gpu_model": line.gpu_model,
             "node_pools": ", ".join(line.node_pools),
             "sentence": line.sentence,

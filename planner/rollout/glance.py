@@ -127,7 +127,7 @@ def unjudged_words(some: Sequence[Unjudged]) -> str:
     said = []
     for one in some:
         number = len(one.keys)
-        gpus = f"{plural(one.pods, 'holds', 'hold')} {count(one.gpus, 'GPU')}" if one.gpus else "without GPUs"
+        gpus = f"{plural(one.pods, 'holds', 'hold')} {one.nouns.count(one.gpus)}" if one.gpus else "without GPUs"
         pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}"
         said.append(f"{count(number, one.kind)} {plural(number, 'is', 'are')} not judged ({pods})")
     return "; ".join(said)

@@ -11,6 +11,7 @@ from planner.figures import gpu_bars
 from planner.ground import words
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.units import GPUS
 from planner.questions.filters import Kept
 from planner.questions.overview import (
     QUESTION,
@@ -156,13 +157,14 @@ def _model(line: GpuModelLine, *, is_one: bool) -> str:
 @errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
+    is_plain = all(line.nouns == GPUS for line in overview.workloads if line.gpus)
     rows = [
         {
             "workload": line.workload,
             "its rollout now": verdict.words(line.verdict, line.reason),
             "why": str(words.sentence(line.headline)),
             "Ready": f"{line.ready:,} of {line.replicas:,}",
-            "GPUs": line.gpus,
+            "GPUs": line.gpus if is_plain else line.nouns.count(line.gpus) if line.gpus else "0",
         }
         for line in by_trouble(overview.workloads)
     ]

@@ -12,18 +12,22 @@ from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
 from planner.capacity.pod_shapes import parse_shape
+from planner.cli import gate_formats
 from planner.history import rows
 from planner.inventory.change import WorkloadChange
+from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.accelerators import Unit, unit
 from planner.kubernetes.nodes import Sharing, is_virtual, physical_gpus
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, fleet, overview, seats, where
-from planner.questions.question import NOTHING
+from planner.questions import capacity, fleet, gate, idle, overview, seats, where
+from planner.questions.question import NOTHING, Given
 from planner.rollout.answers import Verdict
 from planner.rollout.certain import certain_course
+from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.serve import cluster_metrics as metrics
+from planner.sources.prices import embedded_book
 from planner.ui.rollout_inputs import by_stake
 from tests.builders.objects import ACCELERATOR, GPU, Item, deployment, node, pod_spec, snapshot
 
@@ -338,6 +342,47 @@ def test_a_stuck_rollout_is_told_in_the_units_that_its_nodes_offer() -> None:
         found = {line.workload: str(line.headline) for line in overview.overview(snapshot(items)).workloads}
         said = f"the new pod needs 1 {noun}, and the pods that it replaces hold {held}"
         assert found["Deployment/ml/a"] == said
+
+
+# ── what workloads hold ──────────────────────────────────────────────────────────────────────────────────────────────
+SLICE = "nvidia.com/mig-1g.5gb"
+
+
+@pytest.mark.parametrize(
+    ("given", "noun", "asked"),
+    [(snapshot(sliced()), "time slices", GPU), (asks({SLICE: "1"}, {SLICE: "7"}), "MIG slices 1g.5gb", SLICE)],
+)
+def test_what_workloads_ask_for_is_told_in_its_unit_at_every_door(given: Snapshot, noun: str, asked: str) -> None:
+    found = overview.overview(given)
+    assert [line.nouns.many for line in found.workloads] == [noun]
+    assert [one.unit for one in overview.facts(found) if one.metric == "workload_gpus"] == [noun]
+    here = fleet.answer(given, fleet.FleetSettings(), Given(others=(given,)))
+    assert {row["gpus_are"] for row in fleet.workload_rows(here)} == {noun}
+    change = MANIFEST.replace("ASKS", json.dumps({asked: "1", "cpu": "100m"})).replace("replicas: 1", "replicas: 2")
+    policy = GatePolicy(most_extra_gpus=1)
+    answer = gate.answer(given, gate.GateSettings(manifest=change, policy=policy))
+    assert [str(one) for one in answer.refusals] == [f"2 {noun} more than today, and the policy allows 1"]
+    assert f"2 {noun} more than today" in gate_formats.text(answer, "here")
+    pod = next(one for one in given.pods if one.node_name)
+    use = GpuUse(
+        node=pod.node_name, namespace=pod.namespace, pod=pod.name, gpu="0", model="", first_at=0.0, last_at=9e3, busy_at=None,
+        peak_percent=0.0, mean_percent=0.0, samples=1,
+    )  # fmt: skip
+    unused = idle.answer(given, idle.IdleSettings(), Given(gpu_uses=(use,), book=embedded_book()))
+    assert str(unused.sentence).startswith(f"1 of 1 held {unused.units[0].nouns.one} is held and not used")
+    assert {one.unit for one in idle.facts(unused) if one.metric in ("gpus_held", "pod_gpus_idle")} == {noun}
+    assert "GPU" not in str(unused.sentence)
+
+
+def test_idle_tells_slices_and_gpus_apart() -> None:
+    given = snapshot(*sliced(), node("whole", gpus=2), *deployment("b", ["whole"], pod_spec(gpus=2)))
+    found = idle.answer(given, idle.IdleSettings(), Given(gpu_uses=(), book=embedded_book()))
+    assert [(one.nouns.many, one.gpus, one.held, one.free) for one in found.units] == [
+        ("GPUs", 2, 2, 0),
+        ("time slices", 4, 1, 3),
+    ]
+    assert "0 of 2 held GPUs are held and not used; 0 of 1 held time slice are" in str(found.sentence)
+    assert "Nobody asked for 0 more GPUs and 3 more time slices" in str(found.sentence)
 
 
 # ── virtual kubelets ─────────────────────────────────────────────────────────────────────────────────────────────────
