@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from planner.rollout.controllers import registry
+from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
@@ -115,7 +116,10 @@ def is_called(name: str, pod: str, owner: str) -> bool:
 
 
 def _scale(simulation: Simulation, one: Happening) -> None:
-    """Somebody writes replicas, though its controller has begun already."""
+    """Somebody writes replicas, though its controller has begun already; an autoscaler whose bounds they are outside of writes
+    its own."""
     controller = simulation.controllers[one.scales]
     assert isinstance(controller, ScaledController)
     controller.scale(simulation, one.replicas)
+    for autoscaler in autoscalers(simulation, {one.scales: controller}):
+        simulation.controllers.setdefault(autoscaler.key, autoscaler)

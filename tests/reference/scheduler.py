@@ -90,6 +90,7 @@ class Scheduler:
             "ResourceClaim": self.hear_of_claim,
             "PersistentVolumeClaim": self.hear_of_volume,
             "PersistentVolume": self.hear_of_volume,
+            "Node": self.hear_of_node,
         }.get(item["kind"])
         if listener is not None:
             listener(event, item)
@@ -128,6 +129,11 @@ class Scheduler:
 
     def hear_of_volume(self, event: str, item: Object) -> None:
         self.wake(lambda queued: bool({"VolumeBinding", "VolumeZone", "NodeVolumeLimits"} & queued.plugins))
+
+    def hear_of_node(self, event: str, node: Object) -> None:
+        """eventhandlers.go addNodeToCache, deleteNodeFromCache: every plugin is asked, and nearly every one hopes for a node."""
+        self.nominated = {pod: name for pod, name in self.nominated.items() if self.cluster.get("Node", "", name)}
+        self.wake(lambda queued: True)
 
     def uses_claim(self, pod: Object, claim: Object) -> bool:
         same = pod["metadata"]["namespace"] == claim["metadata"]["namespace"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 from tests.reference.cluster import Cluster
@@ -215,6 +216,24 @@ class Simulation:
         desired = status["desiredNumberScheduled"]
         return bool(status["updatedNumberScheduled"] == desired == status["numberAvailable"])
 
+    def happen(self, event: Object) -> None:
+        """What somebody else does: ``add`` a Node, ``delete`` one by its name (with its pods, as gc_controller.go gcOrphaned
+        takes them), or write ``replicas`` of a ``workload``. Time has passed: a ReplicaSet that was refused tries again."""
+        if "add" in event:
+            self.cluster.create(copy.deepcopy(event["add"]))
+        elif "delete" in event:
+            self.cluster.remove(self.cluster.kinds["Node"]["", event["delete"]])
+            for pod in self.cluster.of("Pod"):
+                if pod["spec"].get("nodeName") == event["delete"]:
+                    self.cluster.remove(pod)
+        else:
+            item = self.cluster.kinds[event["workload"][0]][event["workload"][1:]]
+            item["spec"]["replicas"] = event["replicas"]
+            item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
+        for replica_set in self.cluster.of("ReplicaSet"):
+            (replica_set["metadata"].get("work") or {}).update(failures=0, due=None)
+        self.settle()
+
     def outcome(self, verdict: str) -> Object:
         rows = self.timeline[1:]
         peak_held: dict[str, float] = {}
@@ -269,9 +288,17 @@ def label(workload: Object) -> str:
 
 
 def simulate(
-    cluster_items: list[Object], changes: list[Object], never_ready: list[dict[str, str]], seed: int = 0
+    cluster_items: list[Object],
+    changes: list[Object],
+    never_ready: list[dict[str, str]],
+    seed: int = 0,
+    events: Sequence[tuple[int, Object]] = (),
 ) -> dict[str, Any]:
-    """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``."""
+    """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``.
+
+    ``events``: what others do in which tick, in that order; at once where nobody has anything left to do before.
+    """
+    left = list(events)
     simulation = Simulation(cluster_items, never_ready, seed)
     simulation.cluster.draws_order = seed > 0
     simulation.workloads = [simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes]
@@ -279,12 +306,18 @@ def simulate(
     simulation.apply(changes)
     for _ in range(MOST_TICKS):
         simulation.settle()
+        while left and left[0][0] <= simulation.cluster.tick:
+            simulation.happen(left.pop(0)[1])
         simulation.record()
         if all(simulation.is_complete(workload) for workload in simulation.workloads):
             return simulation.outcome("complete")
         if not simulation.advance():
             simulation.settle(STUCK_MS)
             if not simulation.advance():
+                if left:
+                    simulation.cluster.tick += 1
+                    simulation.happen(left.pop(0)[1])
+                    continue
                 simulation.record()
                 return simulation.outcome("stuck")
     raise RuntimeError("the rollout does not end")

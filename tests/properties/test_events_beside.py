@@ -1,0 +1,168 @@
+"""Rollouts beside which nodes come and go and replicas change: against the reference, and what must hold in any cluster."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.kinds import kind_called
+from planner.rollout.run import Run, simulate
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.happening import Happening
+from planner.scheduling.pod import LivePod
+from tests.conformance.rollout_cases import revisions_of
+from tests.properties.random_rollouts import LISTED, MOST_SEEDS, case_of, with_empty_node
+from tests.reference.objects import Object
+from tests.reference.random_clusters import Case
+from tests.reference.simulation import simulate as play_reference
+
+SEEDS = range(70)
+AT_LAST = 10**6  # ticks, and seconds: when nobody has anything left to do
+
+
+class Event(NamedTuple):
+    """One for both: what happens to the engine's cluster, and how it is told the reference; `node` is one that comes."""
+
+    happening: Happening
+    told: Object
+    node: Object | None = None
+
+
+def added(case: Case) -> Event:
+    nodes = [item for item in case.items if item["kind"] == "Node"]
+    node = with_empty_node(case, nodes[0]).items[-1]
+    happening = Happening(after_seconds=0.0, words="", nodes_come=(node["metadata"]["name"],))
+    return Event(happening, {"add": node}, node)
+
+
+def deleted(case: Case, luck: random.Random) -> Event:
+    name = luck.choice([item["metadata"]["name"] for item in case.items if item["kind"] == "Node"])
+    return Event(Happening(after_seconds=0.0, words="", nodes_go=(name,)), {"delete": name})
+
+
+def scaled(case: Case, luck: random.Random) -> Event:
+    change, replicas = case.changes[0], luck.randrange(6)
+    named = (change["kind"], change["namespace"], change["name"])
+    happening = Happening(after_seconds=0.0, words="", scales="/".join(named), replicas=replicas)
+    return Event(happening, {"workload": named, "replicas": replicas})
+
+
+def drawn(case: Case, seed: int) -> tuple[str, Event]:
+    luck = random.Random(f"event {seed}")
+    can_scale = kind_called(case.changes[0]["kind"]).has_replicas
+    what = luck.choice(("add", "delete", "scale") if can_scale else ("add", "delete"))
+    return what, added(case) if what == "add" else deleted(case, luck) if what == "delete" else scaled(case, luck)
+
+
+def engine(case: Case, event: Event | None, seconds: float, seed: int = 0, *, is_thorough: bool = False) -> Run:
+    items = [*copy.deepcopy(case.items), *([event.node] if event is not None and event.node is not None else [])]
+    whole = build_snapshot([Part(items=items, listed=LISTED)], source="random cluster")
+    snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
+    cluster = Cluster(snapshot)
+    if event is not None:
+        one = event.happening
+        come = tuple(node for node in whole.nodes if node.name in one.nodes_come)
+        later = Happening(
+            after_seconds=seconds, words="", nodes_come=one.nodes_come, nodes_go=one.nodes_go, scales=one.scales,
+            replicas=one.replicas,
+        )  # fmt: skip
+        cluster = (cluster.grown(come) if come else cluster).expecting((later,))
+
+    def never_ready(pod: LivePod) -> bool:
+        return any(all(pod.shape.labels.get(k) == v for k, v in s.items()) for s in case.never_ready)
+
+    revisions = revisions_of({"change": case.changes}, snapshot)
+    return simulate(
+        cluster, revisions, seed=seed, never_ready=never_ready, is_thorough=is_thorough, draws_order=seed > 0
+    )
+
+
+def reference(case: Case, event: Event, tick: int, seed: int = 0) -> bool:
+    told = [(tick, event.told)]
+    verdict = play_reference(copy.deepcopy(case.items), case.changes, case.never_ready, seed, told)["verdict"]
+    return bool(verdict == "complete")
+
+
+def times(case: Case, event: Event) -> Sequence[tuple[int, float]]:
+    """Ticks and their seconds: at once, after the first step, at last."""
+    ends = engine(case, event, AT_LAST).tick_ends
+    return [(0, 0.0), *([(1, ends[0])] if len(ends) > 2 else []), (AT_LAST, AT_LAST)]
+
+
+def differs(case: Case, event: Event, tick: int, seconds: float) -> str:
+    ours, theirs = engine(case, event, seconds).completed, reference(case, event, tick)
+    if ours is theirs or any(reference(case, event, tick, seed) is ours for seed in range(1, MOST_SEEDS)):
+        return ""
+    if any(engine(case, event, seconds, seed).completed is theirs for seed in range(1, MOST_SEEDS)):
+        return ""
+    return f"tick {tick}: the engine says {ours}, the reference {theirs}"
+
+
+def test_the_verdicts_agree_with_the_reference() -> None:
+    tried: Counter[str] = Counter()
+    wrong: dict[tuple[int, str], str] = {}
+    for seed in SEEDS:
+        case = case_of(seed)
+        what, event = drawn(case, seed)
+        for tick, seconds in times(case, event):
+            tried[what] += 1
+            if said := differs(case, event, tick, seconds):
+                wrong[seed, what] = said
+    assert wrong == {}
+    assert min(tried.values()) > 20
+
+
+def test_an_event_after_the_end_changes_nothing() -> None:
+    completed = 0
+    for seed in SEEDS:
+        case = case_of(seed)
+        _, event = drawn(case, seed)
+        plain = engine(case, None, 0)
+        if not plain.completed:
+            continue
+        completed += 1
+        later = engine(case, event, AT_LAST)
+        assert later.completed
+        assert not later.happened
+        if plain.others == later.others:
+            assert later.ticks == plain.ticks, seed
+            assert later.status == plain.status, seed
+    assert completed > len(SEEDS) // 4
+
+
+def spreads_hard(case: Case) -> bool:
+    """Whether somebody's pods must spread: an empty host in the midst of it is one from which the others are too far."""
+    return '"DoNotSchedule"' in json.dumps(case.items) or '"DoNotSchedule"' in json.dumps(case.changes)
+
+
+def test_a_node_that_comes_keeps_no_rollout_from_completing() -> None:
+    """But where pods must spread; what then comes of it the test above holds against the reference."""
+    helped = 0
+    for seed in SEEDS:
+        case = case_of(seed)
+        if case.never_ready or len(case.changes) > 1:
+            continue
+        event, plain = added(case), engine(case, None, 0).completed
+        for _, seconds in times(case, event):
+            completes = any(engine(case, event, seconds, luck).completed for luck in range(5))
+            assert completes or not plain or spreads_hard(case), seed
+            helped += completes and not plain
+    assert helped > 10
+
+
+def test_a_thorough_run_says_the_same() -> None:
+    """Every pod tried for itself by all filters: no short way forgets that nodes came or went."""
+    for seed in SEEDS:
+        case = case_of(seed)
+        _, event = drawn(case, seed)
+        for _, seconds in times(case, event):
+            short, thorough = engine(case, event, seconds), engine(case, event, seconds, is_thorough=True)
+            if short.choices == short.orders == 0 == thorough.choices:
+                assert (short.completed, short.ticks, short.status) == (
+                    thorough.completed, thorough.ticks, thorough.status,
+                ), seed  # fmt: skip
