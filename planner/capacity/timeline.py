@@ -158,6 +158,8 @@ def _changed(case: Case, one: Later, prepared: Prepared, text: str, namespace: s
     if one.change.kind is ChangeKind.REPLICAS and (mine is not None or _flies(case.cluster, one.change.target)):
         return prepared, _scaled(one, mine)
     if one.change.kind is ChangeKind.APPLY:
+        if not text:
+            raise ChangeError("no file is read here", where=str(one)[:120], mend="headroom rollout --then takes one")
         scenario = Scenario(manifest=text, namespace=namespace)
         words = f"{one.change.target} is applied"
     else:

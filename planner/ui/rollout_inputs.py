@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from planner.capacity.changes import FORMS, MEANWHILE, ChangeKind, text_of
 from planner.ground import words
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
@@ -78,10 +79,13 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
                 help="What kubectl apply -f would get: several documents, new workloads too. It isn't part of the link, only its digest is.",
             )  # fmt: skip
         is_asked = by == _BY_WORKLOAD and link.lacks("patch")
-        with st.expander("Pod, time, patch, growth of pools", icon=":material/tune:", expanded=is_asked):
+        with st.expander(
+            "Pod, time, patch, growth of pools, what happens meanwhile", icon=":material/tune:", expanded=is_asked
+        ):
             if by == _BY_WORKLOAD:
                 _more(asked, workload)
             capacity_inputs.growth(asked)
+            asked.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
     if by == _BY_WORKLOAD:
         return asked.settings(workload=(workload.key,), also=also)
     asked.check()
@@ -175,10 +179,14 @@ def differs(settings: RolloutSettings, workload: Workload | None) -> str:
     parts += [setting_of(RolloutSettings, name).label for name in others if getattr(settings, name) is not None]
     parts += [f"at its {settings.at} replicas"] if settings.at is not At.TODAY else []
     parts += [said for name, said in _FLAGS.items() if getattr(settings, name)]
+    parts += [f"meanwhile {text_of(settings.meanwhile.then)}"] if settings.meanwhile.then else []
     parts += [f"together with {words.count(len(settings.also), 'other workload')}"] if settings.also else []
     return f"{', '.join(parts)}{'; today ' + ', '.join(now) if now else ''}"
 
 
+_MEANWHILE = "What else happens while it goes on, each after its time (90s, 2m, 1h30m): " + "; ".join(
+    FORMS[kind][0] for kind in MEANWHILE if kind is not ChangeKind.APPLY
+)
 _FLAGS = {"patch": "a patch", "scale_only": "only scaled", "never_ready": "new pods that never become Ready"}
 
 
@@ -186,6 +194,7 @@ def back_to_today() -> None:
     """Take every what-if away; for callbacks."""
     _forget()
     st.session_state["also"] = []
+    st.session_state["then"] = ""
     st.session_state["by"] = _BY_WORKLOAD
 
 

@@ -114,9 +114,11 @@ def answer(result: RolloutResult) -> None:
 
 
 def _beside(result: RolloutResult) -> None:
-    """What chance has to do with it, who is evicted, and findings."""
+    """What chance has to do with it, what happens meanwhile, who is evicted, and findings."""
     if result.ties is not None:
         st.caption(f":material/casino: This rollout {words.literal(result.ties.sentence)}.")
+    for event in result.meanwhile:
+        st.caption(f":material/schedule: Meanwhile, {words.literal(event.sentence)}.")
     if result.preempted:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")

@@ -37,6 +37,9 @@ def show(
     snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, rollout: WorkloadRollout
 ) -> None:
     """The section. Nothing of it is worked out before it is opened."""
+    if settings.meanwhile.then:
+        st.caption("Strategies are compared without what happens meanwhile: take that away to see them.")
+        return
     if not has_grid(rollout, snapshot):
         st.caption(
             "Only a Deployment that has pods chooses between maxSurge and maxUnavailable; and the lists that it hangs on have "
@@ -76,7 +79,7 @@ def costs_of(
 ) -> StrategyCosts | None:
     """What strategies cost, for the document: of the first workload, where it has a grid."""
     rollout = result.workloads[0]
-    if not has_grid(rollout, snapshot):
+    if settings.meanwhile.then or not has_grid(rollout, snapshot):
         return None
     grid = _grid(snapshot, settings, rollout.workload)
     return spares.known(snapshot, strategies.without_strategy(settings), grid, given)

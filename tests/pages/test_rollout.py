@@ -66,6 +66,21 @@ def test_a_link_that_completes(query: dict[str, str]) -> None:
     assert verdict(visit("rollout", full(), **query)) == "✓ Completes"
 
 
+def test_what_happens_meanwhile_is_typed_kept_in_the_link_and_told() -> None:
+    app = visit("rollout", full(), then="2m:add:gpu=1", section="Step by step")
+    assert verdict(app) == "✓ Completes"
+    assert "meanwhile 2m:add:gpu=1" in said(app)
+    assert "Meanwhile, after 2 min, pool gpu grows from 3 to 4 nodes: it may come at any time" in said(app)
+    steps = next(one.value for one in app.dataframe if "Event" in one.value)
+    assert any("pool gpu grows" in one for one in steps["Event"])
+    assert next(box for box in app.text_input if box.label == "What if, meanwhile, …").value == "2m:add:gpu=1"
+    assert "Strategies are compared without" in said(
+        visit("rollout", full(), then="2m:add:gpu=1", section="Every strategy")
+    )
+    next(one for one in app.button if one.key == "back_to_today").click().run()
+    assert verdict(app).startswith("✗ Stuck")
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [
@@ -87,6 +102,9 @@ def test_a_link_that_is_stuck_for_another_reason(query: dict[str, str], words: s
         ({"cpu": "-1"}, "is negative"),
         ({"node_selector": "disk"}, "is not a node selector"),
         ({"patch": "{"}, "This can't be answered"),
+        ({"then": "add:gpu=1"}, "begins with no time"),
+        ({"then": "2m:add:web=1"}, "There is no pool web"),
+        ({"then": "2m:apply:x.yaml"}, "No file is read here"),
         ({"by": "manifest"}, "No manifest is given"),
         ({"by": "manifest", "manifest": "kind: [}"}, "This can't be answered"),
         ({"max_surge": "0", "max_unavailable": "0"}, "This can't be answered"),
