@@ -36,7 +36,7 @@ from planner.history.manifest import Entry, Reading
 from planner.history.names import Partition, Place
 from planner.history.rows import Rows
 from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Kind, Table
-from planner.inventory.archives import Walk, grown
+from planner.inventory.archives import LARGEST_RATIO, Walk, grown
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
@@ -53,6 +53,10 @@ RETRY_SECONDS: Final = 30
 SQL_SECONDS: Final = 300.0
 """How long SQL may take that somebody else wrote, and what its answer may have; rows take some times that."""
 LARGEST_ANSWER_BYTES: Final = 128 * 2**20
+SQL_MEMORY_BYTES: Final = 2**30  # of DuckDB's own
+_FREE_BYTES: Final = (
+    512 * 2**20
+)  # of rows that are read whole; beyond, `archives.LARGEST_RATIO` for each byte of their files
 _BATCH_ROWS: Final = 10_000
 _OF_A_FILE: Final = "reading the stream registered as"  # DuckDB's words for what a dataset raised
 _RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
@@ -285,7 +289,7 @@ class Store:
         Raises
         ------
         InputError
-            For SQL that isn't understood, takes longer than `seconds`, needs more memory than `bounded.limit_bytes`, or
+            For SQL that isn't understood, takes longer than `seconds`, needs more memory than `SQL_MEMORY_BYTES`, or
             answers with more than `LARGEST_ANSWER_BYTES`.
         SourceError
             When a file of the store is damaged.
@@ -314,6 +318,7 @@ class Store:
                 (one.partition.cluster, names.moment_of(name)) for one in readings for name in one.entry.snapshots
             }
             with duckdb.connect(":memory:") as connection:
+                connection.execute(f"SET memory_limit='{_sql_memory_bytes()}B'")
                 connection.register(TRENDS, self._trends(readings))
                 return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql).to_arrow_table()))
 
@@ -328,15 +333,37 @@ class Store:
         every = _schema(NAMED[TRENDS], with_partition=True)
         schema = pa.schema([field for field in every if field.name not in ("part", "snapshot", "day")])
         old = [one for one in readings if TRENDS not in one.entry.files]
-        known = [one.to_table(columns=schema.names) for one in self.datasets(TRENDS, readings)]
+        known = [self._whole(one, columns=schema.names) for one in self.datasets(TRENDS, readings)]
         if not old:
             return pa.concat_tables(known)
         wanted = ds.field("metric").isin(list(history.METRICS))
         columns = [*store_trends.FACT_COLUMNS, *(one.name for one in PARTITIONED_BY)]
-        facts = [one.to_table(columns=columns, filter=wanted) for one in self.datasets("facts", old)]
-        pools = [one.to_table() for one in self.datasets("pools", old)]
+        facts = [self._whole(one, columns=columns, filter=wanted) for one in self.datasets("facts", old)]
+        pools = [self._whole(one) for one in self.datasets("pools", old)]
         made = store_trends.trends({"facts": pa.concat_tables(facts), "pools": pa.concat_tables(pools)}, schema)
         return pa.concat_tables([*known, made])
+
+    def _whole(self, some: ds.Dataset, **asked: Any) -> pa.Table:
+        """All rows, as long as they grow as rows do: a few bytes of Parquet say one row a billion times.
+
+        Raises
+        ------
+        SourceError
+            When they are larger.
+        """
+        batches: list[pa.RecordBatch] = []
+        size, most = 0, _FREE_BYTES
+        scanner = some.scanner(batch_size=_BATCH_ROWS, batch_readahead=4, **asked)
+        for batch in scanner.to_batches():
+            batches.append(batch)
+            size += batch.nbytes
+            if size > most:
+                files = self._files.get_file_info(some.files)
+                most = _FREE_BYTES + LARGEST_RATIO * sum(one.size or 0 for one in files)
+            if size > most:
+                what = f"its files unpack to more than {bounded.in_units(size)} of rows, which no history does"
+                raise SourceError(what, where=self.url, mend="Ask who wrote them; or ask for fewer days or clusters")
+        return pa.Table.from_batches(batches, schema=scanner.projected_schema)
 
     def node_watch(self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None) -> Watch:
         """When spot and preemptible nodes came and went, as far as snapshots and their events tell.
@@ -366,7 +393,7 @@ class Store:
     ) -> list[dict[str, Any]]:
         safe: dict[str, object] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         safe |= {"python_enable_replacements": False, "TimeZone": "UTC", "temp_directory": ""}
-        safe |= {"memory_limit": f"{bounded.limit_bytes()}B"}
+        safe |= {"memory_limit": f"{_sql_memory_bytes()}B"}
         with duckdb.connect(":memory:") as connection:
             connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))
             for table in NAMED.values():
@@ -786,6 +813,10 @@ def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
             if cell is not None:
                 row[name] = int(cell) if cell == cell.to_integral_value() else float(cell)
     return rows
+
+
+def _sql_memory_bytes() -> int:
+    return min(SQL_MEMORY_BYTES, bounded.limit_bytes())
 
 
 def _of(partition: Partition) -> ds.Expression:

@@ -14,11 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from planner.ground.errors import HeadroomError, InputError, NotKnownError, SourceError
 from planner.history import kept, manifest
+from planner.history.levels import METRICS
 from planner.history.names import Partition, Place, encoded, snapshot_id, time_text
 from planner.history.rows import Answered, Rows, rows_of
 from planner.history.schema import NAMED
@@ -498,6 +500,26 @@ def test_a_damaged_file_is_no_fault_of_the_sql(tmp_path: Path, cut: int) -> None
         store.query("SELECT * FROM nodes")
     assert path.name in str(told.value)
     assert "SQL" not in str(told.value)
+
+
+@pytest.mark.parametrize(("table", "gone"), [("trends", ()), ("facts", ("trends",))])
+def test_rows_that_a_few_bytes_say_a_million_times_are_refused(
+    table: str, gone: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3 MB of Parquet say one row 50 million times, which took 8.4 GB."""
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    for entry in (tmp_path / "manifest").rglob("*.json"):
+        said = json.loads(entry.read_bytes())
+        entry.write_text(json.dumps({**said, "files": {k: v for k, v in said["files"].items() if k not in gone}}))
+    assert store.history().moments
+    path = next((tmp_path / "tables" / table).rglob("*.parquet"))
+    rows_there = pq.read_table(path)
+    wanted = rows_there.filter(pc.is_in(rows_there["metric"], pa.array(list(METRICS))))
+    pq.write_table(wanted.take(pa.array([0] * 1_000_000)), path)
+    monkeypatch.setattr("planner.sources.store._FREE_BYTES", 2**20)
+    with pytest.raises(SourceError, match="which no history does"):
+        store.history()
 
 
 def test_a_kept_snapshot_that_grows_as_only_a_bomb_does_is_refused(tmp_path: Path) -> None:
