@@ -159,6 +159,7 @@ def show(
         return
     heads = {name: name if name in names else capital(name) for name in rows[0]}
     cells = [{heads[name]: _cell(cell) for name, cell in row.items()} for row in rows]
+    cells = _of_one_kind(cells)
     widths, lines = fitted(cells, within - _MARK_PIXELS if opens or on_pick else within)
     if lines > 1:
         more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * lines)
@@ -189,6 +190,20 @@ def show(
     )
     if opens:
         opening.selected(event, opens)
+
+
+def _of_one_kind(cells: Rows) -> list[dict[str, Any]]:
+    """Columns of numbers and texts as texts: a DataFrame's column that is both has no type, which ends in the log as a traceback."""
+    kinds: dict[str, set[bool]] = {}
+    for row in cells:
+        for name, cell in row.items():
+            if cell is not None:
+                kinds.setdefault(name, set()).add(isinstance(cell, str))
+    mixed = {name for name, found in kinds.items() if len(found) > 1}
+    return [
+        {name: shown(cell, "") if name in mixed and cell is not None else cell for name, cell in row.items()}
+        for row in cells
+    ]
 
 
 def _in_words(frame: pd.DataFrame, money: list[Hashable], unknown: str) -> Styler:

@@ -23,7 +23,7 @@ from planner.sources import demo
 from tests.bench.webhook import PATH, connect, serving, update
 from tests.trust.people import percentile
 
-HALF_OPEN, LARGE_BYTES, CLIENTS = 1000, 2_500_000, 4
+HALF_OPEN, LARGE_BYTES, CLIENTS = 1_100, 2_500_000, 4
 _HEAD = b"POST /v1/rollouts HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
 
 

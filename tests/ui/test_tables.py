@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
@@ -115,3 +116,22 @@ def test_money_below_zero_has_the_minus_of_every_sentence_and_is_still_a_number(
     assert said.to_numpy().tolist() == [["1", "−$1,234.50", "0.25"], ["no price", "no price", "1"]]
     assert '"dollar"' not in debts.proto.columns
     assert '"dollar"' in gains.proto.columns
+
+
+def test_numbers_among_texts_are_texts(caplog: pytest.LogCaptureFixture) -> None:
+    """Streamlit wrote a traceback into the log each time, and then did the same."""
+
+    def page() -> None:
+        from planner.ui import tables
+
+        rows: list[dict[str, object]] = [
+            {"before": 1523, "n": 1},
+            {"before": "$1,209.5", "n": 2},
+            {"before": None, "n": None},
+        ]
+        tables.show(rows, alt="both")
+
+    shown = AppTest.from_function(page).run()
+    assert list(shown.dataframe[0].value["Before"])[:2] == ["1,523", "$1,209.5"]
+    assert list(shown.dataframe[0].value["N"])[:2] == [1, 2]
+    assert "Arrow" not in caplog.text
