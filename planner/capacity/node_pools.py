@@ -14,7 +14,7 @@ import numpy as np
 
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
 from planner.kubernetes.accelerators import model_named
-from planner.kubernetes.clouds import pool_kind
+from planner.kubernetes.clouds import group_beginnings, pool_kind
 from planner.kubernetes.nodes import (
     NO_POOL,
     gpu_count,
@@ -187,8 +187,8 @@ def group_of(name: str, cluster: Cluster) -> str:
 def _owner(group: str, members: dict[str, list[Node]]) -> str:
     """The pool a group of nodes belongs to.
 
-    GKE names a group ``<prefix>-grp`` and its nodes ``<prefix>-xxxx``; EKS ``eks-<node group>-<uuid>``; AKS
-    ``aks-<pool>-<number>-vmss``; others are asked to be called as the pool is.
+    GKE names a group ``<prefix>-grp`` and its nodes ``<prefix>-xxxx``; others begin as `group_beginnings` says, or are asked to be
+    called as the pool is.
     """
     if group in members:
         return group
@@ -196,9 +196,7 @@ def _owner(group: str, members: dict[str, list[Node]]) -> str:
     for name, nodes in members.items():
         if group.endswith("-grp") and any(node.name.startswith(prefix) for node in nodes):
             return name
-    candidates = [
-        name for name in members if group.startswith((f"eks-{name}-", f"aks-{name}-")) or f"-{name}-" in f"-{group}-"
-    ]
+    candidates = [name for name in members if group.startswith(group_beginnings(name)) or f"-{name}-" in f"-{group}-"]
     return max(candidates, key=len, default="")
 
 

@@ -8,10 +8,10 @@ from statistics import median
 
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
-from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
+from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, MEMORY, NVIDIA_GPU, is_extended_resource
 from planner.ground.words import roughly
-from planner.kubernetes.accelerators import Unit, accelerator
-from planner.kubernetes.nodes import Sharing, noun_of
+from planner.kubernetes.accelerators import Unit, accelerator, tables
+from planner.kubernetes.nodes import ROLE, Sharing, noun_of, pool_label
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -26,7 +26,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import offers
+from planner.scheduling.said_of_nodes import node_pools, offers
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines
@@ -164,11 +164,13 @@ def shape_of(
     *,
     origin: ShapeOrigin,
     node_pool: str = "",
+    selector: Labels = EMPTY,
     tolerates_all: bool = False,
     priority_class: str = "",
     sharing: Sharing | None = None,
 ) -> PodShape:
-    """A pod of one container with these requests; with `sharing`, for nodes that offer its accelerator so.
+    """A pod of one container with these requests; with `sharing`, for nodes that offer its accelerator so; with `selector`, for
+    those of `node_pool`.
 
     It tolerates taints named after the extended resources it asks for, as the ExtendedResourceToleration admission
     plugin adds them on GKE (kubernetes `plugin/pkg/admission/extendedresourcetoleration/admission.go`).
@@ -188,10 +190,21 @@ def shape_of(
             containers=(Container(name="main", requests=FrozenMap(asked), limits=FrozenMap(asked)),),
             tolerations=tolerations,
             priority_class_name=priority_class,
-            node_selector=FrozenMap({GKE_NODE_POOL: node_pool}) if node_pool else EMPTY,
+            node_selector=selector,
         ),
         sharing=sharing,
     )
+
+
+def _selector(cluster: Cluster, pool: str) -> Labels:
+    """The labels that a pool's nodes have in common, whoever runs them; of one that isn't there a label that no node has."""
+    if not pool:
+        return EMPTY
+    node = next((cluster.nodes[n] for n, name in enumerate(node_pools(cluster)) if name == pool), None)
+    if node is None:
+        return FrozenMap({tables().pool[0]: pool})
+    label = pool_label(node)
+    return FrozenMap({label: pool} if label else {key: node.labels[key] for key in node.labels if key.startswith(ROLE)})
 
 
 def shape_name(requests: dict[str, int] | Amounts, how: Sharing = Sharing.WHOLE) -> str:
@@ -246,6 +259,7 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
         requests,
         origin=ShapeOrigin.TYPED,
         node_pool=pool,
+        selector=_selector(cluster, pool),
         tolerates_all=tolerates_all,
         priority_class=priority_class,
         sharing=how,

@@ -16,17 +16,14 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
 from planner.ground.vocabulary import (
-    AKS_AGENT_POOL,
     CONTROLLER_REVISION_HASH,
-    EKS_NODE_GROUP,
-    GKE_NODE_POOL,
-    KARPENTER_NODE_POOL,
     KEPT_ANNOTATIONS,
     POD_TEMPLATE_GENERATION,
     POD_TEMPLATE_HASH,
     SYSTEM_NAMESPACES,
 )
 from planner.inventory.wire import READ
+from planner.kubernetes.clouds import labels_of
 from planner.kubernetes.records import (
     EMPTY,
     ContainerState,
@@ -82,7 +79,7 @@ _AMOUNTS: Final = frozenset(
     ["requests", "limits", "overhead", "pod_requests", "pod_limits", "hard", "used", "minimum", "maximum", "default_limits",
      "default_requests", "max_limit_request_ratio"]
 )  # fmt: skip
-_POOLS: Final = frozenset([GKE_NODE_POOL, EKS_NODE_GROUP, KARPENTER_NODE_POOL, AKS_AGENT_POOL])
+_POOLS: Final = frozenset(labels_of("pool"))
 _PROVIDERS: Final = (
     "kubernetes.io", "k8s.io", "cloud.google.com", "amazonaws.com", "karpenter.sh", "karpenter.k8s.aws", "azure.com", "nvidia.com",
     "amd.com", "intel.com",

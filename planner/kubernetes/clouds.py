@@ -71,6 +71,7 @@ class Cloud:
     is_told_by_scheme : its machines are its own cluster's; Google's may be a kOps cluster's
     marks : labels that only its nodes have; one that ends with ``/`` is the beginning of some
     pool, zone, region, machine_type, model, count : labels that say so; `pool_kind`: what its pools are called
+    group : what the name of an autoscaler's group of nodes begins with, ``{}`` its pool
     bought : label → value (lower case) → how the node was bought, where it isn't on demand
     machines : patterns of machine types → the GPU model, also as a group of the pattern
     spot_label, is_spot_tainted : how to select its spot nodes, and whether they carry it as a taint
@@ -88,6 +89,7 @@ class Cloud:
     marks: Labels = ()
     pool: Labels = ()
     pool_kind: str = ""
+    group: str = ""
     zone: Labels = ()
     region: Labels = ()
     machine_type: Labels = ()
@@ -177,6 +179,7 @@ EKS: Final = Cloud(
     marks=(EKS_NODE_GROUP, "karpenter.k8s.aws/"),
     pool=(EKS_NODE_GROUP, "alpha.eksctl.io/nodegroup-name"),
     pool_kind="EKS node group",
+    group="eks-{}-",
     bought={EKS_CAPACITY_TYPE: {"spot": SPOT, "capacity_block": CAPACITY_BLOCK}},
     machines=(
         (r"p2\.", "K80"),
@@ -218,6 +221,7 @@ AKS: Final = Cloud(
     marks=(AKS_AGENT_POOL,),
     pool=(AKS_AGENT_POOL, "agentpool"),
     pool_kind="AKS agent pool",
+    group="aks-{}-",
     bought={AKS_SCALE_SET_PRIORITY: {"spot": SPOT}},
     machines=(
         (r"Standard_N[A-Z]+\d+\w*?_([A-Z]+\d+[A-Z]*)_v\d+\Z", r"\1"),  # Standard_NC24ads_A100_v4
@@ -298,6 +302,15 @@ OTHERS: Final = (
 CLOUDS: Final = (KUBERNETES, GKE, DEVICE_PLUGINS, KARPENTER, EKS, KOPS, AKS, OKE, *OTHERS)
 BOUGHT: Final = {key: values for cloud in CLOUDS for key, values in cloud.bought.items()}
 """Of every cloud; what stands first counts."""
+
+
+AS_SPOT: Final = next((key, value) for key, values in BOUGHT.items() for value, how in values.items() if how == SPOT)
+"""A label and its value that make a node one on spot, whatever its others say of that."""
+
+
+def group_beginnings(pool: str) -> Labels:
+    """What the names of autoscalers' groups of nodes begin with where a pool is called so: ``eks-<pool>-``."""
+    return tuple(cloud.group.format(pool) for cloud in CLOUDS if cloud.group)
 
 
 def labels_of(what: str) -> Labels:

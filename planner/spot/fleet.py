@@ -19,8 +19,9 @@ from typing import Any, Final
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.ground import collector
 from planner.ground.errors import NotKnownError
-from planner.ground.vocabulary import GKE_SPOT, HOURS_PER_MONTH
+from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural, usd
+from planner.kubernetes.clouds import AS_SPOT
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
 from planner.pricing.allocation import Bought, Cents, Share, allocated_cents, bought
@@ -582,7 +583,7 @@ def _after(
     costs = [one for one in cost.nodes if one.node.node not in freed]
     for kind, one in zip(kinds, done, strict=True):
         if one.new_nodes:
-            labels = FrozenMap({**kind.template.labels, GKE_SPOT: "true"})
+            labels = FrozenMap({**kind.template.labels, AS_SPOT[0]: AS_SPOT[1]})
             (like,) = cluster_cost(prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes
             costs += [replace(like, node=replace(like.node, node=name)) for name in one.new_nodes]
             nodes |= dict.fromkeys(one.new_nodes, kind.template)

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from planner.capacity.gpu_lines import gpu_lines
+from planner.capacity.headroom import fit
+from planner.capacity.pod_shapes import parse_shape
 from planner.history.days import Period, days_of_gpus
 from planner.history.rows import Answered, rows_of
-from planner.kubernetes.clouds import CLOUDS, cloud_of, clouds_of, seller_of
-from planner.kubernetes.nodes import gpu_model
+from planner.kubernetes.clouds import AS_SPOT, CLOUDS, cloud_of, clouds_of, group_beginnings, seller_of
+from planner.kubernetes.nodes import gpu_model, provisioning_model
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.bill import bill
 from planner.pricing.model import PriceReason, Provisioning
@@ -175,3 +177,30 @@ def test_the_cluster_fee_is_gkes() -> None:
     assert fees(node("n", pool="a")) == ["cluster fee"]
     assert fees(node("n")) == []
     assert gpu_model(bought()) == "H100"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"cloud.google.com/gke-nodepool": "big"},
+        {"eks.amazonaws.com/nodegroup": "big"},
+        {"kubernetes.azure.com/agentpool": "big"},
+        {"karpenter.sh/nodepool": "big"},
+        {"oke.oraclecloud.com/pool.name": "big"},
+        {"node-role.kubernetes.io/big": ""},
+    ],
+)
+def test_a_shape_for_a_pool_goes_there_whoever_runs_it(labels: dict[str, str]) -> None:
+    cluster = Cluster(snapshot(node("n", gpus=2, labels=labels), node("other", gpus=2)))
+    assert fit(cluster, parse_shape("gpu=1,pool=big", cluster)).by_node == (("n", 2),)
+    assert fit(cluster, parse_shape("gpu=1,pool=none", cluster)).count == 0
+
+
+def test_a_group_is_of_the_pool_that_its_cloud_calls_so() -> None:
+    assert group_beginnings("gpu") == ("eks-gpu-", "aks-gpu-")
+
+
+def test_a_node_that_would_be_on_spot_is_so_whatever_its_labels_say() -> None:
+    for label, value in (("karpenter.sh/capacity-type", "reserved"), ("eks.amazonaws.com/capacityType", "ON_DEMAND")):
+        labels = {label: value, AS_SPOT[0]: AS_SPOT[1]}
+        assert provisioning_model(Node(name="n", labels=FrozenMap(labels))) == "spot"
