@@ -181,7 +181,7 @@ def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: di
         ticks=moments[end].tick,
         seconds=seconds,
         progress_deadline_seconds=deadline,
-        exceeds_deadline=deadline is not None and _longest_wait(moments, times) > deadline,
+        exceeds_deadline=deadline is not None and _longest_wait(moments[: end + 1], times[: end + 1]) > deadline,
         final=FrozenMap(run.status[key]),
         pending=tuple(p for p in pending_pods(run, keys) if p.workload == key),
         timeline=_timeline(moments, times),

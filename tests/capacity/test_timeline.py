@@ -218,6 +218,13 @@ def test_a_job_that_loses_a_node_makes_its_pod_anew_or_fails() -> None:
     assert {one.workload for one in failed.pending} == {WORKER}
 
 
+def test_who_is_done_is_not_late_because_others_go_on() -> None:
+    """Other is scaled down within 30 s; the worker goes on for longer than other's deadline after that."""
+    other = deployment("other", ["a"], ONE_GPU, progressDeadlineSeconds=40)
+    answer = asked(full(other, gpus=2), "1m:replicas:Deployment/ml/other=0")
+    assert [(part.workload, part.exceeds_deadline) for part in answer.workloads] == [(WORKER, False), (OTHER, False)]
+
+
 # ── how late ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_an_event_after_the_end_changes_nothing() -> None:
     found = full(node("b", pool="gpu", gpus=1), gpus=2)
