@@ -12,6 +12,7 @@ from planner.inventory.archives import TooLarge
 MOST_OBJECTS: Final = (
     750_000  # of one reading: 5,000 nodes have some 300,000, Events among them; an empty one takes 1 KB
 )
+MOST_WORKLOADS: Final = 200_000  # of them: each is played, and what is said of it kept; ReplicaSets aren't counted
 LARGEST_OBJECT_BYTES: Final = 8 * 2**20  # the API server takes 3 MiB, which kubectl's indentation makes more of
 _COUNTED_FROM_BYTES: Final = 32 * 2**20  # of a smaller text even a list of nothing fits
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -42,10 +43,10 @@ def next_value(view: memoryview, position: int) -> int:
     return match.end() if match else position
 
 
-def too_many(where: str) -> TooLarge:
+def too_many(where: str, most: int | None = None, what: str = "objects") -> TooLarge:
     """More objects than one reading takes."""
     mend = "Give the kinds that docs/reading.md names, of one cluster"
-    return TooLarge(f"it holds more than {MOST_OBJECTS:,} objects", where=where, mend=mend)
+    return TooLarge(f"it holds more than {most or MOST_OBJECTS:,} {what}", where=where, mend=mend)
 
 
 def check_count(text: Any, where: str) -> None:

@@ -22,7 +22,7 @@ from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
-from planner.inventory.json_text import LARGEST_OBJECT_BYTES, MOST_OBJECTS, check_count, too_many
+from planner.inventory.json_text import LARGEST_OBJECT_BYTES, MOST_OBJECTS, MOST_WORKLOADS, check_count, too_many
 from planner.inventory.one_cluster import TELLING, OneCluster
 from planner.inventory.records import (
     admission,
@@ -90,6 +90,7 @@ _READERS: dict[str, Read] = {
     "Event": observations.read_event,
     "PodMetrics": observations.read_pod_metrics,
 }
+_WORKLOADS = frozenset(kind.name for kind in WORKLOADS)
 _TEMPLATED: dict[str, Callable[[Shared, Any, workloads.Raw], Any]] = {
     **{kind.name: partial(workloads.read_workload, kind=kind) for kind in WORKLOADS},
     REPLICA_SET.name: workloads.read_replica_set,
@@ -216,7 +217,7 @@ class Reader:
         self.other_kinds: dict[str, int] = {}
         self.presence: dict[str, Presence] = dict.fromkeys(wire.KINDS, Presence.ABSENT)
         self.problems: list[Finding] = []
-        self.objects = self.unreadable = self.by_shape = self.foreign = 0
+        self.objects = self.workloads = self.unreadable = self.by_shape = self.foreign = 0
         self.resource_versions: FrozenMap[str] = FrozenMap()
         self._files: dict[str, int] = {}  # name → objects in it
         self._foreign: dict[str, int] = {}  # name of a file among many → values in it that are no objects
@@ -273,7 +274,7 @@ class Reader:
                 self._read_foreign(item, part, number, error)
                 continue
             except DAMAGE as error:
-                self._count(part)
+                self._count(part, EVERY_KIND)
                 if part.is_named:
                     self._leave_out(item, part, number, error, EVERY_KIND)
                 else:
@@ -282,7 +283,7 @@ class Reader:
             if kind.endswith("List") and (within := _list_in(item, kind, part)) is not None:
                 self.read(within)
                 continue
-            self._count(part)
+            self._count(part, kind)
             try:
                 self._keep(item, kind, api_version, part.where)
             except DAMAGE as error:
@@ -296,8 +297,11 @@ class Reader:
             self.by_shape += 1
             return kind, ""
 
-    def _count(self, part: Part) -> None:
+    def _count(self, part: Part, kind: str) -> None:
         self.objects += 1
+        self.workloads += kind in _WORKLOADS
+        if self.workloads > MOST_WORKLOADS:
+            raise too_many(part.where, MOST_WORKLOADS, "workloads")
         if self.objects > MOST_OBJECTS:
             raise too_many(part.where)
         self._files[part.where] = self._files.get(part.where, 0) + 1

@@ -217,7 +217,11 @@ def test_who_signed_out_stays_out_over_a_restart(
             for sent in (out, [*out, junk]):
                 goes.clear_cookies()
                 goes.add_cookies(sent)
-                frames = heard(arrive(goes, app.url))
+                page = goes.new_page()
+                frames = heard(page)
+                page.goto(app.url)
+                expect(page.get_by_role("button", name="Sign in")).to_be_visible(timeout=60_000)
+                assert frames
                 assert not [one for one in frames if NODE.encode() in one]
             page = stays.pages[0]
             page.goto(app.url)

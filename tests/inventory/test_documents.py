@@ -300,6 +300,16 @@ def test_more_objects_than_a_reading_takes_are_refused(data: bytes) -> None:
         kubectl.read_bytes(data, name="many")
 
 
+def test_more_workloads_than_are_played_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """740,000 empty Deployments, 2.2 MB of gzip, took 1.7 GB and were being played after seven minutes."""
+    monkeypatch.setattr("planner.inventory.parse.MOST_WORKLOADS", 10)
+    job = '{"kind":"Job","metadata":{"name":"j%d"},"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}'
+    jobs = [job % number for number in range(11)]
+    assert len(kubectl.read_bytes("".join(jobs[:10]).encode(), name="few").workloads) == 10
+    with pytest.raises(TooLarge, match="more than 10 workloads"):
+        kubectl.read_bytes("".join(jobs).encode(), name="many")
+
+
 @pytest.mark.parametrize("text", ["items:\n- {a: [%s]}\n" % ("1," * 90), "a: 1\n---\n" * 40, "---\n]\n" * 60])
 def test_the_values_of_yaml_are_counted_over_all_files(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planner.inventory.archives.MOST_YAML_VALUES", 100)
