@@ -1,5 +1,6 @@
-"""``python -m tests.properties [COUNT [FIRST]]``: random clusters that rules beside the scheduler's core decide, played by the
-engine and by the reference: how often each rule was tried, and every case in which they say another verdict."""
+"""``python -m tests.properties [COUNT [FIRST]]``: random clusters that rules beside the scheduler's core decide, and as many in
+which others are in flight, played by the engine and by the reference: how often each rule was tried, what was done to others,
+and every case in which they say another verdict."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import sys
 import time
 
 from tests.properties.random_rollouts import verdicts_differ
+from tests.reference.flying_clusters import flying_case
 from tests.reference.ruled_clusters import RULES, ruled_case
 
 
@@ -17,20 +19,21 @@ def main(arguments: list[str]) -> int:
     tried: collections.Counter[tuple[str, str]] = collections.Counter()
     wrong = []
     for seed in range(first, first + count):
-        case = ruled_case(seed)
-        verdict, difference = verdicts_differ(case)
-        tried.update((rule, verdict) for rule in case.rules)
-        if difference:
-            wrong.append(seed)
-            print(f"{seed}: {difference} ({', '.join(case.rules)})", flush=True)
+        ruled, flying = ruled_case(seed), flying_case(seed)
+        for case, rules in ((ruled, ruled.rules), (flying.case, [f"another {does}" for does in flying.what])):
+            verdict, difference = verdicts_differ(case)
+            tried.update((rule, verdict) for rule in rules)
+            if difference:
+                wrong.append(seed)
+                print(f"{seed}: {difference} ({', '.join(rules)})", flush=True)
         if (seed - first + 1) % 500 == 0:
-            print(f"… {seed - first + 1:,} played", flush=True)
+            print(f"… {seed - first + 1:,} of each played", flush=True)
     print(f"{'rule':34}{'cases':>8}{'complete':>10}{'stuck':>8}")
-    for rule in RULES:
+    for rule in [*RULES, *sorted({rule for rule, _ in tried} - set(RULES))]:
         complete, stuck = tried[rule, "complete"], tried[rule, "stuck"]
         print(f"{rule:34}{complete + stuck:8}{complete:10}{stuck:8}")
     took = time.monotonic() - started
-    print(f"{count - len(wrong):,} of {count:,} clusters agree in the verdict, in {took:,.0f} s")
+    print(f"{2 * count - len(wrong):,} of {2 * count:,} clusters agree in the verdict, in {took:,.0f} s")
     return 1 if wrong else 0
 
 
