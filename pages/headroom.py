@@ -9,6 +9,9 @@ snapshot = session.cluster()
 said = st.container()
 settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)
 answer = cache.ask(capacity_question.QUESTION, snapshot, settings, given)
+if answer.fragments is None:
+    capacity_view.of_nodes_only(answer, filtered.kept(snapshot))
+    st.stop()
 every = cache.ask(seats_question.QUESTION, snapshot, seats_question.SeatsSettings())
 kept = filtered.kept(snapshot)
 with said:

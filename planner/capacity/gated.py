@@ -10,8 +10,10 @@ from typing import Final
 from planner.capacity.scale_ups import SCALE_UP_FAILED
 from planner.ground.words import NO_WORDS, Text, usd
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import FrozenMap, PodSpec, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -32,13 +34,14 @@ class GatedWorkload:
     ----------
     alone, together : its verdict by itself, and with all others of the change at once
     verdict : the graver of the two; `reason`, `sentence` and `scheduler_message` are that one's
-    lowest_ready : Ready pods at the worst moment of either; None for a workload that is new
+    lowest_ready : Ready pods at the worst moment of either; None for a workload that is new, and where nothing could be played
     more_gpus : GPUs asked for beyond today, once the change is through; negative for less
     extra_gpus : GPUs on nodes that have to be added for it
     more_usd_per_month : the share of their nodes' prices that its pods take beyond today; None where a price isn't known
     added_usd_per_month : the price of nodes that have to be added; the same
     is_told : False where what pods it makes isn't known: `more_gpus` is then what it asks for at least
     is_placement_only : how its kind rolls out isn't played, only whether its pods find nodes
+    is_suspended : it makes no pods until it is resumed
     refusals : what the policy has against it
     exception : that of the policy which lets it pass, if any
     is_growth_automatic : for growth: that is an autoscaler's, within a maximum that is known
@@ -64,6 +67,7 @@ class GatedWorkload:
     ways_out: tuple[Remedy, ...]
     is_told: bool = True
     is_placement_only: bool = False
+    is_suspended: bool = False
     passes: bool = True
     refusals: tuple[Text, ...] = ()
     exception: GateException | None = None
@@ -115,6 +119,7 @@ def gated(
     gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
     grown = [one for one, said in ((alone, alone.verdict), (together, shared)) if said is Verdict.NEEDS_GROWTH]
     growth = next(iter(grown), None)
+    played = verdict is not Verdict.UNKNOWN or snapshot.if_known(True, NODE.name, POD.name)
     return GatedWorkload(
         workload=after.key,
         is_new=before is None,
@@ -125,7 +130,7 @@ def gated(
         sentence=Text(alone.sentence) if is_alone else Text(f"together with the others: {ours.sentence}"),
         scheduler_message=told.scheduler_message,
         replicas=told.replicas,
-        lowest_ready=None if before is None else min(mine.lowest_ready, ours.lowest_ready),
+        lowest_ready=None if before is None or not played else min(mine.lowest_ready, ours.lowest_ready),
         seconds=told.seconds,
         more_gpus=gpus,
         nouns=units_of(snapshot).nouns(name for spec, _ in (*new, *old) for name in pod_requests(spec)),
@@ -134,7 +139,8 @@ def gated(
         more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book),
         added_usd_per_month=_added_usd(snapshot, growth, book),
         ways_out=source.remedies,
-        is_placement_only=isinstance(change, PlacedWorkload),
+        is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle,
+        is_suspended=isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED,
         is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code == SCALE_UP_FAILED)),
     )
@@ -174,7 +180,7 @@ def _more_usd(
     """What its pods take of their nodes' prices beyond what they take today; None where a price isn't known."""
     if [(pod_requests(spec), n) for spec, n in old] == [(pod_requests(spec), n) for spec, n in new]:
         return 0.0
-    if book is None:
+    if book is None or not snapshot.if_known(True, NODE.name, POD.name):
         return None
     there = _nodes_of(snapshot, before) if before else []
     then = [node for _, _, node in alone.placement] or there

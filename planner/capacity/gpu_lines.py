@@ -7,7 +7,7 @@ quarter of a card's time is no GPU, and two of them are none either.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,7 @@ from planner.capacity.shared_gpus import gpu_supply
 from planner.ground.words import count, listing, plural
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of
 from planner.kubernetes.records import PodSpec, Toleration
 from planner.kubernetes.requests import pod_requests
@@ -32,18 +33,19 @@ OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what no
 class GpuModelLine:
     """GPUs of one model that are offered in one way: requested counts bound pods only.
 
-    `physical`: GPUs in the machines, None where no label tells. The other numbers are of what is offered: GPUs, slices, shares.
+    `physical`: GPUs in the machines, None where no label tells. The other numbers are of what is offered: GPUs, slices, shares;
+    None where the pods, which hold or want them, weren't seen.
     """
 
     model: str
     resource: str
     node_count: int
     allocatable: int
-    requested: int
-    free: int  # on each node that takes new pods what isn't held there
-    pending: int  # asked for by pods that wait
-    overcommitted: int = 0  # held beyond what the nodes have
-    out_of_use: int = 0  # not held either, on nodes that are cordoned or not Ready
+    requested: int | None
+    free: int | None  # on each node that takes new pods what isn't held there
+    pending: int | None  # asked for by pods that wait
+    overcommitted: int | None = 0  # held beyond what the nodes have
+    out_of_use: int | None = 0  # not held either, on nodes that are cordoned or not Ready
     sharing: Sharing = Sharing.WHOLE
     physical: int | None = None
     profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
@@ -59,7 +61,11 @@ class GpuModelLine:
 
 
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
-    """GPUs by model, resource and way of sharing: allocatable, requested by bound pods, free, and asked for by pods that wait."""
+    """GPUs by model, resource and way of sharing: allocatable, requested by bound pods, free, and asked for by pods that wait;
+    none where the nodes, which have them, weren't seen."""
+    known = cluster.snapshot.if_known
+    if not known(True, NODE.name):
+        return ()
     waiting: Counter[tuple[str, str]] = Counter()
     for i in cluster.waiting:
         for name, amount in once(pod_requests(cluster.snapshot.pods[i].spec)).items():
@@ -72,7 +78,7 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
         lines.append(
             GpuModelLine(
                 model=one.model, resource=one.resource, node_count=one.nodes, allocatable=one.offered, requested=one.requested,
-                free=one.free, pending=waiting.pop((one.model, one.resource), 0), overcommitted=one.overcommitted,
+                free=one.free, pending=known(waiting.pop((one.model, one.resource), 0), POD.name), overcommitted=one.overcommitted,
                 out_of_use=one.out_of_use, sharing=one.sharing, physical=one.physical, profile=one.profile,
                 labels=one.labels, parts_held=parts_held(cluster.snapshot).get(one.resource, ""),
             )
@@ -104,10 +110,10 @@ class Supply:
     noun: str
     cards: str
     allocatable: int
-    free: int
-    overcommitted: int
-    pending: int
-    out_of_use: int
+    free: int | None
+    overcommitted: int | None
+    pending: int | None
+    out_of_use: int | None
     parts_held: str = ""
 
     @property
@@ -140,7 +146,7 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
     there = Units(offered={Offer(resource=name, sharing=how, profile=profile): 0 for name, how, profile in by})
     pending = Counter[str]()  # wanted of a resource, of no model that there is
     for line in lines:
-        pending[line.resource] += 0 if line.allocatable else line.pending
+        pending[line.resource] += 0 if line.allocatable else line.pending or 0
     found = []
     for key in sorted(by, key=rank):
         resource, how, profile = key
@@ -153,14 +159,20 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
                 noun=noun_of(resource, how, is_only=there.is_only(resource), profile=profile),
                 cards=_cards(some),
                 allocatable=sum(line.allocatable for line in some),
-                free=sum(line.free for line in some),
-                overcommitted=sum(line.overcommitted for line in some),
-                pending=sum(line.pending for line in some) + pending.pop(resource, 0),
-                out_of_use=sum(line.out_of_use for line in some),
+                free=known_sum(line.free for line in some),
+                overcommitted=known_sum(line.overcommitted for line in some),
+                pending=known_sum((*(line.pending for line in some), pending.pop(resource, 0))),
+                out_of_use=known_sum(line.out_of_use for line in some),
                 parts_held=some[0].parts_held,
             )
         )
     return tuple(found)
+
+
+def known_sum(numbers: Iterable[int | None]) -> int | None:
+    """Their sum; None where one of them isn't known."""
+    known = list(numbers)
+    return None if None in known else sum(filter(None, known))
 
 
 def _cards(some: Sequence[GpuModelLine]) -> str:
@@ -175,12 +187,16 @@ def _cards(some: Sequence[GpuModelLine]) -> str:
 
 def free_words(supplies: Sequence[Supply]) -> str:
     """``2,221 of 6,212 GPUs are free (8 more are out of use, on cordoned or not Ready nodes)``; what is no whole GPU by itself:
-    ``1 T4, offered as 4 time slices: 3 time slices free``; and what is asked for beyond what there is."""
+    ``1 T4, offered as 4 time slices: 3 time slices free``; and what is asked for beyond what there is. Where pods weren't seen what
+    there is: ``6,212 GPUs in all; how many are free is not known``."""
+    if any(one.free is None for one in supplies):
+        offered = listing([_offered(one) for one in supplies], most=len(supplies))
+        return f"{offered} in all; how many are free is not known"
     plain = [one for one in supplies if one.is_whole or one.sharing is Sharing.PARTS]
-    parts = [f"{one.free:,} of {one.allocatable:,} {one.noun_for(one.allocatable)}" for one in plain]
-    verb = plural(plain[0].free, "is", "are") if len(plain) == 1 else "are"
+    parts = [f"{one.free or 0:,} of {one.allocatable:,} {one.noun_for(one.allocatable)}" for one in plain]
+    verb = plural(plain[0].free or 0, "is", "are") if len(plain) == 1 else "are"
     shut = [f"{one.out_of_use:,} more{_noun(one, plain)}" for one in plain if one.out_of_use]
-    is_one = sum(one.out_of_use for one in plain) == 1
+    is_one = known_sum(one.out_of_use for one in plain) == 1
     aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
     said = [f"{listing(parts, most=len(parts))} {verb} free{aside}"] if plain else []
     said += [_shared(one) for one in supplies if one not in plain]
@@ -192,12 +208,19 @@ def free_words(supplies: Sequence[Supply]) -> str:
     )
 
 
+def _offered(one: Supply) -> str:
+    """``6,212 GPUs``, ``1 T4, offered as 4 time slices``."""
+    is_plain = one.is_whole or one.sharing is Sharing.PARTS
+    noun = one.noun if is_plain else noun_of(one.resource, one.sharing, number=one.allocatable, profile=one.profile)
+    offered = f"{one.allocatable:,} {noun}"
+    return f"{one.cards}, offered as {offered}" if one.cards and not is_plain else offered
+
+
 def _shared(one: Supply) -> str:
     """``1 T4, offered as 4 time slices: 3 time slices free``."""
-    offered = f"{one.allocatable:,} {one.noun_for(one.allocatable)}"
-    of = f"{one.cards}, offered as {offered}" if one.cards else offered
+    free = one.free or 0
     shut = f", {one.out_of_use:,} more {OUT_OF_USE}" if one.out_of_use else ""
-    return f"{of}: {one.free:,} {plural(one.free, PART[one.sharing].split()[-1])} free{shut}"
+    return f"{_offered(one)}: {free:,} {plural(free, PART[one.sharing].split()[-1])} free{shut}"
 
 
 def _noun(one: Supply, supplies: Sequence[Supply]) -> str:

@@ -12,15 +12,16 @@ from planner.capacity.scale_ups import failed_scale_ups
 from planner.capacity.timeline import Beside, timeline, told
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError
-from planner.ground.words import Text, count, duration, plural
+from planner.ground.words import NO_WORDS, Text, count, duration, plural
 from planner.inventory.applied import Applied, applied
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.autoscalers import settled
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.records import EMPTY, Finding, Severity, Snapshot
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
     GROWING_REASONS,
     OtherInFlight,
+    Reason,
     Remedy,
     RolloutResult,
     StrategyGrid,
@@ -54,7 +55,7 @@ from planner.rollout.told import (
     workload_keys_by_owner,
     workload_rollout,
 )
-from planner.rollout.unknowns import Unknown, unknowns
+from planner.rollout.unknowns import Unknown, is_blind, unknowns
 from planner.rollout.verdict import explain, pending_pods
 from planner.scheduling.cluster import Cluster
 
@@ -111,8 +112,12 @@ def _rollout(
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
+    unknown = tuple(
+        (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
+    ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
     remedies: tuple[Remedy, ...] = ()
-    if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies:
+    is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
+    if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies and is_sure:
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
         remedies = find_remedies(
@@ -120,9 +125,6 @@ def _rollout(
         )
         remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     shown = stuck or max(parts, key=lambda p: p.seconds)
-    unknown = tuple(
-        (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
-    ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
     sentence = Text(shown.sentence if len(parts) == 1 else joint_sentence(parts, str(shown.sentence)))
     twice = attached_twice(run, prepared.revisions)
     if twice:
@@ -161,7 +163,29 @@ def _rollout(
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, arrival_seconds)
-    return _as_far_as_known(result, [one for _, one in unknown])
+    found = _as_far_as_known(result, [one for _, one in unknown])
+    return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
+
+
+def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:
+    """`result` without anything that was played: of a cluster whose nodes or pods weren't seen none of it is true."""
+    if result.verdict is not Verdict.UNKNOWN:  # nothing moves
+        return result
+    what = next(one.what for _, one in unknown if one.may_help)
+    said, headline = Text(f"not known: {what}"), Text("whether it finishes hangs on what isn't known")
+    parts = tuple(
+        replace(
+            one, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
+            ticks=0, seconds=0.0, exceeds_deadline=False, final=EMPTY, pending=(), timeline=(), wait_for=(),
+            scheduler_message=NO_WORDS, quota_message=NO_WORDS,
+        )
+        for one in result.workloads
+    )  # fmt: skip
+    return replace(
+        result, reason=Reason.UNKNOWN, sentence=said, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
+        capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
+        extra_nodes=0, extra_gpus=0, node_template="",
+    )  # fmt: skip
 
 
 def _as_far_as_known(result: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:

@@ -16,6 +16,7 @@ from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.ground.words import count, plural, roughly, short_name
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
@@ -38,11 +39,11 @@ class ResourceLine:
 
     resource: str
     allocatable: int
-    requested: int
-    free: int
-    free_cordoned: int
-    pending: int
-    overcommitted: int = 0
+    requested: int | None  # None, as all that pods tell, where they weren't seen
+    free: int | None
+    free_cordoned: int | None
+    pending: int | None
+    overcommitted: int | None = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,22 +55,28 @@ class PoolOffer:
     profile: str
     noun: str
     allocatable: int
-    requested: int
-    free: int
-    out_of_use: int
+    requested: int | None
+    free: int | None
+    out_of_use: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolLine:
-    """A node pool with what its nodes have and what is requested of it; `offers`: of accelerators, devices first."""
+    """A node pool with what its nodes have and what is requested of it; `offers`: of accelerators, devices first. What hangs on
+    pods is None where they weren't seen."""
 
     pool: NodePool
     allocatable: Amounts
-    requested: Amounts
-    free: Amounts
-    out_of_use: Amounts  # that nobody holds, on nodes that take no new pods
+    requested: Amounts | None
+    free: Amounts | None
+    out_of_use: Amounts | None  # that nobody holds, on nodes that take no new pods
     room: int | None  # nodes it may grow by; None where nobody says
     offers: tuple[PoolOffer, ...] = ()
+
+
+def of(amounts: Amounts | None, resource: str) -> int | None:
+    """How much of a resource; None where that isn't known."""
+    return None if amounts is None else amounts.get(resource, 0)
 
 
 def shape(snapshot: Snapshot, text: str) -> Fit:
@@ -92,18 +99,18 @@ def resource_lines(cluster: Cluster) -> tuple[ResourceLine, ...]:
     for index in cluster.waiting:
         for name, amount in (*pod_requests(cluster.snapshot.pods[index].spec).items(), (PODS, 1)):
             pending[name] = pending.get(name, 0) + amount
-    left, here = unheld(cluster), machines(cluster)
+    left, here, known = unheld(cluster), machines(cluster), cluster.snapshot.if_known
     allocatable, requested = cluster.allocatable * here, cluster.requested * here
     over = np.maximum(requested - allocatable, 0)
     lines = [
         ResourceLine(
             resource=name,
             allocatable=int(allocatable[row].sum()),
-            requested=int(requested[row].sum()),
-            free=int(left.free[row].sum()),
-            free_cordoned=int(left.out_of_use[row].sum()),
-            pending=pending.get(name, 0),
-            overcommitted=int(over[row].sum()),
+            requested=known(int(requested[row].sum()), POD.name),
+            free=known(int(left.free[row].sum()), POD.name),
+            free_cordoned=known(int(left.out_of_use[row].sum()), POD.name),
+            pending=known(pending.get(name, 0), POD.name),
+            overcommitted=known(int(over[row].sum()), POD.name),
         )
         for name, row in cluster.row.items()
     ]
@@ -114,15 +121,16 @@ def resource_lines(cluster: Cluster) -> tuple[ResourceLine, ...]:
 
 def pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
     """A node pool, what it has and what is free of it."""
-    held = held_by(cluster, pool)
+    held, known = held_by(cluster, pool), cluster.snapshot.if_known
     return PoolLine(
-        pool=pool, allocatable=held.allocatable, requested=held.requested, free=held.free, out_of_use=held.out_of_use,
-        room=pool.room(held.allocatable), offers=_offers(cluster, pool),
+        pool=pool, allocatable=held.allocatable, requested=known(held.requested, POD.name), free=known(held.free, POD.name),
+        out_of_use=known(held.out_of_use, POD.name), room=pool.room(held.allocatable), offers=_offers(cluster, pool),
     )  # fmt: skip
 
 
 def _offers(cluster: Cluster, pool: NodePool) -> tuple[PoolOffer, ...]:
     units, places = units_of(cluster.snapshot), [cluster.node_index[name] for name in pool.nodes]
+    known = cluster.snapshot.if_known
     sums: dict[Offer, list[int]] = {}
     for one in counted(cluster):
         for n in places:
@@ -134,8 +142,9 @@ def _offers(cluster: Cluster, pool: NodePool) -> tuple[PoolOffer, ...]:
     return tuple(
         PoolOffer(
             resource=one.resource, sharing=one.sharing, profile=one.profile,
-            noun=one.noun(0, is_only=units.is_only(one.resource)), allocatable=sums[one][0], requested=sums[one][1],
-            free=sums[one][2], out_of_use=sums[one][3],
+            noun=one.noun(0, is_only=units.is_only(one.resource)), allocatable=sums[one][0],
+            requested=known(sums[one][1], POD.name), free=known(sums[one][2], POD.name),
+            out_of_use=known(sums[one][3], POD.name),
         )
         for one in ranked
     )  # fmt: skip
@@ -166,7 +175,7 @@ def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[
 
 
 def room_sentence(
-    gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], own: tuple[Fit, ...], broken: Fragments
+    gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], own: tuple[Fit, ...], broken: Fragments | None
 ) -> str:
     """``2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU with the usual CPU and memory, and for none of 8``.
 
@@ -176,6 +185,8 @@ def room_sentence(
     if not supplies:
         return "the cluster has no GPUs"
     words = free_words(supplies)
+    if broken is None:  # the pods weren't seen
+        return words
     if not standard:
         return f"{words}; how many more pods fit is for their own scheduler or driver to say"
     asked = [(one, *_asks(one)) for one in standard]

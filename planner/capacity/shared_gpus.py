@@ -6,11 +6,12 @@ How a node offers its GPUs is `planner.kubernetes.nodes.sharing`.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.kubernetes.accelerators import model_named
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, out_of_use, physical_gpus, sharing
 from planner.kubernetes.records import Node
 from planner.kubernetes.units import Offer
@@ -29,7 +30,8 @@ class GpuSupply:
     ----------
     resource : the extended resource, or a DRA driver's name
     physical : GPUs in the machines; None where no label tells
-    offered, requested, free : units of the resource: GPUs, shares or slices; requested by bound pods, free as `unheld` has it
+    offered, requested, free : units of the resource: GPUs, shares or slices; requested by bound pods, free as `unheld` has it;
+        None where the lists that tell what is held weren't seen
     """
 
     model: str
@@ -38,10 +40,10 @@ class GpuSupply:
     nodes: int
     physical: int | None
     offered: int
-    requested: int
-    free: int
-    out_of_use: int = 0  # not held either, on nodes that take no new pods
-    overcommitted: int = 0  # held beyond what the nodes have
+    requested: int | None
+    free: int | None
+    out_of_use: int | None = 0  # not held either, on nodes that take no new pods
+    overcommitted: int | None = 0  # held beyond what the nodes have
     profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
     labels: tuple[str, ...] = ()  # what the nodes' own labels call the model, where that is another word
 
@@ -76,9 +78,15 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
         )
         for (model, of), line in lines.items()
     ]  # fmt: skip
-    return tuple(
-        sorted([*found, *_devices(cluster)], key=lambda one: (one.model, one.resource, one.sharing, one.profile))
-    )
+    every = [*(_as_far_as_seen(cluster, one, POD.name) for one in found), *_devices(cluster)]
+    return tuple(sorted(every, key=lambda one: (one.model, one.resource, one.sharing, one.profile)))
+
+
+def _as_far_as_seen(cluster: Cluster, one: GpuSupply, *kinds: str) -> GpuSupply:
+    """What is offered stays; what of it is held is told by objects of `kinds`."""
+    if cluster.snapshot.if_known(True, *kinds):
+        return one
+    return replace(one, requested=None, free=None, out_of_use=None, overcommitted=None)
 
 
 def _physical_part(node: Node, name: str, names: list[str], physical: int | None) -> int | None:
@@ -104,10 +112,11 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
         n = cluster.node_index.get(slice_.node_name)
         is_used = n is None or not out_of_use(cluster.nodes[n])
         line[2 if is_used else 3] += not table.is_used(place)
-    return [
+    found = [
         GpuSupply(
             model=model, resource=driver, sharing=Sharing.DEVICES, nodes=len(nodes), physical=None, offered=line[0],
             requested=line[1], free=line[2], out_of_use=line[3],
         )
         for (model, driver), (nodes, line) in lines.items()
     ]  # fmt: skip
+    return [_as_far_as_seen(cluster, one, POD.name, "ResourceClaim") for one in found]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from textwrap import indent
 from typing import Any
 
 import click
 
+from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit
 from planner.capacity.room import PoolLine, PoolOffer
 from planner.cli import options, output, terminal
@@ -48,7 +50,7 @@ def _table(rows: Rows) -> None:
 
 def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
     terminal.say(answer.sentence)
-    for text, one in zip(texts, answer.shapes, strict=True):
+    for text, one in zip(texts, answer.shapes, strict=False):  # of none it is known without pods
         terminal.say(f"\n{text}: {one.sentence}")
         if one.message:
             terminal.say(f"  kube-scheduler: {one.message}")
@@ -59,10 +61,10 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
             {
                 "resource": line.resource,
                 "allocatable": roughly(line.allocatable, line.resource),
-                "requested": roughly(line.requested, line.resource),
-                "free": roughly(line.free, line.resource),
-                **({"out of use": roughly(line.free_cordoned, line.resource)} if is_any_shut else {}),
-                "wanted": roughly(line.pending, line.resource),
+                "requested": _roughly(line.requested, line.resource),
+                "free": _roughly(line.free, line.resource),
+                **({"out of use": _roughly(line.free_cordoned, line.resource)} if is_any_shut else {}),
+                "wanted": _roughly(line.pending, line.resource),
             }
             for line in answer.resources
         ]
@@ -78,24 +80,37 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
                 "nodes": pool.node_count,
                 "machine": ", ".join(pool.machine_types) or "?",
                 "GPUs": "; ".join(f"{one.allocatable:,} {_called(place, one)}" for one in place.offers) or "0",
-                "free": "; ".join(f"{one.free:,}" for one in place.offers) or "0",
-                **({"out of use": "; ".join(f"{one.out_of_use:,}" for one in place.offers) or "0"} if is_shut else {}),
+                "free": _each(one.free for one in place.offers),
+                **({"out of use": _each(one.out_of_use for one in place.offers)} if is_shut else {}),
                 "bought": ", ".join(pool.provisioning) or "?",
                 "limits": pool.limit_text,
             }
         )
     _table(rows)
-    terminal.say(f"\nwhat fits (standard: {answer.standard_basis})")
-    _table([_fit_row(one) for one in (*answer.standard, *answer.workloads)])
-    terminal.say(f"\nfree GPUs: {answer.fragments.sentence}")
-    for size in answer.fragments.sizes[1:]:
+    if answer.fragments is not None:
+        terminal.say(f"\nwhat fits (standard: {answer.standard_basis})")
+        _table([_fit_row(one) for one in (*answer.standard, *answer.workloads)])
+        _print_stranded(answer.fragments)
+    for finding in answer.findings:
+        terminal.say(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
+
+
+def _each(numbers: Iterable[int | None]) -> str:
+    return "; ".join("–" if number is None else f"{number:,}" for number in numbers) or "0"
+
+
+def _roughly(amount: int | None, resource: str) -> str | None:
+    return None if amount is None else roughly(amount, resource)
+
+
+def _print_stranded(found: Fragments) -> None:
+    terminal.say(f"\nfree GPUs: {found.sentence}")
+    for size in found.sizes[1:]:
         reasons = ", ".join(f"{gpus} {reason}" for reason, gpus, _ in size.by_reason)
         usable = size.free - size.stranded
         click.echo(
             f"  pods of {size.gpus}: {usable} of {size.free} usable" + (f" (stranded: {reasons})" if reasons else "")
         )
-    for finding in answer.findings:
-        terminal.say(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
 
 
 def _called(place: PoolLine, one: PoolOffer) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import BinaryIO
 
 import click
 
 from planner.cli import waiting
+from planner.cli.output import TOLD
 from planner.ground import collector
 from planner.ground.errors import InputError
 from planner.history import names
@@ -44,9 +45,22 @@ def read_cluster(
         click.echo(f"headroom: warning: {sentence}", err=True)
     if not account.is_whole(snapshot) and spec not in source.EMBEDDED:
         click.echo(f"headroom: {account.read_sentence(snapshot)}", err=True)
-        if lacking := account.missing_sentence(snapshot):
-            click.echo(f"headroom: {lacking}. To add it: {account.missing_command(snapshot)}", err=True)
+        _tell_at_end(snapshot)
     return snapshot
+
+
+def _tell_at_end(snapshot: Snapshot) -> None:
+    """What the input lacks, once the command has ended: kinds that its answer told of aren't told again."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        _tell_missing(snapshot, ())
+    else:
+        context.call_on_close(lambda: _tell_missing(snapshot, context.meta.get(TOLD, ())))
+
+
+def _tell_missing(snapshot: Snapshot, but: Collection[str]) -> None:
+    if lacking := account.missing_sentence(snapshot, but):
+        click.echo(f"headroom: {lacking}. To add it: {account.missing_command(snapshot, but)}", err=True)
 
 
 def read_clusters(specs: Sequence[str]) -> list[Snapshot]:

@@ -9,6 +9,7 @@ import click
 
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
+from planner.inventory import wire
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, answer
 from planner.questions.question import Given
 from planner.sources.cluster import EMBEDDED
@@ -31,6 +32,7 @@ def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: st
 
 
 def _print(found: FindingsAnswer) -> None:
+    output.told(wire.READ)  # each that is missing is a finding
     terminal.say(found.sentence)
     for one in found.findings:
         about = f"{one.object}: " if one.object else ""

@@ -22,8 +22,10 @@ from planner.cli.given import (
     price_options,
 )
 from planner.ground import tables
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.questions.gate import QUESTION, GateSettings, answer
 from planner.questions.question import FACTS, Given, document
+from planner.rollout.answers import Verdict
 from planner.sources import manifests
 
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
@@ -110,4 +112,6 @@ def command(
     for name, file in writes:
         output.write_file(file, made[name]())
     click.echo(made[output_format](), nl=False)
+    if output_format == "text" and found.together is Verdict.UNKNOWN:
+        output.told(one.name for one in (NODE, POD, *ROLLING) if snapshot.lacks(one.name))
     return QUESTION.exit_status(snapshot, found)

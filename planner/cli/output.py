@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 import yaml
@@ -86,7 +86,8 @@ def show(
     also: Iterable[Mapping[str, Any]] = (),
 ) -> None:
     """Print `answer` as asked; `text` prints the words. Where it hangs on a list that wasn't seen, that is printed."""
-    lacking = question.not_known(snapshots)
+    clusters = [snapshots] if isinstance(snapshots, Snapshot) else snapshots
+    lacking = question.not_known(snapshots, answer)
     if lacking and output in ("csv", "markdown"):
         click.echo(f"headroom: {lacking}", err=True)
     elif lacking and output == "text":
@@ -97,6 +98,18 @@ def show(
         write_rows(output, question.rows(answer, rows), headline=getattr(answer, "sentence", ""))
     else:
         text()
+    if output == "text":
+        told(one.kind for snapshot in clusters for one in question.lacks(snapshot))
+
+
+TOLD: Final = "planner.cli.told"
+
+
+def told(kinds: Iterable[str]) -> None:
+    """Remember that the answer named these kinds, which weren't seen: the end of the command doesn't name them again."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[TOLD] = {*context.meta.get(TOLD, ()), *kinds}
 
 
 def write_document(output: str, content: Mapping[str, Any]) -> None:

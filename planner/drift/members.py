@@ -16,6 +16,7 @@ from planner.drift.model import (
 )
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.inventory.usage import Usage, usage_now
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Container, Node, Pod, Snapshot, Workload
 from planner.memory.pod_names import usages_by_workload
@@ -29,13 +30,15 @@ class Member:
     environment: str
     cluster: str
     workload: Workload
-    pods: tuple[Pod, ...]
-    nodes: Mapping[str, Node]
+    pods: tuple[Pod, ...] | None  # None where pods weren't seen
+    nodes: Mapping[str, Node] | None
     usages: tuple[Usage, ...]
     loops: tuple[Loop, ...]
 
     @property
-    def restart_count(self) -> int:
+    def restart_count(self) -> int | None:
+        if self.pods is None:
+            return None
         return sum(state.restart_count for pod in self.pods for state in pod.containers)
 
     @property
@@ -115,8 +118,8 @@ def members_of(
                     environment=f"{cluster}/{workload.namespace}" if cluster else workload.namespace,
                     cluster=cluster,
                     workload=workload,
-                    pods=mine,
-                    nodes=nodes,
+                    pods=snapshot.if_known(mine, POD.name),
+                    nodes=snapshot.if_known(nodes, NODE.name),
                     usages=tuple(used.get(workload.key, ())),
                     loops=tuple(loops.get(workload.key, ())),
                 )

@@ -132,6 +132,7 @@ class Cell:
     text: str
     amount: int | None = None
     ratio: str = ""
+    is_unseen: bool = False  # nodes or pods tell it, and weren't seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +173,7 @@ class ServiceDrift:
     rows: tuple[Row, ...]
     explanations: tuple[Explanation, ...]
     suggestions: tuple[EnvironmentSuggestion, ...]
-    restarts: tuple[int, ...]  # in the same order as environments
+    restarts: tuple[int | None, ...]  # in the same order as environments
     sentence: Text
 
     @property

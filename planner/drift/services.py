@@ -77,7 +77,9 @@ def drift(
                 alone += len(chosen)
             elif len(services) < MOST_SERVICES:
                 services.append(_service(service, chosen, rule))
-    services.sort(key=lambda one: (-len(one.explanations), -sum(one.restarts), -len(one.differences), one.service))
+    services.sort(
+        key=lambda one: (-len(one.explanations), -sum(filter(None, one.restarts)), -len(one.differences), one.service)
+    )
     return DriftReport(
         services=tuple(services),
         environments=tuple(sorted(environments)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.drift.members import (
     Member,
@@ -21,6 +22,7 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Container, Probe, Workload
 from planner.restarts.population import image_repository
 
+_UNSEEN = Cell(text="not known", is_unseen=True)
 _WORKLOAD_ASPECTS = (
     Aspect.KIND, Aspect.REPLICAS, Aspect.READY, Aspect.RESTARTS, Aspect.STRATEGY, Aspect.GRACE, Aspect.NODE_POOL,
     Aspect.PRIORITY,
@@ -59,7 +61,7 @@ def _row(aspect: Aspect, container: str, cells: Sequence[Cell | None]) -> Row:
         if cell is None or cell is first or cell.amount is None or not base or cell.amount == base:
             compared.append(cell)
         else:
-            compared.append(Cell(text=cell.text, amount=cell.amount, ratio=ratio(cell.amount, base)))
+            compared.append(replace(cell, ratio=ratio(cell.amount, base)))
     texts = {cell.text if cell is not None else None for cell in cells}
     return Row(aspect=aspect, container=container, cells=tuple(compared), differs=len(texts) > 1)
 
@@ -72,16 +74,20 @@ def _workload_cell(aspect: Aspect, member: Member) -> Cell:
         case Aspect.REPLICAS:
             return Cell(text=str(workload.replicas), amount=workload.replicas)
         case Aspect.READY:
+            if member.pods is None:
+                return _UNSEEN
             ready = sum(pod.is_ready for pod in member.pods)
             return Cell(text=f"{ready} of {len(member.pods)}")
         case Aspect.RESTARTS:
-            return Cell(text=str(member.restart_count), amount=member.restart_count)
+            restarts = member.restart_count
+            return _UNSEEN if restarts is None else Cell(text=str(restarts), amount=restarts)
         case Aspect.STRATEGY:
             return Cell(text=_strategy_text(workload))
         case Aspect.GRACE:
             return Cell(text=f"{spec.termination_grace_period_seconds} s", amount=spec.termination_grace_period_seconds)
         case Aspect.NODE_POOL:
-            return Cell(text=", ".join(_node_pools(member)))
+            pools = _node_pools(member)
+            return _UNSEEN if pools is None else Cell(text=", ".join(pools))
         case _:
             return Cell(text=spec.priority_class_name or "none")
 
@@ -159,8 +165,10 @@ def _strategy_text(workload: Workload) -> str:
     return f"{strategy.kind}" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _node_pools(member: Member) -> list[str]:
+def _node_pools(member: Member) -> list[str] | None:
     """The pools its pods are on now, by label; nodes without one count by their name."""
+    if member.pods is None or member.nodes is None:
+        return None
     pools = set()
     for pod in member.pods:
         node = member.nodes.get(pod.node_name)

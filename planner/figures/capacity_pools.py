@@ -15,8 +15,11 @@ MOST_POOLS = 40
 
 
 def parts(line: PoolLine, resource: str) -> tuple[int, int, int, int]:
-    """(requested, free, out of use, what growth within the known limits would bring)."""
+    """(requested, free, out of use, what growth within the known limits would bring); without pods all there is stands for the
+    free, and is called so by nobody."""
     growth = (line.room or 0) * line.pool.amounts.get(resource, 0)
+    if line.requested is None or line.free is None or line.out_of_use is None:
+        return 0, line.allocatable.get(resource, 0), 0, growth
     return line.requested.get(resource, 0), line.free.get(resource, 0), line.out_of_use.get(resource, 0), growth
 
 
@@ -44,6 +47,8 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
         return bars.Part(name=name, colour=colour, lengths=values, texts=texts)
 
     drawn_parts = [part("requested", palette.BLUE, held), part("free", palette.GREY, free)]
+    if any(line.free is None for line in pools):
+        drawn_parts = [part("in all", palette.GREY, free)]
     none = [""] * len(pools)
     if any(shut):
         drawn_parts.append(bars.Part(name="out of use", colour=palette.GREY, lengths=shut, texts=none, is_hatched=True))
@@ -64,5 +69,6 @@ def alt(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: s
         held, free, shut, growth = (value / divisor for value in parts(line, resource))
         aside = f", {shut:,.0f} out of use" if shut else ""
         more = f", room to grow by {growth:,.0f}" if growth else ""
-        said.append(f"{line.pool.name}: {held:,.0f} requested, {free:,.0f} free{aside}{more}")
+        there = f"{held:,.0f} requested, {free:,.0f} free" if line.free is not None else f"{free:,.0f} in all"
+        said.append(f"{line.pool.name}: {there}{aside}{more}")
     return f"{unit} by node pool. {'; '.join(said) or 'None'}."

@@ -114,10 +114,10 @@ def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:
     if (overview := found.get("overview")) is not None:
         made.append(("overview", "gpus", lambda: bool(overview.gpus), lambda: gpu_bars.figure(overview.gpus), lambda: gpu_bars.alt(overview.gpus)))  # fmt: skip
     if (capacity := found.get("capacity")) is not None:
-        resource = capacity.fragments.resource or NVIDIA_GPU
+        resource = capacity.resource or NVIDIA_GPU
         lines = capacity_pools.shown(capacity.pools, resource)
         made.append(("capacity", "pools", lambda: bool(lines), lambda: capacity_pools.figure(lines, resource), lambda: capacity_pools.alt(lines, resource)))  # fmt: skip
-        sizes, noun = capacity.fragments.sizes, capacity.fragments.noun
+        sizes, noun = (capacity.fragments.sizes, capacity.fragments.noun) if capacity.fragments else ((), "")
         made.append(("capacity", "stranded", lambda: len(sizes) > 1, lambda: capacity_stranded.figure(sizes, noun), lambda: capacity_stranded.alt(sizes, noun)))  # fmt: skip
     if (bill := found.get("costs")) is not None:
         dearest = sorted(

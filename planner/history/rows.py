@@ -13,7 +13,7 @@ from planner.history.schema import NAMED, TRENDS
 from planner.inventory.node_lives import is_going, node_events
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike, is_gpu_resource, once, same_as
-from planner.kubernetes.kinds import DAEMON_SET
+from planner.kubernetes.kinds import DAEMON_SET, POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus, sum_requests
@@ -57,17 +57,17 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
             "source": snapshot.source,
             "digest": snapshot.digest,
             "nodes": len(snapshot.nodes),
-            "pods": len(snapshot.pods),
+            "pods": snapshot.if_known(len(snapshot.pods), POD.name),
             "workloads": len(snapshot.workloads),
             "lacking": ",".join(sorted(kind for kind, there in snapshot.presence.items() if there.is_lacking)),
             "written_by": written_by,
             "prices": prices,
         }
     )
-    held = _held(snapshot)
+    held = snapshot.if_known(_held(snapshot), POD.name)
     rows["node_events"] += ({"node": node, "told": told.value, "at": at} for node, told, at in node_events(snapshot))
-    rows["nodes"] += (_node(node, held.get(node.name, EMPTY)) for node in snapshot.nodes)
-    rows["pools"] += _pools(snapshot, held)
+    rows["nodes"] += (_node(node, None if held is None else held.get(node.name, EMPTY)) for node in snapshot.nodes)
+    rows["pools"] += _pools(snapshot, held) if held is not None else ()  # a day without pods is no day of free GPUs
     rows["workloads"] += _workloads(snapshot)
     rows["pods"] += _pods(snapshot)
     for answer in answers:
@@ -99,7 +99,9 @@ def fact_row(one: FactLike) -> dict[str, Value]:
     }
 
 
-def _amounts(prefix: str, amounts: Amounts, gpus: int) -> dict[str, Value]:
+def _amounts(prefix: str, amounts: Amounts | None, gpus: int) -> dict[str, Value]:
+    if amounts is None:
+        return {prefix: None, f"{prefix}_millicores": None, f"{prefix}_bytes": None, f"{prefix}_gpus": None}
     return {
         prefix: dict(amounts),
         f"{prefix}_millicores": amounts.get(CPU, 0),
@@ -117,7 +119,7 @@ def _held(snapshot: Snapshot) -> dict[str, Amounts]:
     return {node: sum_requests(specs.items()) for node, specs in bound.items()}
 
 
-def _node(node: Node, held: Amounts) -> dict[str, Value]:
+def _node(node: Node, held: Amounts | None) -> dict[str, Value]:
     return {
         "node": node.name,
         "node_pool": node_words.node_pool(node),
@@ -131,7 +133,7 @@ def _node(node: Node, held: Amounts) -> dict[str, Value]:
         "is_going": is_going(node),
         "created_at": node.created_at,
         **_amounts("allocatable", node.allocatable, alike(node.allocatable)),
-        **_amounts("requested", held, alike(held)),
+        **_amounts("requested", held, alike(held or EMPTY)),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,8 @@ from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
-from planner.kubernetes.kinds import kind_in, several
+from planner.kubernetes.kinds import POD, ROLLING, kind_in, several
+from planner.kubernetes.owners import unjudged, workload_keys
 from planner.kubernetes.records import Presence, Severity, Snapshot
 
 SNAPSHOT_KINDS: Final = tuple(
@@ -31,6 +32,7 @@ EXPIRES: Final = "certificate-expires"
 """The code of the finding that a certificate between us and a live server expires soon, or did."""
 
 _PARTLY: Final = "the input holds part of the"
+_ABSENT: Final = "the input holds no"
 _WHOLE: Final = "Take the snapshot again, whole: all kinds at one time, and check that nothing cut it off"
 
 _APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state; the latter kubectl can't list with it
@@ -106,17 +108,52 @@ def not_seen(snapshot: Snapshot) -> list[str]:
 
 
 def told(lacking: Sequence[Unseen]) -> str:
-    """Why these weren't seen, in one sentence; what is cut off for the same reason once."""
+    """Why these weren't seen, in one sentence; what isn't there, or is cut off for the same reason, once."""
     parts: dict[str, list[str]] = {}
     for one in lacking:
         _, _, why = str(one.sentence).partition(": ")
         if one.state is Presence.PARTIAL:
             parts.setdefault(why, []).append(several(one.kind))
+        elif one.state is Presence.ABSENT:
+            parts.setdefault(_ABSENT, []).append(several(one.kind))
         else:
             parts[str(one.sentence)] = []
-    return words.listing(
-        [f"{_PARTLY} {words.listing(kinds, most=None)}: {why}" if kinds else why for why, kinds in parts.items()],
-        most=None,
+    return words.listing([_why_each(why, kinds) for why, kinds in parts.items()], most=None)
+
+
+def _why_each(why: str, kinds: Sequence[str]) -> str:
+    named = words.listing(kinds, most=None)
+    if why == _ABSENT:
+        return f"{_ABSENT} {named}"
+    return f"{_PARTLY} {named}: {why}" if kinds else why
+
+
+def mend(lacking: Sequence[Unseen]) -> str:
+    """What adds them: one command for all that isn't there."""
+    absent = [one.kind for one in lacking if one.state is Presence.ABSENT]
+    adds = [f"To add them: {get_command(absent)}"] if absent else []
+    return "; ".join([*adds, *dict.fromkeys(str(one.mend) for one in lacking if one.state is not Presence.ABSENT)])
+
+
+def with_command(said: str, lacking: Iterable[Unseen]) -> Text:
+    """`said`, and the command that adds what isn't there."""
+    adds = mend([one for one in lacking if not one.state.hides])
+    return Text(f"{said.removesuffix('.')}. {adds}" if adds else said)
+
+
+def without_workloads(snapshot: Snapshot) -> str:
+    """There are none, or they are not in the input: then its pods name them."""
+    owners = {key for key in workload_keys(snapshot).values() if kind_in(key).rolls_out}
+    absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name, Presence.ABSENT).is_lacking]
+    if absent and snapshot.lacks(POD.name):  # nothing tells whether there are any
+        lacking = [POD.name, *absent]
+        return f"Not known: the input holds no {words.listing([several(kind) for kind in lacking], most=None)}. To add them: {get_command(lacking)}"
+    if not owners or not absent:
+        whose = "whose rollout is played" if unjudged(snapshot) else "that rolls out"
+        return f"The snapshot holds no workload {whose}."
+    return (
+        f"Not known: the input holds no {words.listing([several(kind) for kind in absent], most=len(absent))}; its pods are of "
+        f"{words.count(len(owners), 'workload')}. To add them: {get_command(absent)}"
     )
 
 
@@ -127,16 +164,16 @@ def _why_unseen(snapshot: Snapshot, kind: str, state: Presence) -> tuple[str, st
         return f"{_PARTLY} {many}: {why or 'others tell of more'}", _WHOLE
     if state is Presence.REFUSED:
         return f"the API server refused to list {many} (403)", f"Ask for the right to get and list {resource_of(kind)}"
-    return f"the input holds no {many}", f"To add them: {get_command([kind])}"
+    return f"{_ABSENT} {many}", f"To add them: {get_command([kind])}"
 
 
 def hides(snapshot: Snapshot, key: str) -> bool:
-    """Whether the list that the workload called `key` would stand in was refused, or is there in part."""
-    return snapshot.presence.get(kind_in(key).name, Presence.ABSENT).hides
+    """Whether the list that the workload called `key` would stand in wasn't given, was refused, or is there in part."""
+    return snapshot.lacks(kind_in(key).name)
 
 
 def unseen_kind(snapshot: Snapshot, key: str) -> NotKnownError:
-    """Whether there is a workload of that name isn't known: its list was refused, or is there in part."""
+    """Whether there is a workload of that name isn't known: its list wasn't given, was refused, or is there in part."""
     kind = kind_in(key).name
     why, mend = _why_unseen(snapshot, kind, snapshot.presence.get(kind, Presence.ABSENT))
     return NotKnownError(f"whether there is a {key} is not known: {why}", mend=mend)
@@ -165,22 +202,22 @@ def read_sentence(snapshot: Snapshot) -> str:
     return "; ".join(said)
 
 
-def missing_sentence(snapshot: Snapshot) -> str:
-    """What the input lacks and what that costs; "" when nothing is lacking."""
+def missing_sentence(snapshot: Snapshot, but: Collection[str] = ()) -> str:
+    """What the input lacks and what that costs; "" when nothing is lacking. `but`: the kinds that the answer tells of."""
     costs = missing(snapshot)
-    lacking = "; ".join(f"{kind} ({costs[kind][1]})" for kind in _to_add(snapshot))
+    lacking = "; ".join(f"{kind} ({costs[kind][1]})" for kind in _to_add(snapshot, but))
     return f"not in the input: {lacking}" if lacking else ""
 
 
-def missing_command(snapshot: Snapshot) -> str:
+def missing_command(snapshot: Snapshot, but: Collection[str] = ()) -> str:
     """The command that writes what the input lacks; "" when nothing is lacking."""
-    kinds = _to_add(snapshot)
+    kinds = _to_add(snapshot, but)
     return get_command(kinds) if kinds else ""
 
 
-def _to_add(snapshot: Snapshot) -> list[str]:
+def _to_add(snapshot: Snapshot, but: Collection[str]) -> list[str]:
     refused = {kind for kind, state in snapshot.presence.items() if state is Presence.REFUSED}
-    return [kind for kind in missing(snapshot) if kind not in _APART and kind not in refused]
+    return [kind for kind in missing(snapshot) if kind not in _APART and kind not in refused and kind not in but]
 
 
 def is_whole(snapshot: Snapshot) -> bool:

@@ -36,8 +36,10 @@ _NAMED = 3  # names spelt out in a finding about many
 
 
 def check(snapshot: Snapshot) -> tuple[Finding, ...]:
-    """Everything the checks find in `snapshot`, after the problems met while reading it."""
-    return snapshot.problems + tuple(finding for one in CHECKS for finding in one(snapshot))
+    """Everything the checks find in `snapshot`, after the problems met while reading it. What hangs on nodes or pods that weren't
+    seen isn't said: without them every node is empty, and none has room."""
+    made = (one for one in CHECKS if snapshot.if_known(True, *_HANG_ON.get(one, ())))
+    return snapshot.problems + tuple(finding for one in made for finding in one(snapshot))
 
 
 def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
@@ -61,7 +63,7 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
 _NEEDED = {
     NODE.name: (Severity.ERROR, "without nodes nothing can be placed"),
-    POD.name: (Severity.ERROR, "without pods every node looks empty"),
+    POD.name: (Severity.ERROR, "what of the nodes is held or free isn't known"),
     DEPLOYMENT.name: (Severity.WARNING, f"rollouts of {DEPLOYMENT.name}s can't be answered"),
     REPLICA_SET.name: (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
     "PriorityClass": (Severity.INFO, "priorities of new pods are taken from running ones, preemption may be missed"),
@@ -457,6 +459,13 @@ CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
     blocking_budgets,
     overlapping_budgets,
 )
+_HANG_ON: dict[Callable[[Snapshot], Iterable[Finding]], tuple[str, ...]] = {
+    unknown_resources: (NODE.name,),
+    no_room_to_surge: (NODE.name, POD.name),
+    idle_gpu_nodes: (NODE.name,),
+    overcommitted_nodes: (NODE.name,),
+    pods_on_unknown_nodes: (NODE.name,),
+}
 
 
 # ── what pods ask for ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1128,6 +1128,13 @@ class Snapshot:
         presence = self.presence.get(kind)
         return presence is not None and presence.is_lacking
 
+    def if_known(self, value: V, *kinds: str) -> V | None:
+        """`value`, which hangs on the lists of `kinds`; None where one of them wasn't given, not all of it, or was refused.
+
+        What is missing isn't nothing: without its pods a node isn't empty, and without nodes there is no room to tell.
+        """
+        return None if any(self.lacks(kind) for kind in kinds) else value
+
     def workload(self, key: str) -> Workload | None:
         """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""
         kind, _, rest = key.partition("/")

@@ -10,7 +10,7 @@ from planner.ground import collector
 from planner.ground.errors import InputError
 from planner.ground.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
-from planner.inventory.account import unseen
+from planner.inventory.account import mend, told, unseen
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
@@ -185,8 +185,9 @@ def _held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
 
 
 def _unseen_pods(snapshot: Snapshot) -> str:
-    """Why the pods weren't seen; "" where they were."""
-    return next((str(one.sentence) for one in unseen(snapshot) if one.kind == POD.name), "")
+    """Why the pods weren't seen, and what adds them; "" where they were."""
+    lacking = [one for one in unseen(snapshot) if one.kind == POD.name]
+    return f"{told(lacking)}. {mend(lacking)}" if lacking else ""
 
 
 def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, list[Held]]:

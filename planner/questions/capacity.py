@@ -10,11 +10,12 @@ from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.node_pools import pools
-from planner.capacity.pod_shapes import standard_shapes, usual_share, workload_shapes
+from planner.capacity.pod_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
 from planner.capacity.room import (
     PoolLine,
     ResourceLine,
     findings_of_room,
+    of,
     pool_line,
     resource_lines,
     room_sentence,
@@ -25,7 +26,7 @@ from planner.ground import collector
 from planner.ground.budget import allowed
 from planner.ground.settings import setting, settings_within
 from planner.ground.tables import Row
-from planner.ground.words import sentence
+from planner.ground.words import Text, sentence
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import NO_POOL
@@ -52,7 +53,7 @@ class CapacitySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityAnswer:
-    """Everything about what is left."""
+    """Everything about what is left. Without Pods what the nodes have, and nothing of what still fits; `fragments` is None then."""
 
     sentence: str
     resources: tuple[ResourceLine, ...]
@@ -62,8 +63,9 @@ class CapacityAnswer:
     standard: tuple[Fit, ...]
     standard_basis: str
     workloads: tuple[Fit, ...]
-    fragments: Fragments
+    fragments: Fragments | None
     findings: tuple[Finding, ...]
+    resource: str = ""  # the one that GPUs of pools are counted in
     shapes: tuple[Fit, ...] = ()  # those asked for, in their order
 
 
@@ -86,23 +88,23 @@ def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Capacit
     cluster = prepared_question.compiled(snapshot)
     known = pools(cluster, limits)
     gpus = gpu_lines(cluster)
-    standard = fits(cluster, standard_shapes(cluster))
-    broken, own = fragments(cluster), fits(cluster, workload_shapes(cluster))
+    broken = snapshot.if_known(fragments(cluster), POD.name)
+    standard, own = (
+        ((), ()) if broken is None else (fits(cluster, some(cluster)) for some in (standard_shapes, workload_shapes))
+    )
     return CapacityAnswer(
-        sentence=room_sentence(gpus, standard, own, broken),
+        sentence=str(QUESTION.as_far_as_seen(snapshot, Text(room_sentence(gpus, standard, own, broken)))),
         resources=resource_lines(cluster),
         gpus=gpus,
         supply=gpu_supply(cluster),
         pools=tuple(pool_line(cluster, pool) for pool in known),
         standard=standard,
-        standard_basis=usual_share(cluster)[2],
+        standard_basis=usual_share(cluster)[2] if broken else "",
         workloads=own,
         fragments=broken,
         findings=findings_of_room(cluster, limits),
+        resource=gpu_offer(cluster)[0],
     )
-
-
-# ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,7 +117,7 @@ def answer(snapshot: Snapshot, settings: CapacitySettings, given: Given = NOTHIN
     InputError
         When a text isn't a shape.
     """
-    typed = tuple(shape(snapshot, text) for text in settings.shapes)
+    typed = tuple(shape(snapshot, text) for text in settings.shapes if not snapshot.lacks(POD.name))
     whole = replace(capacity(snapshot, settings.pools.known(given)), shapes=typed)
     return narrowed(whole, overview_question.kept_by(snapshot, settings.filter))
 
@@ -132,11 +134,11 @@ def facts(answer: CapacityAnswer) -> Iterator[Fact]:
         for name, amount in place.allocatable.items():
             labels = {"node_pool": place.pool.name, "resource": name}
             yield fact("pool_allocatable", amount, unit_of(name), **labels)
-            yield fact("pool_requested", place.requested.get(name, 0), unit_of(name), **labels)
+            yield fact("pool_requested", of(place.requested, name), unit_of(name), **labels)
     for one in (*answer.shapes, *answer.standard, *answer.workloads):
         yield fact("fits", one.known_count, "pods", shape=one.shape)
-    for size in answer.fragments.sizes[1:]:
-        yield fact("gpus_stranded", size.stranded, unit_of(answer.fragments.resource), pods_of=size.gpus)
+    for size in answer.fragments.sizes[1:] if answer.fragments else ():
+        yield fact("gpus_stranded", size.stranded, unit_of(answer.resource), pods_of=size.gpus)
 
 
 def fit_rows(answer: CapacityAnswer) -> list[Row]:
@@ -209,6 +211,7 @@ QUESTION: Final = Question(
     answer=answer,
     facts=facts,
     tables={"fits": fit_rows, "resources": resource_rows, "pools": pool_rows},
-    hangs_on=(NODE.name, POD.name),
+    hangs_on=(NODE.name,),
+    parts_hang_on=(POD.name,),
     lists=tuple(kind.name for kind in ROLLING),
 )

@@ -89,9 +89,14 @@ def facts(answer: DriftReport) -> Iterator[Fact]:
     yield fact("services", len(answer.services), "services")
     yield fact("workloads_in_one_environment", answer.unmatched, "workloads")
     for service in answer.services:
-        differing = sum(row.differs for row in service.differences)
+        differing: int | None = sum(row.differs for row in service.differences)
+        explained: int | None = len(service.explanations)
+        if any(cell is not None and cell.is_unseen for row in service.rows for cell in row.cells):
+            differing = None
+        if None in service.restarts:
+            explained = None
         yield fact("service_differences", differing, "values", service=service.service)
-        yield fact("service_explanations", len(service.explanations), "explanations", service=service.service)
+        yield fact("service_explanations", explained, "explanations", service=service.service)
         for environment, restarts in zip(service.environments, service.restarts, strict=True):
             yield fact("restarts", restarts, "restarts", service=service.service, environment=environment)
 
@@ -120,5 +125,7 @@ QUESTION: Final = Question(
     },
     states={DIFFERS: ExitStatus.REFUSED, EXPLAINS: ExitStatus.REFUSED},
     states_of=_states,
-    lists=(POD.name, *(kind.name for kind in ROLLING)),
+    parts_hang_on=(POD.name,),
+    lists=tuple(kind.name for kind in ROLLING),
+    is_of_lists=True,
 )

@@ -127,5 +127,6 @@ QUESTION: Final = Question(
     tables={"findings": finding_rows},
     states={severity.value: ExitStatus.REFUSED for severity in WORD},
     states_of=lambda answer: {finding.severity.value for finding in answer.findings},
-    lists=(NODE.name, POD.name, *(kind.name for kind in ROLLING)),
+    parts_hang_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.capacity.gpu_lines import GpuModelLine
+from planner.capacity.gpu_lines import GpuModelLine, known_sum
 from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row
 from planner.ground.words import Text, count, listing, usd
@@ -29,33 +29,34 @@ class FleetSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetCluster:
-    """One cluster as a line. `usd_per_month` is None without a price for any of its nodes."""
+    """One cluster as a line. `usd_per_month` is None without a price for any of its nodes; what hangs on nodes or pods that
+    weren't seen is None too."""
 
     cluster: str
     taken_at: float
-    nodes: int
-    pods: int
-    waiting: int
-    workloads: int
+    nodes: int | None
+    pods: int | None
+    waiting: int | None
+    workloads: int | None
     stuck: int
     unknown: int
     usd_per_month: float | None
-    nodes_without_price: int
+    nodes_without_price: int | None
     gpus: tuple[GpuModelLine, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetModel:
-    """GPUs of one model and resource over all clusters that have or want some."""
+    """GPUs of one model and resource over all clusters that have or want some; None where one of them doesn't tell."""
 
     gpu_model: str
     resource: str
     clusters: tuple[str, ...]
     allocatable: int
-    requested: int
-    free: int
-    pending: int
-    out_of_use: int  # nobody holds them, on nodes that take no new pods
+    requested: int | None
+    free: int | None
+    pending: int | None
+    out_of_use: int | None  # nobody holds them, on nodes that take no new pods
     most_free: str  # the cluster with most of the free ones; "" where none is free
     sharing: Sharing = Sharing.WHOLE
     profile: str = ""
@@ -68,11 +69,11 @@ class InCluster:
     """A workload in one of the clusters that have it."""
 
     cluster: str
-    replicas: int
-    ready: int
+    replicas: int | None
+    ready: int | None
     verdict: Verdict
     images: tuple[str, ...]
-    gpus: int
+    gpus: int | None
     nouns: Nouns = GPUS  # what `gpus` are a number of
 
 
@@ -139,14 +140,14 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
 
 def _cluster(name: str, snapshot: Snapshot, seen: ClusterOverview, book: PriceBook | None) -> FleetCluster:
     verdicts = Counter(line.verdict for line in seen.workloads)
-    cost = cost_cluster(book, snapshot) if book is not None else None
+    cost = cost_cluster(book, snapshot) if book is not None and seen.node_count is not None else None
     return FleetCluster(
         cluster=name,
         taken_at=snapshot.taken_at,
         nodes=seen.node_count,
         pods=seen.pod_count,
         waiting=seen.pending_pods,
-        workloads=len(seen.workloads),
+        workloads=len(seen.workloads) or snapshot.if_known(0, *(kind.name for kind in ROLLING)),
         stuck=verdicts[Verdict.STUCK],
         unknown=verdicts[Verdict.UNKNOWN],
         usd_per_month=cost.usd_per_month if cost else None,
@@ -161,16 +162,16 @@ def _models(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
         for line in cluster.gpus:
             by[line.model, line.resource, line.sharing, line.profile].append((cluster.cluster, line))
     for (model, resource, how, profile), lines in sorted(by.items()):
-        name, most = max(((name, line.free) for name, line in lines), key=lambda one: one[1])
+        name, most = max(((name, line.free or 0) for name, line in lines), key=lambda one: one[1])
         yield FleetModel(
             gpu_model=model,
             resource=resource,
             clusters=tuple(name for name, _ in lines),
             allocatable=sum(line.allocatable for _, line in lines),
-            requested=sum(line.requested for _, line in lines),
-            free=sum(line.free for _, line in lines),
-            pending=sum(line.pending for _, line in lines),
-            out_of_use=sum(line.out_of_use for _, line in lines),
+            requested=known_sum(line.requested for _, line in lines),
+            free=known_sum(line.free for _, line in lines),
+            pending=known_sum(line.pending for _, line in lines),
+            out_of_use=known_sum(line.out_of_use for _, line in lines),
             most_free=name if most else "",
             sharing=how,
             profile=profile,
@@ -192,9 +193,15 @@ def _workload(key: str, where: Sequence[InCluster]) -> FleetWorkload:
 
 
 def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], total: float | None) -> Text:
-    stuck, every = (sum(getattr(one, name) for one in clusters) for name in ("stuck", "workloads"))
-    gpus = [f"{one.free:,} of {one.allocatable:,} {one.name}" for one in models if one.allocatable]
+    stuck, unknown = (sum(getattr(one, name) for one in clusters) for name in ("stuck", "unknown"))
+    every = sum(one.workloads or 0 for one in clusters)
+    gpus = [
+        f"{one.free:,} of {one.allocatable:,} {one.name}" for one in models if one.allocatable and one.free is not None
+    ]
+    of_unseen = [f"{one.allocatable:,} {one.name}" for one in models if one.allocatable and one.free is None]
     free = f"; free: {listing(gpus, most=5)}" if gpus else ""
+    free += f"; how many are free of {listing(of_unseen, most=5)} is not known" if of_unseen else ""
+    untold = f", of {unknown:,} it is not known" if unknown else ""
     unpriced = sum(one.usd_per_month is None for one in clusters)
     cost = (
         ""
@@ -203,7 +210,7 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
         + (f" without {count(unpriced, 'cluster')} of no known price" if unpriced else "")
     )
     return Text(
-        f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads could not be rolled out now{free}{cost}."
+        f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads could not be rolled out now{untold}{free}{cost}."
     )
 
 
@@ -296,4 +303,5 @@ QUESTION: Final = Question(
     leaves_open=lambda answer: any(one.unknown for one in answer.clusters),
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
+    is_by_parts=True,
 )

@@ -6,7 +6,7 @@ workloads are asked for, what the change takes beyond today, and what the policy
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,13 +14,11 @@ from planner.capacity.gated import Change, GatedWorkload, fails, gated, judged, 
 from planner.capacity.rollouts import growing, rollout
 from planner.capacity.scale_ups import SCALE_UP_FAILED
 from planner.ground.budget import LIST_UNITS, allowed
-from planner.ground.errors import NotKnownError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.settings import setting, settings_within
 from planner.ground.tables import Row
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
-from planner.inventory.account import get_command
-from planner.inventory.manifest import AppliedWorkload, Manifest, UnknownObject, read_manifest
+from planner.inventory.manifest import Manifest, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns, either
 from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
@@ -87,7 +85,6 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     expired = tuple(one for one in policy.exceptions if one not in held)
     if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
-    _check_listed(snapshot, manifest.workloads)
     then = manifest.snapshot
     played = _player(then, settings, given)
     alone = [played(change) for change in changes]
@@ -110,14 +107,6 @@ def _player(snapshot: Snapshot, settings: GateSettings, given: Given) -> Callabl
         return rollout(snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=beside)
 
     return played
-
-
-def _check_listed(snapshot: Snapshot, applied: Iterable[AppliedWorkload]) -> None:
-    """Refuse to take a workload for new where nobody listed its kind."""
-    for one in applied:
-        if one.before is None and snapshot.lacks(one.after.kind):
-            what = f"whether there is a {one.after.key} is not known: the snapshot doesn't list its kind"
-            raise NotKnownError(what, mend=f"To add it: {get_command([one.after.kind])}")
 
 
 def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[GateException, ...]) -> GateAnswer:
@@ -219,11 +208,15 @@ def _sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: 
         if names:
             said.append(f"{len(names):,} of {whole} {verb} ({listing(names)})")
     placed = sum(part.is_placement_only for part in parts)
-    if not said:
+    suspended = sum(part.is_suspended for part in parts)
+    if not said and suspended < len(parts):
         alone = "its pods are placed" if placed else "the rollout completes"
         said.append(alone if len(parts) == 1 else f"all {whole} complete, alone and together")
     if placed:
         said.append("placement only" if len(parts) == 1 else f"{placed:,} of them placement only")
+    if suspended:
+        who = "it is" if len(parts) == 1 else f"{suspended:,} of {len(parts):,} {plural(suspended, 'is', 'are')}"
+        said.append(f"{who} suspended and {plural(suspended, 'makes', 'make')} no pods until resumed")
     excepted = len(parts) - len(counted)
     if excepted:
         said.append(f"{excepted} excepted")

@@ -12,12 +12,12 @@ from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.settings import settings_within
 from planner.ground.tables import Row
-from planner.ground.words import NO_WORDS, Text, count, listing
-from planner.inventory.account import get_command, missing, told
-from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in, several
+from planner.ground.words import NO_WORDS, Text, listing
+from planner.inventory.account import get_command, missing, told, without_workloads
+from planner.kubernetes.kinds import NODE, POD, ROLLING, several
 from planner.kubernetes.nodes import Sharing
-from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
-from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.owners import Unjudged, unjudged
+from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.questions.filters import ALL, Filter, Kept, keep
@@ -45,13 +45,13 @@ class WorkloadOverview:
     verdict: Verdict
     reason: Reason
     sentence: str
-    replicas: int
-    ready: int
-    gpus: int  # asked for by all its replicas
+    replicas: int | None  # of one on every node its pods tell; None where they weren't seen
+    ready: int | None
+    gpus: int | None  # asked for by all its replicas
     nouns: Nouns = GPUS  # what `gpus` are a number of
     gpu_model: str
     node_pools: tuple[str, ...]
-    lowest_ready: int = 0  # at the worst moment of its rollout
+    lowest_ready: int | None = 0  # at the worst moment of its rollout
     headline: Text = NO_WORDS  # a dozen words, without the verdict
 
 
@@ -60,9 +60,9 @@ class ClusterOverview:
     sentence: str
     workloads: tuple[WorkloadOverview, ...]
     gpus: tuple[GpuModelLine, ...]
-    node_count: int
-    pod_count: int
-    pending_pods: int
+    node_count: int | None  # None, as the pods, where they weren't seen
+    pod_count: int | None
+    pending_pods: int | None
     taken_at: float
     source: str
     digest: str
@@ -89,9 +89,9 @@ def played(snapshot: Snapshot) -> ClusterOverview:
         sentence=_sentence(snapshot, lines),
         workloads=lines,
         gpus=gpu_lines(cluster),
-        node_count=cluster.node_count,
-        pod_count=sum(len(g.nodes) for g in cluster.groups),
-        pending_pods=len(cluster.waiting),
+        node_count=snapshot.if_known(cluster.node_count, NODE.name),
+        pod_count=snapshot.if_known(sum(len(g.nodes) for g in cluster.groups), POD.name, NODE.name),
+        pending_pods=snapshot.if_known(len(cluster.waiting), POD.name),
         taken_at=snapshot.taken_at,
         source=snapshot.source,
         digest=snapshot.digest,
@@ -116,7 +116,7 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
             f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now, {known:,} could."
         )
     if not lines:
-        return _without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
+        return without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
     which, rest = ("", ".") if kept.is_all else (f" {kept.said}", f"; {hidden:,} hidden.")
     if unknown:
         lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
@@ -132,36 +132,24 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
     return f"The one workload{which} could be rolled out now{rest}"
 
 
-def _without_workloads(snapshot: Snapshot) -> str:
-    """There are none, or they are not in the input: then its pods name them."""
-    owners = {key for key in workload_keys(snapshot).values() if kind_in(key).rolls_out}
-    absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name, Presence.ABSENT).is_lacking]
-    if not owners or not absent:
-        whose = "whose rollout is played" if unjudged(snapshot) else "that rolls out"
-        return f"The snapshot holds no workload {whose}."
-    return (
-        f"Not known: the input holds no {listing([several(kind) for kind in absent], most=len(absent))}; its pods are of "
-        f"{count(len(owners), 'workload')}. To add them: {get_command(absent)}"
-    )
-
-
 def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = nodes_with_pods(cluster, workload)
     gpus = requested_gpus(workload.template.spec)
-    replicas = len(nodes) if workload.traits.is_per_node else workload.replicas
+    known = cluster.snapshot.if_known
+    replicas = known(len(nodes), POD.name, NODE.name) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
         verdict=answer.verdict,
         reason=answer.reason,
         sentence=str(answer.sentence),
         replicas=replicas,
-        ready=sum(p.is_ready and p.deleted_at is None for p in pods),
-        gpus=gpus * replicas,
+        ready=known(sum(p.is_ready and p.deleted_at is None for p in pods), POD.name),
+        gpus=None if replicas is None else gpus * replicas,
         nouns=units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec)),
         gpu_model=", ".join(sorted({gpu_models(cluster)[n] for n in nodes} - {""})) if gpus else "",
         node_pools=tuple(sorted({node_pools(cluster)[n] for n in nodes} - {""})),
-        lowest_ready=answer.lowest_ready,
+        lowest_ready=known(answer.lowest_ready, POD.name, NODE.name),
         headline=answer.headline,
     )
 
@@ -173,8 +161,11 @@ _TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2
 def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
     """Workloads that can't be rolled out now first; among equals those that run, and those with most GPUs at stake."""
     return sorted(
-        lines, key=lambda line: (_TROUBLE[line.verdict], not line.ready, -line.gpus, -line.replicas, line.workload)
-    )
+        lines,
+        key=lambda line: (
+            _TROUBLE[line.verdict], not line.ready, -(line.gpus or 0), -(line.replicas or 0), line.workload
+        ),
+    )  # fmt: skip
 
 
 def by_cause(lines: Iterable[WorkloadOverview]) -> list[tuple[WorkloadOverview, ...]]:

@@ -171,4 +171,5 @@ QUESTION: Final = Question(
     tables={"workloads": line_rows},
     hangs_on=(NODE.name, POD.name),
     lists=("HorizontalPodAutoscaler", *(kind.name for kind in ROLLING)),
+    is_of_lists=True,
 )

@@ -63,7 +63,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
     share = settings.least_ready_percent / 100
     now = {line.workload: line for line in overview_question.overview(snapshot).workloads}
     states = {
-        key: State(line.verdict, line.reason, str(line.headline), line.lowest_ready, line.replicas)
+        key: State(line.verdict, line.reason, str(line.headline), line.lowest_ready or 0, line.replicas or 0)
         for key, line in now.items()
     }
     aims = Aims(
@@ -173,4 +173,5 @@ QUESTION: Final = Question(
     leaves_open=lambda answer: answer.unknown > 0,
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
+    is_of_lists=True,
 )

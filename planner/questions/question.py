@@ -19,12 +19,12 @@ from planner.ground.tables import Row, Rows
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.ground.words import Text
 from planner.history.levels import History
-from planner.inventory.account import ServerLoad, Unseen, told, unseen
+from planner.inventory.account import ServerLoad, Unseen, mend, told, unseen, with_command
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.gpu_use import GpuUse
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.kinds import POD, ROLLING, kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
@@ -114,9 +114,11 @@ class Question(Generic[S, A]):
     hangs_on : kinds without which there is no answer: what it would say of them is wrong, not rough
     parts_hang_on : kinds without which a part of the answer isn't known, and the rest is right
     lists : kinds whose objects it answers for one by one: without them it is no answer for all, and right for the rest
+    is_of_lists : nothing of it is known where no workload was listed that pods tell of
     leaves_open : whether some part of the answer says that it isn't known
     version : of its document
     is_by_parts : each part says itself what it doesn't know, so that the parts are given even where one of `hangs_on` lacks
+    stands : whether an answer hangs on none of `hangs_on` after all, as a change that moves no pod
     """
 
     name: str
@@ -131,8 +133,10 @@ class Question(Generic[S, A]):
     hangs_on: tuple[str, ...] = ()
     parts_hang_on: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    is_of_lists: bool = False
     leaves_open: Callable[[A], bool] = lambda _: False
     is_by_parts: bool = False
+    stands: Callable[[A], bool] = lambda _: False
     version: str = VERSION
 
     @property
@@ -151,7 +155,7 @@ class Question(Generic[S, A]):
         """What a command that asked this ends with: not known too where a list that was refused or cut off leaves a part open. A part
         that is open because something isn't modelled is one of the answer's states."""
         there = set(self.states_of(answer))
-        incomplete = any(self.lacks(one) for one in _each(snapshots))
+        incomplete = not self.stands(answer) and any(self.lacks(one) for one in _each(snapshots))
         hidden = any(state.hides for one in _each(snapshots) for state in one.presence.values())
         incomplete = incomplete or (hidden and self.leaves_open(answer))
         return gravest(
@@ -162,35 +166,44 @@ class Question(Generic[S, A]):
             ]
         )
 
-    def not_known(self, snapshots: Snapshot | Sequence[Snapshot]) -> NotKnownError | None:
+    def not_known(self, snapshots: Snapshot | Sequence[Snapshot], answer: A | None = None) -> NotKnownError | None:
         """Why there is no answer: a list it hangs on wasn't seen, and an unseen list is not an empty one."""
+        if answer is not None and self.stands(answer):
+            return None
         for snapshot in _each(snapshots):
-            lacking = [one for one in self.lacks(snapshot) if one.kind in self.hangs_on]
+            every = self.lacks(snapshot)
+            lacking = [one for one in every if one.kind in self.hangs_on]
+            if lacking:
+                lacking = [one for one in every if one.kind in (*self.hangs_on, *self.parts_hang_on)]
+            if self.is_of_lists and all(snapshot.lacks(kind.name) for kind in ROLLING):
+                lacking += [one for one in every if one.kind in self.lists and one not in lacking]
             if lacking and not self.is_by_parts:
-                why = told(lacking)
-                mend = "; ".join(dict.fromkeys(str(one.mend) for one in lacking))
-                return NotKnownError(
-                    f"not known: {why}, and the answer hangs on them", where=snapshot.source, mend=mend
-                )
+                why = f"not known: {told(lacking)}, and the answer hangs on them"
+                return NotKnownError(why, where=snapshot.source, mend=mend(lacking))
         return None
 
     def lacks(self, snapshot: Snapshot) -> list[Unseen]:
-        """Kinds this hangs on that weren't seen. One that it lists and that isn't in the input lacks only where pods tell
-        that there are such objects."""
+        """Kinds this hangs on that weren't seen. One that it lists and that isn't in the input lacks where pods tell that there
+        are such objects, and where there are no pods to tell."""
         needed = {*self.hangs_on, *self.parts_hang_on}
         found = [one for one in unseen(snapshot) if one.kind in needed or one.kind in self.lists]
-        if all(one.state.hides or one.kind in needed for one in found):
+        if snapshot.lacks(POD.name) or all(one.state.hides or one.kind in needed for one in found):
             return found
         there = {*needed, *(kind_in(key).name for key in workload_keys(snapshot).values())}
         return [one for one in found if one.state.hides or one.kind in there]
 
     def of_those_seen(self, snapshots: Snapshot | Sequence[Snapshot], sentence: Text) -> Text:
-        """`sentence`, said as what it is where a list hides some that this answers for one by one: of the rest."""
-        hidden = {one.kind: one for snapshot in _each(snapshots) for one in self.lacks(snapshot) if one.state.hides}
-        if not hidden:
+        """`sentence`, said as what it is where some of what this answers for wasn't seen: of the rest."""
+        lacking = list({one.kind: one for snapshot in _each(snapshots) for one in self.lacks(snapshot)}.values())
+        if not lacking:
             return sentence
-        why = told(list(hidden.values()))
-        return Text(f"Not known of all workloads: {why}. Of those seen: {sentence}")
+        said = f"Not known of all workloads: {told(lacking)}. Of those seen: {sentence}"
+        return with_command(said, lacking)
+
+    def as_far_as_seen(self, snapshot: Snapshot, sentence: Text) -> Text:
+        """`sentence`, which leaves out what hangs on a list that wasn't seen, with why and the command that adds it."""
+        lacking = [one for one in self.lacks(snapshot) if one.kind in self.parts_hang_on]
+        return with_command(f"{sentence}: {told(lacking)}", lacking) if lacking else sentence
 
 
 def _each(snapshots: Snapshot | Sequence[Snapshot]) -> Sequence[Snapshot]:
@@ -227,7 +240,7 @@ def document(
         "format": question.format,
         "clusters": [{"source": one.source, "digest": one.digest, "taken_at": one.taken_at} for one in clusters],
         "settings": plain(written(settings)),
-        "result": None if question.not_known(clusters) else plain(answer),
+        "result": None if question.not_known(clusters, answer) else plain(answer),
         "not_seen": [
             {"kind": one.kind, "state": one.state.value, "lacking": str(one.lacking)}
             for cluster in clusters

@@ -100,7 +100,7 @@ def _stranded_rows(found: CapacityAnswer) -> list[Row]:
             "stranded": size.stranded,
             "why": "; ".join(f"{gpus} {reason}" for reason, gpus, _ in size.by_reason),
         }
-        for size in found.fragments.sizes[1:]
+        for size in (found.fragments.sizes[1:] if found.fragments else ())
     ]
 
 
@@ -205,7 +205,7 @@ CHAPTERS: Final = (
         question="capacity",
         table="stranded",
         rows=_stranded_rows,
-        said=lambda found: found.fragments.sentence,
+        said=lambda found: found.fragments.sentence if found.fragments else found.sentence,
     ),
     Chapter(
         title="Cost by pool",
@@ -396,7 +396,7 @@ def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) 
             is_embedded=given.is_embedded,
         )  # fmt: skip
         found = question.answer(snapshot, asked, alone)
-    lacking = question.not_known(snapshot)
+    lacking = question.not_known(snapshot, found)
     if lacking is not None:
         raise lacking
     return Asked(question=question, settings=asked, answer=found)

@@ -19,6 +19,7 @@ from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import kinds
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.shares import parse_share
@@ -350,4 +351,6 @@ QUESTION: Final = Question(
         "meanwhile": meanwhile_rows,
     },
     status=_status,
+    hangs_on=(NODE.name, POD.name),
+    stands=lambda answer: answer.verdict is not Verdict.UNKNOWN,
 )

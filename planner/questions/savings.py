@@ -335,4 +335,5 @@ QUESTION: Final = Question(
     },
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),
+    is_of_lists=True,
 )

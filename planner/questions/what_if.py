@@ -311,4 +311,5 @@ QUESTION: Final = Question(
     leaves_open=lambda answer: bool(answer.unknown_before or answer.unknown_after),
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in ROLLING)),
+    is_of_lists=True,
 )

@@ -13,7 +13,7 @@ from planner.ground.settings import setting
 from planner.ground.tables import Row
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, count, listing, usd
-from planner.inventory.account import told
+from planner.inventory.account import mend, told
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count
@@ -103,7 +103,7 @@ def answer(snapshot: Snapshot, settings: WhereSettings, given: Given = NOTHING) 
 
 def _in(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given) -> ClusterRoom:
     if lacking := QUESTION.lacks(snapshot):
-        why = Text(f"not known: {told(lacking)}")
+        why = Text(f"not known: {told(lacking)}. {mend(lacking)}")
         return ClusterRoom(cluster=name, verdict=Verdict.UNKNOWN, sentence=why, room=(), usd_per_month=None)
     try:
         if settings.manifest:

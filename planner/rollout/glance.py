@@ -14,7 +14,7 @@ from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.surroundings import surroundings
-from planner.rollout.unknowns import unknowns
+from planner.rollout.unknowns import is_blind, unknowns
 from planner.rollout.verdict import Explanation, explain
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
@@ -95,7 +95,7 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
     unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
     replicas = len(nodes_with_pods(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     if unknown is not None:
-        reason = why.reason if why else Reason.UNKNOWN
+        reason = why.reason if why and not is_blind(cluster, revision) else Reason.UNKNOWN
         said = Text(f"not known: {unknown.what}")
         return Glance(
             answer=Answer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from planner.ground import collector
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.settings import setting
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
-from planner.inventory.account import hides, unseen_kind
+from planner.inventory.account import get_command, hides, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
@@ -112,6 +113,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         findings.extend(manifest.findings)
         applied += (*manifest.workloads, *manifest.placed, *manifest.unknown)
     unknown = tuple(one for one in applied if isinstance(one, UnknownObject))
+    unknown += tuple(_perhaps_there(snapshot, applied))
     for one in applied:
         if isinstance(one, UnknownObject):
             continue
@@ -159,6 +161,16 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     return Prepared(
         snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings), unknown=unknown
     )
+
+
+def _perhaps_there(snapshot: Snapshot, applied: Iterable[object]) -> Iterator[UnknownObject]:
+    """Workloads that nobody can call new, since their kind wasn't listed."""
+    for one in applied:
+        if isinstance(one, AppliedWorkload) and one.before is None and snapshot.lacks(one.after.kind):
+            what = f"whether there is a {one.after.key} is not known: the snapshot doesn't list its kind"
+            yield UnknownObject(
+                key=one.after.key, what=what, mend=f"To add it: {get_command([one.after.kind])}", may_help=True
+            )
 
 
 def _revision(one: AppliedWorkload | PlacedWorkload) -> Revision:

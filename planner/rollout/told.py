@@ -231,11 +231,11 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
 
 def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> Text:
     after = revision.after
+    if revision.placed is not None and revision.placed.idle:
+        return Text(revision.placed.idle_words)
     if not revision.has_new_template and run.moments[after.key][end].tick == 0:
         return Text("nothing has to move")
     pods = _desired(run, after)
-    if revision.placed is not None and revision.placed.idle:
-        return Text(revision.placed.idle_words)
     if revision.placed is not None:
         return Text(f"its pods are placed and Ready in about {duration(seconds)}")
     return Text(f"it finishes in about {duration(seconds)}; {stay_ready(lowest, pods)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
 from planner.kubernetes.commands import command
@@ -63,6 +64,12 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     if new is not None and new.storage.unknown:
         found.append(Unknown(what=new.storage.unknown))
     return tuple(dict.fromkeys(found))
+
+
+def is_blind(cluster: Cluster, revision: Revision) -> bool:
+    """Whether nothing that is played of it is true: nodes or pods weren't all seen, and it moves some."""
+    is_idle = revision.placed is not None and bool(revision.placed.idle)
+    return not is_idle and cluster.snapshot.if_known(True, NODE.name, POD.name) is None
 
 
 def _queued(revision: Revision) -> Iterator[Unknown]:
@@ -125,10 +132,12 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
     missing = [kind for kind in needed if lacks(kind)]
     partly = [kind for kind in missing if snapshot.presence[kind] is Presence.PARTIAL]
     absent = [kind for kind in missing if kind not in partly]
-    if absent:
+    if absent:  # of pods that are missing some may be the workload's own, or such that it has to be near to
         names = " and ".join(f"{kind}s" for kind in absent)
-        yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=absent != [POD.name])
-    if partly:  # of pods that are missing some may be the workload's own, or such that it has to be near to
+        yield Unknown(
+            what=f"the snapshot doesn't hold {names}", may_help=True, mend=f"To add them: {get_command(absent)}"
+        )
+    if partly:
         names = " and ".join(f"{kind}s" for kind in partly)
         whole = "Take the snapshot again, whole"
         yield Unknown(what=f"the snapshot holds part of the {names} only", may_help=True, mend=whole)

@@ -49,8 +49,10 @@ def cluster_metrics(snapshot: Snapshot, given: Given, most_series: int = MOST_SE
     families = [*_verdicts(found, most_series), _gpus(snapshot, found, most_series)]
     problems = []
     if given.book is not None:
-        for ask in (_costs, _savings):
+        for question, ask in ((costs.QUESTION, _costs), (savings.QUESTION, _savings)):
             try:
+                if (why := question.not_known(snapshot)) is not None:
+                    raise why
                 families += ask(snapshot, given, most_series)
             except HeadroomError as error:
                 problems.append(str(error))
@@ -92,11 +94,12 @@ def _gpus(snapshot: Snapshot, found: ClusterOverview, most: int) -> Family:
             "out_of_use": line.out_of_use,
             "waited_for": line.pending,
         }
-        if (line.resource, line.sharing) == (fragments.resource, fragments.sharing):
+        if line.free is not None and (line.resource, line.sharing) == (fragments.resource, fragments.sharing):
             amounts["stranded"] = stranded[line.model, line.resource]
         samples += [
             ((line.model, line.resource, noun_of(line.resource, line.sharing, profile=line.profile), state), amount)
             for state, amount in amounts.items()
+            if amount is not None
         ]
     said = (
         f"GPUs by model and state: {', '.join(STATES)}. Stranded ones are free, and no pod of the cluster's mix can use them; "

@@ -39,6 +39,15 @@ def sentence(answer: CapacityAnswer, kept: Kept = ALL) -> None:
     findings.show(answer.findings)
 
 
+def of_nodes_only(answer: CapacityAnswer, kept: Kept) -> None:
+    """What the nodes have, where nobody told which pods are on them."""
+    sentence(answer, kept)
+    st.header("Node pools")
+    pools(capacity.narrowed(answer, kept))
+    st.header("All resources")
+    resources(answer)
+
+
 @errors.part
 def pools(answer: CapacityAnswer) -> None:
     """Pools as bars of one resource, and all of them as a table."""
@@ -69,8 +78,8 @@ def pools(answer: CapacityAnswer) -> None:
                 f"{unit} held": _share(one.requested, one.allocatable) if one else None,
                 f"{unit} free": one.free if one else None,
                 **({f"{unit} out of use": one.out_of_use or None if one else None} if is_shut else {}),
-                "CPU held": _share(line.requested.get(CPU, 0), line.allocatable.get(CPU, 0)),
-                "memory held": _share(line.requested.get(MEMORY, 0), line.allocatable.get(MEMORY, 0)),
+                "CPU held": _share(room.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
+                "memory held": _share(room.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)),
                 "may grow by": "unknown" if line.room is None else str(line.room),
             }
             for one in line.offers or (None,)
@@ -100,9 +109,13 @@ def pools(answer: CapacityAnswer) -> None:
             )
 
 
-def _share(part: int, whole: int) -> int | None:
+def _share(part: int | None, whole: int) -> int | None:
     """In percent."""
-    return round(100 * part / whole) if whole else None
+    return round(100 * part / whole) if whole and part is not None else None
+
+
+def _roughly(amount: int | None, resource: str) -> str | None:
+    return None if amount is None else words.roughly(amount, resource)
 
 
 def _upgrade(settings: UpgradeSettings | None) -> str:
@@ -190,8 +203,10 @@ def _first_of(names: Sequence[str]) -> str:
 
 
 @errors.part
-def stranded(found: Fragments) -> None:
+def stranded(found: Fragments | None) -> None:
     """Free GPUs that serve no pod of a size: why, and where."""
+    if found is None:
+        return
     st.caption(
         f"{words.literal(words.sentence(found.sentence))} The mix: the pods of this cluster that ask for GPUs, waiting ones "
         "included. Fragmentation as in Weng et al., USENIX ATC 2023."
@@ -228,11 +243,11 @@ def resources(answer: CapacityAnswer) -> None:
         {
             "resource": line.resource,
             "allocatable": words.roughly(line.allocatable, line.resource),
-            "requested": words.roughly(line.requested, line.resource),
-            "free": words.roughly(line.free, line.resource),
+            "requested": _roughly(line.requested, line.resource),
+            "free": _roughly(line.free, line.resource),
             "held": _share(line.requested, line.allocatable),
-            "out of use": words.roughly(line.free_cordoned, line.resource),
-            "wanted": words.roughly(line.pending, line.resource),
+            "out of use": _roughly(line.free_cordoned, line.resource),
+            "wanted": _roughly(line.pending, line.resource),
         }
         for line in answer.resources
     ]  # fmt: skip
@@ -310,7 +325,7 @@ def beside(answer: WhatIfAnswer) -> None:
         with column:
             st.header(name)
             _figures(values, base)
-    unit = answer.before.fragments.resource
+    unit = answer.before.resource
     _money(answer)
     widest = max(
         (sum(capacity_pools.parts(line, unit)) for one in (answer.before, answer.after) for line in one.pools),

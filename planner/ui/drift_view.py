@@ -89,7 +89,9 @@ def _cell(service: ServiceDrift, environment: str) -> str:
     return ", ".join(part for part in parts if part) or "✓ there"
 
 
-def _restarts(number: int) -> str:
+def _restarts(number: int | None) -> str:
+    if number is None:
+        return "restarts not known"
     return f"✗ {words.count(number, 'restart')}" if number else "✓ no restarts"
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import streamlit as st
 
-from planner.capacity.gpu_lines import GpuModelLine, supplies_of
+from planner.capacity.gpu_lines import GpuModelLine, known_sum, supplies_of
 from planner.figures import gpu_bars
 from planner.ground import words
 from planner.kubernetes.nodes import Sharing
@@ -92,8 +92,8 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
                 tiles.show(f"{noun} overcommitted", one.overcommitted)
             tiles.show(f"{noun} wanted", one.pending)
         if not supplies:
-            tiles.show("GPUs free", "no GPUs")
-        tiles.share("Pods waiting", overview.pending_pods, overview.pod_count + overview.pending_pods)
+            tiles.show("GPUs free", None if overview.node_count is None else "no GPUs")
+        tiles.share("Pods waiting", overview.pending_pods, known_sum((overview.pod_count, overview.pending_pods)))
         tiles.show("Nodes", overview.node_count)
     st.caption(
         f"{'Whole cluster, but for what could be rolled out. ' if overview.hidden else ''}"
@@ -126,7 +126,9 @@ def troubled_lines(overview: ClusterOverview) -> None:
 def gpus(overview: ClusterOverview) -> None:
     """GPUs by model: held, free, waited for."""
     if not overview.gpus:
-        st.caption("No node of this cluster has GPUs.")
+        st.caption(
+            "No node of this cluster has GPUs." if overview.node_count is not None else "Not known: without nodes."
+        )
         return
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
     is_one = len({line.resource for line in overview.gpus}) < 2
@@ -138,9 +140,9 @@ def gpus(overview: ClusterOverview) -> None:
             "model": _model(line, is_one=is_one),
             **({"label": ", ".join(line.labels)} if is_labelled else {}),
             "nodes": line.node_count,
-            "free": f"{line.free:,} of {line.allocatable:,}",
+            "free": f"{'not known' if line.free is None else f'{line.free:,}'} of {line.allocatable:,}",
             **({"out of use": line.out_of_use or None} if is_shut else {}),
-            "wanted": f"{line.pending:,}",
+            "wanted": None if line.pending is None else f"{line.pending:,}",
             **({"overcommitted by": line.overcommitted or None} if is_over else {}),
         }
         for line in overview.gpus
@@ -163,8 +165,8 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
             "workload": line.workload,
             "its rollout now": verdict.words(line.verdict, line.reason),
             "why": str(words.sentence(line.headline)),
-            "Ready": f"{line.ready:,} of {line.replicas:,}",
-            "GPUs": line.gpus if is_plain else line.nouns.count(line.gpus) if line.gpus else "0",
+            "Ready": None if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,}",
+            "GPUs": line.gpus if is_plain or line.gpus is None else line.nouns.count(line.gpus) if line.gpus else "0",
         }
         for line in by_trouble(overview.workloads)
     ]

@@ -50,7 +50,9 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
     asked = (snapshot.digest, settings, given)
     early = None
     if st.session_state.get(_ANSWERED) != asked:  # else the whole answer is kept
-        early = cache.answer(rollout_question.first_answer, snapshot, settings, given)
+        early = cache.ask(
+            replace(rollout_question.QUESTION, answer=rollout_question.first_answer), snapshot, settings, given
+        )
         box = place.empty()
         with box.container():
             answer(early)

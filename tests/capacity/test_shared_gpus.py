@@ -14,7 +14,7 @@ def supply(*items: Item | list[Item]) -> list[GpuSupply]:
     return list(gpu_supply(Cluster(snapshot(*items))))
 
 
-def numbers(one: GpuSupply) -> tuple[Sharing, int | None, int, int, int]:
+def numbers(one: GpuSupply) -> tuple[Sharing, int | None, int, int | None, int | None]:
     return one.sharing, one.physical, one.offered, one.requested, one.free
 
 

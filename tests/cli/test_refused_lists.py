@@ -67,8 +67,12 @@ def test_without_pods_nothing_is_known_of_what_is_free_or_wrong(
     status, out, err = run([command, "context:live", *ASKED[command], "-o", "json"], capsys)
     assert status == ExitStatus.NOT_KNOWN
     said = json.loads(out)
-    assert {"kind": "Pod", "state": "refused", "lacking": "without pods every node looks empty"} in said["not_seen"]
-    if command not in ("overview", "rollout", "findings", "drift", "costs"):  # these say it of each of their lines
+    assert {"kind": "Pod", "state": "refused", "lacking": "what of the nodes is held or free isn't known"} in said[
+        "not_seen"
+    ]
+    if command == "capacity":
+        assert {line["free"] for line in said["result"]["gpus"]} == {None}
+    elif command not in ("overview", "findings", "drift", "costs"):  # these say it of each of their lines
         assert said["result"] is None
 
 

@@ -48,6 +48,7 @@ def test_growth_that_nobody_knows_is_not_drawn() -> None:
 
 
 def test_free_gpus_are_usable_or_stranded(answer: CapacityAnswer) -> None:
+    assert answer.fragments is not None
     sizes = answer.fragments.sizes
     drawn = bars(capacity_stranded.figure(sizes))
     for size in sizes:
@@ -58,4 +59,5 @@ def test_free_gpus_are_usable_or_stranded(answer: CapacityAnswer) -> None:
 
 def test_the_figures_in_words(answer: CapacityAnswer) -> None:
     assert "gpu-l4: 8 requested, 0 free, room to grow by 4" in capacity_pools.alt(answer.pools, GPU)
+    assert answer.fragments is not None
     assert "pods of 4: 0 of 1 usable (1 taint)" in capacity_stranded.alt(answer.fragments.sizes)

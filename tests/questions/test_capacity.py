@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.changes import parse_changes
+from planner.capacity.gpu_lines import known_sum
 from planner.capacity.headroom import fits
 from planner.capacity.pod_shapes import workload_shapes
 from planner.inventory.pool_limits import LimitSource, PoolLimits
@@ -13,7 +14,7 @@ from planner.questions.what_if import what_if
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, kubectl
-from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
 from tests.inventory import objects
 from tests.inventory.objects import gpu_container, gpu_node
 from tests.reference.random_clusters import random_case
@@ -22,9 +23,12 @@ from tests.reference.random_clusters import random_case
 @pytest.mark.parametrize("seed", range(30))
 def test_requested_and_free_are_allocatable(seed: int) -> None:
     answer = plan_capacity.capacity(kubectl.read_items(random_case(seed).items))
-    assert all(line.requested + line.free + line.free_cordoned == line.allocatable for line in answer.resources)
+    assert all(
+        known_sum((line.requested, line.free, line.free_cordoned)) == line.allocatable for line in answer.resources
+    )
     by_pool = sum(line.allocatable.get("nvidia.com/gpu", 0) for line in answer.pools)
     assert by_pool == sum(line.allocatable for line in answer.gpus)
+    assert answer.fragments is not None
     assert answer.fragments.stranded <= answer.fragments.free
     assert 0 <= answer.fragments.fragmented <= answer.fragments.free
 
@@ -50,7 +54,9 @@ def test_pods_that_wait_are_no_requests() -> None:
 
 
 def test_free_on_cordoned_nodes_stands_apart() -> None:
-    answer = plan_capacity.capacity(snapshot(node("n0", gpus=1), node("n1", gpus=2, cordoned=True)))
+    answer = plan_capacity.capacity(
+        snapshot(node("n0", gpus=1), node("n1", gpus=2, cordoned=True), pod("p", pod_spec(), on="n0"))
+    )
     gpus = next(line for line in answer.resources if line.resource == "nvidia.com/gpu")
     assert (gpus.free, gpus.free_cordoned) == (1, 2)
 
@@ -107,6 +113,9 @@ def test_more_asked_for_than_there_is_is_said_and_nothing_is_less_than_free() ->
     [line] = answer.gpus
     assert (line.requested, line.free, line.overcommitted) == (3, 2, 2)
     assert str(answer.sentence).startswith("2 of 3 GPUs are free; GPUs are overcommitted by 2")
-    assert all(one.free >= 0 for one in answer.resources)
-    assert all(one.requested + one.free == one.allocatable + one.overcommitted for one in answer.resources)
-    assert all(one.free >= 0 for one in answer.supply)
+    assert all(one.free is not None and one.free >= 0 for one in answer.resources)
+    assert all(
+        known_sum((one.requested, one.free)) == known_sum((one.allocatable, one.overcommitted))
+        for one in answer.resources
+    )
+    assert all(one.free is not None and one.free >= 0 for one in answer.supply)

@@ -308,7 +308,10 @@ def test_what_is_suspended_makes_no_pods_and_says_what_it_would(document: Object
     assert doors(snapshot, document) == every(KNOWN)
     found = gated(snapshot, document)
     assert found.extra_gpus == 0
+    assert "passes: it is suspended and makes no pods until resumed" in str(found.sentence)
     assert f"resumed it makes {pods} pods with {gpus} GPUs" in str(found.together_sentence)
+    played = rollout.answer(snapshot, RolloutSettings(manifest=json.dumps(document), runs=1))
+    assert "it is suspended and makes no pods" in str(played.headline)
     assert f"resumed it makes {pods} pods with {gpus} GPUs" in next(
         one.what for one in found.findings if one.code == "suspended"
     )

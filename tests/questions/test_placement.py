@@ -200,7 +200,7 @@ def test_an_object_without_a_template_of_its_own_is_named() -> None:
 def test_a_deployment_of_none_beside_a_rollout_of_five() -> None:
     none = workload(name="stable", namespace="ml", replicas=0)
     five = named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 5, "template": {"spec": GPU}})
-    result = asked(cluster(), none, five)
+    result = asked(cluster(workload(name="other", namespace="ml", replicas=0)), none, five)
     assert result.verdict is Verdict.STUCK
     assert {part.workload for part in result.workloads} == {"Deployment/ml/stable", "Rollout/ml/web"}
 

@@ -8,6 +8,7 @@ import pytest
 
 from planner.capacity import rollouts
 from planner.capacity import seats as seats_room
+from planner.capacity.gpu_lines import known_sum
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Severity
@@ -161,7 +162,7 @@ def test_the_demo_at_a_glance() -> None:
         asked = Scenario(changes=(WorkloadChange(workload=line.workload),), runs=1, with_remedies=False)
         assert rollouts.rollout(DEMO, asked).verdict is line.verdict, line.workload
     for gpu in found.gpus:
-        assert gpu.allocatable == gpu.requested + gpu.free
+        assert gpu.allocatable == known_sum((gpu.requested, gpu.free))
     assert found.pod_count == sum(bool(p.node_name) and not p.is_terminal for p in DEMO.pods)
 
 
@@ -169,7 +170,7 @@ def test_seats_add_up() -> None:
     rows = seats_room.seats(DEMO)
     lines = overview_question.overview(DEMO).gpus
     assert sum(len(row.seats) for row in rows) == sum(line.allocatable for line in lines)
-    assert sum(bool(seat.holder) for row in rows for seat in row.seats) == sum(line.requested for line in lines)
+    assert sum(bool(seat.holder) for row in rows for seat in row.seats) == known_sum(line.requested for line in lines)
     assert rows == tuple(sorted(rows, key=lambda row: (row.node_pool, row.node)))
 
 

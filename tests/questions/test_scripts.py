@@ -176,7 +176,8 @@ def test_what_is_not_there_yet_is_not_patched() -> None:
     new = deployment("new", [], pod_spec(gpus=1), strategy={"type": "RollingUpdate"})[0]
     new["spec"] |= {"replicas": 1}
     new["spec"]["template"]["spec"] = {**pod_spec(gpus=1), "nodeSelector": {"disk": "ssd"}}
-    result = rollout_question.answer(snapshot(node("gpu-0", gpus=2)), RolloutSettings(manifest=json.dumps(new)))
+    cluster = snapshot(node("gpu-0", gpus=2), deployment("other", ["gpu-0"], pod_spec()))
+    result = rollout_question.answer(cluster, RolloutSettings(manifest=json.dumps(new)))
     remedy = next(one for one in result.remedies if one.kind is RemedyKind.FIX_SELECTOR)
     assert remedy.command.startswith("# write it into CHANGE.yaml: ")
     assert '"nodeSelector": {"disk": null}' in remedy.command

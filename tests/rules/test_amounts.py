@@ -135,4 +135,5 @@ def test_scheduler_findings_memory_and_capacity_add_up_the_same_pods() -> None:
     (report,) = cluster_memory(found, KubeletSettings()).nodes
     assert report.request_bytes == 12 * 2**30
     (line,) = capacity(found).pools
+    assert line.requested is not None
     assert (line.requested[CPU], line.requested[MEMORY], line.requested[NVIDIA_GPU]) == (6000, 12 * 2**30, 2)

@@ -68,6 +68,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/rollout/meanwhile.py": "tests/rollout/test_meanwhile.py",
     "planner/rollout/queue.py": "tests/rollout/test_meanwhile.py",
     "planner/rollout/happenings.py": "tests/capacity/test_timeline.py",
+    "planner/rollout/unknowns.py": "tests/rules/test_half_inputs.py",
 }
 
 

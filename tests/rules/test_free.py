@@ -12,7 +12,7 @@ import pytest
 from planner.capacity import seats as seats_room
 from planner.capacity.changes import parse_changes
 from planner.capacity.fragmentation import fragments
-from planner.capacity.gpu_lines import gpu_lines
+from planner.capacity.gpu_lines import gpu_lines, known_sum
 from planner.capacity.what_if import apply
 from planner.cli import main
 from planner.history import rows
@@ -59,8 +59,11 @@ def mixed_items() -> list[Any]:
 # ── (free, out of use), by whoever counts ────────────────────────────────────────────────────────────────────────────
 def by_overview(given: Snapshot) -> tuple[int, int]:
     lines = gpu_lines(Cluster(given))
-    assert all(one.requested + one.free + one.out_of_use == one.allocatable + one.overcommitted for one in lines)
-    return sum(one.free for one in lines), sum(one.out_of_use for one in lines)
+    assert all(
+        known_sum((one.requested, one.free, one.out_of_use)) == known_sum((one.allocatable, one.overcommitted))
+        for one in lines
+    )
+    return known_sum(one.free for one in lines) or 0, known_sum(one.out_of_use for one in lines) or 0
 
 
 def by_facts(given: Snapshot) -> tuple[float, float]:
@@ -74,6 +77,8 @@ def by_facts(given: Snapshot) -> tuple[float, float]:
 
 def by_resources(given: Snapshot) -> tuple[int, int]:
     (line,) = (one for one in capacity.capacity(given).resources if one.resource == GPU)
+    assert line.free is not None
+    assert line.free_cordoned is not None
     return line.free, line.free_cordoned
 
 
@@ -89,7 +94,7 @@ def by_seats(given: Snapshot) -> tuple[int, int]:
 
 def by_fleet(given: Snapshot) -> tuple[int, int]:
     models = fleet.answer(given, fleet.FleetSettings()).models
-    return sum(one.free for one in models), sum(one.out_of_use for one in models)
+    return known_sum(one.free for one in models) or 0, known_sum(one.out_of_use for one in models) or 0
 
 
 def by_metrics(given: Snapshot) -> tuple[float, float]:
@@ -116,7 +121,7 @@ def test_all_who_count_say_the_same(counted: Callable[[Snapshot], tuple[float, f
 def test_those_who_count_only_the_free_ones_too(given: Callable[[], Snapshot], free: int) -> None:
     here = given()
     assert fragments(Cluster(here)).free == free
-    assert sum(one.free for one in capacity.capacity(here).supply) == free
+    assert known_sum(one.free for one in capacity.capacity(here).supply) == free
     kept = rows.rows_of(here, (), written_by="test")["pools"]
     assert sum(int(str(row["free"])) for row in kept if row["resource"] == GPU) == free
 

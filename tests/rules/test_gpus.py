@@ -29,7 +29,8 @@ from planner.scheduling.cluster import Cluster
 from planner.serve import cluster_metrics as metrics
 from planner.sources.prices import embedded_book
 from planner.ui.rollout_inputs import by_stake
-from tests.builders.objects import ACCELERATOR, GPU, Item, deployment, node, pod_spec, snapshot
+from tests.builders import objects
+from tests.builders.objects import ACCELERATOR, GPU, Item, deployment, node, pod, pod_spec
 
 TIME_SLICED = {
     ACCELERATOR: "", "nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "1",
@@ -37,6 +38,12 @@ TIME_SLICED = {
 }  # fmt: skip
 SINGLE = {ACCELERATOR: "", "nvidia.com/gpu.product": "NVIDIA-A30-MIG-1g.6gb", "nvidia.com/gpu.count": "4"}
 NEURON, DEVICE = "aws.amazon.com/neuron", "aws.amazon.com/neurondevice"
+
+
+def snapshot(*items: Item | list[Item]) -> Snapshot:
+    """The objects, and a pod that has finished: pods were listed, so that what nobody holds is free."""
+    done = pod("done", pod_spec())
+    return objects.snapshot(*items, done | {"status": {"phase": "Succeeded"}})
 
 
 def sliced(name: str = "t4", held: int = 1) -> list[Item]:
@@ -77,7 +84,9 @@ def test_a_whole_gpu_is_looked_for_where_whole_ones_are() -> None:
     found = {one.shape.split(",")[0]: one.count for one in capacity.capacity(given).standard}
     assert found["2 GPUs"] == 1
     assert found["4 GPUs"] == 0
-    assert capacity.capacity(given).fragments.free == 2
+    broken = capacity.capacity(given).fragments
+    assert broken is not None
+    assert broken.free == 2
     assert "2 of 2 GPUs are free; 1 " in capacity.capacity(given).sentence
 
 
@@ -313,7 +322,9 @@ def test_hami_decides_of_its_shares_by_the_name_of_gpus_too() -> None:
     assert line.verdict is Verdict.UNKNOWN
     [place] = where.answer(given, where.WhereSettings(shape="gpu=3"), NOTHING).clusters
     assert place.verdict is Verdict.UNKNOWN
-    assert "for their own scheduler to say" in str(capacity.capacity(given).fragments.sentence)
+    broken = capacity.capacity(given).fragments
+    assert broken is not None
+    assert "for their own scheduler to say" in str(broken.sentence)
 
 
 @pytest.mark.parametrize(
