@@ -235,18 +235,18 @@ def _print_strategies(found: StrategiesAnswer) -> None:
     terminal.say(found.sentence)
     shown = [one for one in found.options if one.is_best or one.is_current]
     if shown:
-        click.echo(f"\n{as_text([_strategy_row(one, found.replicas) for one in shown])}", nl=False)
+        click.echo(f"\n{as_text([_strategy_row(one, found) for one in shown])}", nl=False)
     if found.apply is not None:
         _print_applied(found.apply)
 
 
-def _strategy_row(one: Option, replicas: int) -> dict[str, object]:
+def _strategy_row(one: Option, found: StrategiesAnswer) -> dict[str, object]:
     return {
         "strategy": f"{one.name} (now)" if one.is_current else one.name,
         "": "recommended" if one.is_recommended else "" if one.is_best else "beaten",
-        "lowest Ready": f"{one.lowest_ready} of {replicas}",
+        "lowest Ready": f"{one.lowest_ready} of {found.replicas}",
         "takes": duration(one.seconds),
-        "GPUs more": one.extra_gpus,
+        f"{found.nouns.many} more": one.extra_gpus,
         "evictions": one.evictions,
         "a month": "not asked" if one.usd_per_month is None else usd(one.usd_per_month),
     }

@@ -15,6 +15,7 @@ from planner.ground.words import Text
 from planner.inventory.applied import Applied, applied
 from planner.kubernetes.kinds import NODE, POD, RECREATE
 from planner.kubernetes.records import Snapshot, Strategy
+from planner.kubernetes.units import GPUS, Nouns
 from planner.pricing.bill import USD_A_MONTH
 from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -46,12 +47,13 @@ class StrategiesAnswer:
     options: tuple[Option, ...]
     recommended: Option | None
     apply: Applied | None
+    nouns: Nouns = GPUS  # what the strategies' GPUs are a number of
 
 
 def weighed(grid: StrategyGrid, replicas: int, weights: Weights, costs: StrategyCosts | None = None) -> Choice:
     """The choice among the grid's strategies; money counts where `costs` knows it."""
     cells = [cell for row in grid.cells for cell in row]
-    return choices.choose(cells, grid.recreate, replicas, weights, spare_usd(costs) if costs else None)
+    return choices.choose(cells, grid.recreate, replicas, weights, spare_usd(costs) if costs else None, grid.nouns)
 
 
 def spare_usd(costs: StrategyCosts) -> Mapping[choices.Pair, float | None]:
@@ -90,6 +92,7 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
         options=found.options,
         recommended=found.recommended,
         apply=apply_of(snapshot, after.key, found.recommended),
+        nouns=grid.nouns,
     )
 
 
@@ -126,7 +129,7 @@ def facts(answer: StrategiesAnswer) -> Iterator[Fact]:
         yield fact("strategy_is_recommended", one.is_recommended, **named)
         yield fact("strategy_lowest_ready", one.lowest_ready, "pods", **named)
         yield fact("strategy_seconds", one.seconds, "seconds", **named)
-        yield fact("strategy_extra_gpus", one.extra_gpus, "GPUs", **named)
+        yield fact("strategy_extra_gpus", one.extra_gpus, answer.nouns.many, **named)
         yield fact("strategy_evictions", one.evictions, "pods", **named)
         yield fact("strategy_cost", one.usd_per_month, USD_A_MONTH, **named)
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.applied import Applied
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap
+from planner.kubernetes.units import GPUS, Nouns
 
 
 class Verdict(StrEnum):
@@ -285,6 +286,7 @@ class StrategyGrid:
     cells: tuple[tuple[GridCell, ...], ...]
     recreate: GridCell
     sentence: Text
+    nouns: Nouns = GPUS  # what the cells' GPUs are a number of
 
 
 # Reasons an autoscaler reacts to: the pod waits, and would be placed on an empty node.

@@ -14,6 +14,7 @@ from typing import Final
 from planner.ground.settings import setting
 from planner.ground.words import Text, count, duration, listing, usd
 from planner.kubernetes import kinds
+from planner.kubernetes.units import GPUS, Nouns
 from planner.rollout.answers import GridCell, Verdict
 
 RECREATE: Final = (-1, -1)
@@ -84,11 +85,12 @@ class Choice:
 
 def choose(
     cells: Sequence[GridCell], recreate: GridCell | None, replicas: int, weights: Weights | None = None,
-    usd_per_month: Mapping[Pair, float | None] | None = None,
+    usd_per_month: Mapping[Pair, float | None] | None = None, nouns: Nouns = GPUS,
 ) -> Choice:  # fmt: skip
     """The strategies among `cells` and Recreate that nothing beats, and the one that is recommended.
 
-    `usd_per_month`: what the spare GPUs of a pair cost; where it isn't known for all that complete, money isn't weighed.
+    `usd_per_month`: what the spare GPUs of a pair cost; where it isn't known for all that complete, money isn't weighed. `nouns`: what
+    the cells' GPUs are.
     """
     money = usd_per_month or {}
     done = [_option(cell, money, is_recreate=False) for cell in cells if cell.is_valid and _completes(cell)]
@@ -106,7 +108,7 @@ def choose(
     return Choice(
         options=(recommended, *others, *rest),
         recommended=recommended,
-        sentence=Text(_sentence(recommended, done, replicas)),
+        sentence=Text(_sentence(recommended, done, replicas, nouns)),
     )
 
 
@@ -162,7 +164,7 @@ def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dic
     }
 
 
-def _sentence(one: Option, done: Sequence[Option], replicas: int) -> str:
+def _sentence(one: Option, done: Sequence[Option], replicas: int, nouns: Nouns) -> str:
     """``maxSurge 1, maxUnavailable 1 is recommended: 5 of 6 pods stay Ready, as many as with any; …``."""
     most = max(other.lowest_ready for other in done)
     alike = [other for other in done if other.lowest_ready >= one.lowest_ready and other.pair != one.pair]
@@ -171,7 +173,7 @@ def _sentence(one: Option, done: Sequence[Option], replicas: int) -> str:
     is_fastest = bool(alike) and all(one.seconds <= other.seconds for other in alike)
     parts.append(f"{duration(one.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
     parts.append("nobody is evicted" if not one.evictions else f"evicts {count(one.evictions, 'pod')} of others")
-    parts.append(f"{count(one.extra_gpus, 'GPU')} more" if one.extra_gpus else "no more GPUs than today")
+    parts.append(f"{nouns.count(one.extra_gpus)} more" if one.extra_gpus else f"no more {nouns.many} than today")
     if one.usd_per_month:
         parts.append(f"{usd(one.usd_per_month)} a month")
     better = []

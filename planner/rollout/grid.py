@@ -10,8 +10,9 @@ from planner.ground.budget import TOO_LARGE
 from planner.ground.words import Text
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Strategy, Workload
-from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.units import Nouns, units_of
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.choice import choose
@@ -68,9 +69,10 @@ def strategy_grid(
     recreate = replace(
         cell(0, workload.replicas, Strategy(kind=RECREATE)), is_current=workload.strategy.kind == RECREATE
     )
+    nouns = units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec))
     return StrategyGrid(
-        workload=key, surges=surges, unavailables=unavailables, cells=cells, recreate=recreate,
-        sentence=Text(_sentence(cells, recreate, workload.replicas)),
+        workload=key, surges=surges, unavailables=unavailables, cells=cells, recreate=recreate, nouns=nouns,
+        sentence=Text(_sentence(cells, recreate, workload.replicas, nouns)),
     )  # fmt: skip
 
 
@@ -146,7 +148,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     )
 
 
-def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, replicas: int) -> str:
+def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, replicas: int, nouns: Nouns) -> str:
     valid = [c for row in cells for c in row if c.is_valid]
     good = [c for c in valid if c.verdict is Verdict.COMPLETES]
     if not good and any(c.verdict is Verdict.UNKNOWN for c in (*valid, recreate)):
@@ -155,4 +157,4 @@ def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, repli
         if recreate.verdict is Verdict.COMPLETES:
             return f"None of {len(valid):,} rolling strategies completes; Recreate does."
         return f"None of {len(valid):,} rolling strategies completes, and Recreate doesn't either."
-    return f"{len(good):,} of {len(valid):,} rolling strategies complete. {choose(good, recreate, replicas).sentence}"
+    return f"{len(good):,} of {len(valid):,} rolling strategies complete. {choose(good, recreate, replicas, nouns=nouns).sentence}"

@@ -19,8 +19,9 @@ from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.accelerators import Unit, unit
 from planner.kubernetes.nodes import Sharing, is_virtual, physical_gpus
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, fleet, gate, idle, overview, seats, where
+from planner.questions import capacity, fleet, gate, idle, overview, seats, strategies, where
 from planner.questions.question import NOTHING, Given
+from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.policy import GatePolicy
@@ -383,6 +384,14 @@ def test_what_workloads_ask_for_is_told_in_its_unit_at_every_door(given: Snapsho
     assert str(unused.sentence).startswith(f"1 of 1 held {unused.units[0].nouns.one} is held and not used")
     assert {one.unit for one in idle.facts(unused) if one.metric in ("gpus_held", "pod_gpus_idle")} == {noun}
     assert "GPU" not in str(unused.sentence)
+
+
+def test_strategies_are_weighed_in_the_units_of_their_workload() -> None:
+    given = snapshot(sliced())
+    asked = strategies.StrategiesSettings(rollout=RolloutSettings(workloads=("Deployment/ml/a",)))
+    found = strategies.answer(given, asked)
+    assert "1 time slice more" in str(found.sentence)
+    assert {one.unit for one in strategies.facts(found) if one.metric == "strategy_extra_gpus"} == {"time slices"}
 
 
 def test_idle_tells_slices_and_gpus_apart() -> None:
