@@ -16,7 +16,6 @@ from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.nodes import zone
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
 from planner.rollout.in_flight import in_flight
@@ -116,9 +115,7 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
             after_seconds=one.after_seconds, words=f"{_nodes(case.nodes())} deleted", nodes_go=case.nodes()
         )
     elif kind is ChangeKind.REMOVE_ZONE:
-        nodes = tuple(node.name for node in case.cluster.nodes if zone(node) == target)
-        if not nodes:
-            raise ChangeError(f"no node is in zone {target}", where=str(one)[:120], mend="Name a zone of the nodes")
+        nodes = case.zone()
         found = Happening(
             after_seconds=one.after_seconds, words=f"zone {target} with {_nodes(nodes)} gone", nodes_go=nodes
         )

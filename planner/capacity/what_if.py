@@ -118,6 +118,16 @@ class Case:
             )
         return (self.change.target,)
 
+    def zone(self) -> tuple[str, ...]:
+        """The nodes of the zone the change names."""
+        names = tuple(node.name for node in self.cluster.nodes if zone(node) == self.change.target)
+        if not names:
+            known = ", ".join(sorted({zone(node) for node in self.cluster.nodes} - {""}))
+            raise ChangeError(
+                f"no node is in zone {self.change.target}", where=str(self.change)[:120], mend=f"Zones: {known[:300]}"
+            )
+        return names
+
     def quota(self) -> tuple[ResourceQuota, FrozenMap[int]]:
         """The quota the change names, and what it is to let in."""
         namespace, _, name = self.change.target.partition("/")
@@ -266,12 +276,7 @@ def _delete(case: Case) -> tuple[Snapshot, Step]:
 
 
 def _remove_zone(case: Case) -> tuple[Snapshot, Step]:
-    names = tuple(node.name for node in case.cluster.nodes if zone(node) == case.change.target)
-    if not names:
-        known = ", ".join(sorted({zone(node) for node in case.cluster.nodes} - {""}))
-        raise ChangeError(
-            f"no node is in zone {case.change.target}", where=str(case.change)[:120], mend=f"Zones: {known[:300]}"
-        )
+    names = case.zone()
     return _lost(case, names, f"zone {case.change.target} with {_nodes_text(names)} gone")
 
 
