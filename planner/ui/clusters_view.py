@@ -34,7 +34,9 @@ def clusters() -> tuple[Snapshot, ...]:
 def show(found: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
     stuck = sum(one.stuck for one in found.clusters)
-    (st.error if stuck else st.success)(words.literal(found.sentence), title=_title(found, stuck))
+    unknown = any(one.unknown or one.workloads is None for one in found.clusters)
+    box = st.error if stuck else st.info if unknown else st.success
+    box(words.literal(found.sentence), title=_title(found, stuck, is_known=not unknown))
     st.header("GPUs by model")
     models = [_named(row, _MODEL) for row in model_rows(found)]
     tables.show(models, alt="GPUs by model over these clusters", empty="No GPUs in these clusters.")
@@ -49,9 +51,11 @@ def show(found: FleetAnswer) -> None:
         tables.show(rows, alt="Workloads that several clusters have", empty="No workload is in two of these clusters.")
 
 
-def _title(found: FleetAnswer, stuck: int) -> str:
+def _title(found: FleetAnswer, stuck: int, *, is_known: bool) -> str:
     if stuck:
         return f"✗ {words.count(stuck, 'workload')} stuck in {words.count(len(found.clusters), 'cluster')}"
+    if not is_known:
+        return "? Not known of all workloads whether they could be rolled out"
     return f"✓ Nothing is stuck in {words.count(len(found.clusters), 'cluster')}"
 
 

@@ -82,7 +82,8 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
     supplies = supplies_of(overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)
     with st.grid(min_column_width=150):
-        tiles.share("Could be rolled out", counts[Verdict.COMPLETES], len(overview.workloads))
+        is_any_known = counts[Verdict.UNKNOWN] < len(overview.workloads) or not overview.workloads
+        tiles.share("Could be rolled out", counts[Verdict.COMPLETES] if is_any_known else None, len(overview.workloads))
         for one in supplies[:_RESOURCES]:
             noun = words.literal(one.noun)
             tiles.share(f"{noun} free", one.free, one.allocatable)

@@ -7,11 +7,13 @@ from typing import Any
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.kubernetes.nodes import Sharing
 from planner.scheduling.cluster import Cluster
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 
 
 def supply(*items: Item | list[Item]) -> list[GpuSupply]:
-    return list(gpu_supply(Cluster(snapshot(*items))))
+    """Of the objects and a pod that has finished: pods were listed."""
+    done = pod("done", pod_spec()) | {"status": {"phase": "Succeeded"}}
+    return list(gpu_supply(Cluster(snapshot(*items, done))))
 
 
 def numbers(one: GpuSupply) -> tuple[Sharing, int | None, int, int | None, int | None]:

@@ -6,6 +6,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import Snapshot
+from tests.builders import objects
 from tests.pages.clusters import full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
@@ -111,3 +112,16 @@ def test_without_nodes_nothing_fits_and_no_node_lacks_anything() -> None:
     assert "None fits: the cluster has no nodes" in words
     assert "No nodes in this snapshot, so nothing fits" in words
     assert "0 nodes lack" not in words
+
+
+def test_of_nodes_alone_the_pages_say_what_they_have_and_no_more() -> None:
+    nodes = objects.snapshot(node("gpu-0", 4), node("gpu-1", 2))
+    app = visit("headroom", nodes)
+    assert "6 GPUs in all; how many are free is not known: the input holds no Pods" in said(app)
+    assert [one.value for one in app.header] == ["Node pools", "All resources"]
+    assert table(app, "Allocatable")["Free"].isna().all()
+    values = {one.label: one.value for one in visit("overview", nodes).metric}
+    assert (values["GPUs free"], values["Pods waiting"], values["Nodes"]) == ("not known", "not known", "2")
+    clusters = visit("clusters", nodes)
+    assert "? Not known of all workloads whether they could be rolled out" in said(clusters)
+    assert "how many are free of 6" in said(clusters)
