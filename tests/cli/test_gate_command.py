@@ -131,9 +131,9 @@ def test_a_workload_is_not_taken_for_new_where_its_kind_was_not_listed(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     (folder / "nodes.json").write_text(json.dumps(node("gpu-0", pool="gpu", gpus=1)))
-    status, _, err = gate(capsys, "nodes.json", "-f", write(folder, changed("a", gpus=1)))
+    status, out, _ = gate(capsys, "nodes.json", "-f", write(folder, changed("a", gpus=1)))
     assert status == 4
-    assert "whether there is a Deployment/ml/a is not known" in err
+    assert "whether there is a Deployment/ml/a is not known" in out
 
 
 def test_a_bare_pod_is_placed_and_a_quota_of_the_manifest_counts(

@@ -136,7 +136,7 @@ def test_what_the_snapshot_lacks_is_not_known_and_exits_4(
     path.write_text(json.dumps(kept), encoding="utf-8")
     recreate = ("-w", "deployment/ml/worker", "--recreate")
     status, out, _ = run(capsys, str(path), *recreate)
-    assert (status, out.partition(":")[0]) == (4, "not known")
+    assert (status, out.partition(":")[0]) == (4, "Not known")
     assert run(capsys, cluster, *recreate)[0] == 0
 
 
