@@ -1,4 +1,5 @@
-"""The ``headroom`` command: one module of this package a subcommand, imported only when it is asked for.
+"""The ``headroom`` command: a module of this package for each subcommand that has words of its own, imported when it is asked
+for; a question without one has a command that is made from it (`plain`).
 
 Every command ends with a status of `planner.ground.exit_status`.
 """
@@ -10,62 +11,45 @@ import os
 import signal
 import sys
 from importlib import import_module
+from importlib.util import find_spec
+from typing import Final
 
 import click
 
 from planner.cli import stream, waiting
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import MEANING, ExitStatus
+from planner.questions import CAPACITY, COST, DECIDE, HEALTH, HISTORY, INDEX, MANY, SEE
 
-# section of --help → subcommand → (module in this package, one line); the module's `command` is the click command
-SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
-    "Decide": {
-        "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
-        "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
-        "report": ("report", "The capacity review as one file: HTML, Markdown, CSV, JSON."),
-        "diff": ("diff", "What differs between two snapshots, or after a what-if."),
-        "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
-        "plan": ("plan", "The least that makes every workload rollable, with its cost and order."),
-        "peak": ("peak", "Which rollouts go at their autoscaler's highest replicas, and which only with few pods."),
-        "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
+_NO_QUESTIONS: Final[dict[str, dict[str, str]]] = {
+    DECIDE: {"serve": "A warning at kubectl apply (validating webhook), and metrics; with the dashboard, for a team."},
+    SEE: {
+        "app": "The dashboard, on that cluster.",
+        "anonymise": "The cluster under other names, to be shown to others.",
+        "completion": "What bash, zsh or fish reads to complete commands and options.",
     },
-    "See": {
-        "app": ("app", "The dashboard, on that cluster."),
-        "doctor": ("doctor", "What can be read, what is missing, what that costs, and the rights to add."),
-        "anonymise": ("anonymise", "The cluster under other names, to be shown to others."),
-        "completion": ("completion", "What bash, zsh or fish reads to complete commands and options."),
-    },
-    "Capacity": {
-        "capacity": ("capacity", "What is left, what still fits and where, what is stranded."),
-        "seats": ("seats", "Each GPU of each node: who holds it, and whose next pod would fit."),
-        "what-if": ("what_if", "The same answers after nodes are added, drained, lost, upgraded or tainted."),
-    },
-    "Cost": {
-        "costs": ("costs", "What the cluster costs a month, by pool, and what of it is idle."),
-        "idle": ("idle", "GPUs that pods hold and don't use: whose, since when, what they cost."),
-        "savings": ("savings", "Is a workload fit for spot, and what would it really save?"),
-        "prices": ("prices", "Show prices of machines and GPUs, or read today's from the Billing Catalog."),
-    },
-    "Health": {
-        "memory": ("memory", "Who is evicted and killed first, what lands in the cgroups, what a change would do."),
-        "restarts": ("restarts", "What restarts or doesn't start, why, what is noise, and what would help."),
-        "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
-        "findings": ("findings", "What is worth a person's attention, from every room that looks for it."),
-    },
-    "Many clusters": {
-        "fleet": ("fleet", "Several clusters side by side: GPUs by model, what is stuck, the same workload."),
-        "sweep": ("sweep", "Every workload of many snapshots, on all cores or a Dask cluster, into a store."),
-        "where": ("where", "Where would this fit? A shape or a manifest against several clusters."),
-    },
-    "History": {
-        "snapshot": ("snapshot", "Keep clusters, and what was answered about them, in a store."),
-        "trends": ("trends", "GPUs, cost and verdicts over time; since when, and when GPUs are full."),
-        "commitments": ("commitments", "What 1- and 3-year commitments would have saved, and what they risk."),
-        "store": ("store", "What is in a store, asked with SQL, and kept small."),
+    COST: {"prices": "Show prices of machines and GPUs, or read today's from the Billing Catalog."},
+    MANY: {"sweep": "Every workload of many snapshots, on all cores or a Dask cluster, into a store."},
+    HISTORY: {
+        "snapshot": "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
+        "store": "What is in a store, asked with SQL, and kept small.",
     },
 }
+"""Section of ``--help`` → command → one line, for commands that ask no question of the hall."""
+
+
+def _sections() -> dict[str, dict[str, str]]:
+    """Section → command → one line; the questions of the hall stand as in its index."""
+    found: dict[str, dict[str, str]] = {section: {} for section in (DECIDE, CAPACITY, COST, HEALTH, MANY, HISTORY, SEE)}
+    for name, entry in INDEX.items():
+        if entry.section:
+            found[entry.section][name.replace("_", "-")] = entry.line
+    return {section: commands | _NO_QUESTIONS.get(section, {}) for section, commands in found.items()}
+
+
+SECTIONS: Final = _sections()
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
+COMMANDS: Final = {name: line for commands in SECTIONS.values() for name, line in commands.items()}
 
 
 def _with_quiet(command: click.Command) -> click.Command:
@@ -96,7 +80,13 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"planner.cli.{COMMANDS[cmd_name][0]}").command
+        module = cmd_name.replace("-", "_")
+        if find_spec(f"planner.cli.{module}") is not None:
+            command = import_module(f"planner.cli.{module}").command
+        else:
+            from planner.cli.plain import command_of
+
+            command = command_of(module)
         assert isinstance(command, click.Command)
         return _with_quiet(command)
 
@@ -104,7 +94,7 @@ class _Commands(click.Group):
         widest = max(map(len, COMMANDS))
         for section, commands in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl([(name.ljust(widest), line) for name, (_, line) in commands.items()])
+                formatter.write_dl([(name.ljust(widest), line) for name, line in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit status"):

@@ -1,75 +1,96 @@
-"""The front hall: one module a question, and what they stand on.
+"""The front hall: one module a question, and what they stand on. `INDEX` says which there are.
 
-=================  ================================================================================================
-module             question
-=================  ================================================================================================
-`rollout`          Will these changes finish? Why not, and what would help?
-`gate`             May this change be merged? Its workloads, alone and together, against a policy.
-`overview`         What could not be rolled out now? GPUs by model.
-`peak`             Which rollouts go at an autoscaler's highest replicas, and which only while there are few pods?
-`plan`             What is the least that makes every workload rollable, and what does it cost?
-`seats`            Who holds which GPU, and whose next pod would fit?
-`capacity`         What is left, what still fits and where, what is stranded?
-`what_if`          The same answers, after nodes are added, drained, lost, upgraded or tainted.
-`costs`            What does the cluster cost a month, and what of it is idle?
-`idle`             Which GPUs are held and not used, whose, since when, at what cost?
-`savings`          Is a workload fit for spot, and what would it really save?
-`strategies`       Which update strategy to choose: what nothing beats, and one that is recommended.
-`strategy_costs`   What does each rollout strategy's spare GPUs cost?
-`memory`           Who is evicted and killed first? What would another request or limit change?
-`restarts`         What restarts or doesn't start, why, and what would help?
-`drift`            What differs between environments, and what does that explain?
-`diff`             What differs between two snapshots, or after a what-if?
-`report`           What does a capacity review need to know?
-`doctor`           What can be read, what is missing, and what that costs?
-`findings`         What is worth a person's attention?
-`trends`           What did the store's snapshots say day by day, since when, and when are GPUs full?
-`commitments`      Which level of commitments would have cost least on the use that was?
-`fleet`            Several clusters as one: GPUs by model, what is stuck where, the same workload in several.
-`where`            Where would this fit, of several clusters? Verdict, room, price.
-=================  ================================================================================================
-
-Each has a record of settings (declared once, `planner.ground.settings`), ``answer(snapshot, settings, given)``, facts, tables,
-and a `QUESTION` that holds them together (`question`). `pool_settings` are settings that several share, `filters` what of
-an answer is listed. What computes stands in the rooms behind the hall.
+Each has a record of settings (declared once, `planner.ground.settings`), ``answer(snapshot, settings, given)``, and a
+`QUESTION` that holds them together with what is shown of the answer (`question`, `sheet`). `pool_settings` are settings that
+several share, `filters` what of an answer is listed. What computes stands in the rooms behind the hall.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
-INDEX = {
-    "rollout": "rollout.QUESTION",
-    "gate": "gate.QUESTION",
-    "overview": "overview.QUESTION",
-    "peak": "peak.QUESTION",
-    "plan": "plan.QUESTION",
-    "seats": "seats.QUESTION",
-    "capacity": "capacity.QUESTION",
-    "what_if": "what_if.QUESTION",
-    "costs": "costs.QUESTION",
-    "idle": "idle.QUESTION",
-    "savings": "savings.QUESTION",
-    "strategies": "strategies.QUESTION",
-    "strategy_costs": "strategy_costs.QUESTION",
-    "memory": "memory.QUESTION",
-    "memory_what_if": "memory.WHAT_IF",
-    "restarts": "restarts.QUESTION",
-    "drift": "drift.QUESTION",
-    "findings": "findings.QUESTION",
-    "doctor": "doctor.QUESTION",
-    "diff": "diff.QUESTION",
-    "report": "report.QUESTION",
-    "trends": "trends.QUESTION",
-    "commitments": "commitments.QUESTION",
-    "fleet": "fleet.QUESTION",
-    "where": "where.QUESTION",
-}
-"""Name → where the `Question` stands. A module is loaded when its question is asked."""
+WORKING: Final = "It is worked out"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A question as it is found: by the help, the README, pages that wait for it, and stores.
+
+    Attributes
+    ----------
+    where : the module of this package and the `Question` in it, where that isn't called ``QUESTION``; loaded when it is asked
+    section, line : of the help and the README, what it answers; without a section it has no command of its own
+    doing : what is being done while somebody waits
+    is_recorded : it needs no settings, and is asked of every snapshot that a store keeps
+    """
+
+    where: str
+    section: str = ""
+    line: str = ""
+    doing: str = WORKING
+    is_recorded: bool = False
+
+
+DECIDE: Final = "Decide"
+SEE: Final = "See"
+CAPACITY: Final = "Capacity"
+COST: Final = "Cost"
+HEALTH: Final = "Health"
+MANY: Final = "Many clusters"
+HISTORY: Final = "History"
+
+INDEX: Final[Mapping[str, Entry]] = {
+    "rollout": Entry("rollout", DECIDE, "Will this rollout finish? Why not, what would help, and what if others act meanwhile?",
+            doing="The rollout is played, other placements are tried, ways out looked for"),
+    "gate": Entry("gate", DECIDE, "May this change be merged? Manifests against a policy, for pipelines."),
+    "report": Entry("report", DECIDE, "The capacity review as one file: HTML that works offline, Markdown, CSV, JSON."),
+    "diff": Entry("diff", DECIDE, "What differs between two snapshots, or after a what-if.",
+            doing="Both clusters are answered for and compared"),
+    "plan": Entry("plan", DECIDE, "The least that makes every workload rollable, with its cost and order."),
+    "peak": Entry("peak", DECIDE, "Which rollouts go at their autoscaler's highest replicas, and which only with few pods.",
+            doing="Every rollout is played at its autoscaler's highest replicas"),
+    "overview": Entry("overview", DECIDE, "Every workload's own rollout, were it changed now; GPUs by model.",
+            doing="Every workload's rollout is played", is_recorded=True),
+    "in_flight": Entry("in_flight", DECIDE, "Which rollouts are under way, since when; which make no progress."),
+    "strategies": Entry("strategies"),
+    "strategy_costs": Entry("strategy_costs", doing="Strategies are priced"),
+    "capacity": Entry("capacity", CAPACITY, "What is left, what still fits and where, what is stranded.",
+            doing="What still fits is counted", is_recorded=True),
+    "seats": Entry("seats", CAPACITY, "Each GPU of each node: who holds it, and whose next pod would fit.",
+        is_recorded=True),
+    "what_if": Entry("what_if", CAPACITY, "The same answers after nodes are added, drained, lost, upgraded or tainted.",
+            doing="The cluster is changed, and everything is answered for it again"),
+    "costs": Entry("costs", COST, "What the cluster costs a month, by pool, and what of it is idle.",
+            doing="Nodes are priced, and the bill is shared out", is_recorded=True),
+    "idle": Entry("idle", COST, "GPUs that pods hold and don't use: whose, since when, what they cost."),
+    "savings": Entry("savings", COST, "Is a workload fit for spot, and what would it really save?",
+            doing="Months on spot are played", is_recorded=True),
+    "memory": Entry("memory", HEALTH, "Who is evicted and killed first, what lands in the cgroups, what a change would do.",
+            doing="Who goes first is worked out for every node", is_recorded=True),
+    "memory_what_if": Entry("memory.WHAT_IF"),
+    "restarts": Entry("restarts", HEALTH, "What restarts or doesn't start, why, what is noise, and what would help.",
+            doing="What restarts is explained, and cures are put to the engine", is_recorded=True),
+    "drift": Entry("drift", HEALTH, "The same service in several namespaces or clusters, side by side.",
+            doing="Environments are compared", is_recorded=True),
+    "findings": Entry("findings", HEALTH, "What is worth a person's attention, from every room that looks for it.",
+        is_recorded=True),
+    "doctor": Entry("doctor", SEE, "What can be read, what is missing, what that costs, and the rights to add."),
+    "fleet": Entry("fleet", MANY, "Several clusters side by side: GPUs by model, what is stuck, the same workload.",
+            doing="Each cluster is answered for"),
+    "where": Entry("where", MANY, "Where would this fit? A shape or a manifest against several clusters.",
+            doing="It is placed in each cluster"),
+    "trends": Entry("trends", HISTORY, "GPUs, cost and verdicts over time; since when, and when GPUs are full.",
+            doing="The store's snapshots are read day by day"),
+    "commitments": Entry("commitments", HISTORY, "What 1- and 3-year commitments would have saved, and what they risk.",
+            doing="Levels of commitments are tried on the use that was"),
+}  # fmt: skip
+"""Name → the question, in the order of the help."""
 
 
 def question_called(name: str) -> Any:
     """The `planner.questions.question.Question` of that name."""
-    module, _, attribute = INDEX[name].partition(".")
-    return getattr(import_module(f"planner.questions.{module}"), attribute)
+    module, _, attribute = INDEX[name].where.partition(".")
+    return getattr(import_module(f"planner.questions.{module}"), attribute or "QUESTION")

@@ -11,15 +11,15 @@ from planner import restarts
 from planner.drift import services as drift
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import settings_within
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count
-from planner.inventory import checks
+from planner.inventory import checks, wire
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory import risks
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
@@ -104,19 +104,23 @@ def facts(answer: FindingsAnswer) -> Iterator[Fact]:
         yield fact("findings_of_code", number, "findings", code=code, severity=severity)
 
 
-def finding_rows(answer: FindingsAnswer) -> list[Row]:
-    """One row a finding."""
-    return [
-        {
-            "severity": finding.severity,
-            "code": finding.code,
-            "object": finding.object,
-            "what": finding.what,
-            "mend": finding.mend,
-        }
-        for finding in answer.findings
-    ]
+def _line(one: Finding) -> str:
+    about = f"{one.object}: " if one.object else ""
+    return f"{WORD[one.severity]}: {about}{one.what}{f'. {one.mend}' if one.mend else ''}"
 
+
+_FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
+    name="findings",
+    items=lambda answer: answer.findings,
+    line=_line,
+    columns=(
+        Column("severity", lambda one: one.severity),
+        Column("code", lambda one: one.code),
+        Column("object", lambda one: one.object),
+        Column("what", lambda one: one.what),
+        Column("mend", lambda one: one.mend),
+    ),
+)
 
 QUESTION: Final = Question(
     name="findings",
@@ -124,7 +128,14 @@ QUESTION: Final = Question(
     result=FindingsAnswer,
     answer=answer,
     facts=facts,
-    tables={"findings": finding_rows},
+    listings=(_FINDINGS,),
+    about="""What is worth a person's attention: damaged and missing input, objects that contradict each other, restarts,
+    differences that explain trouble, risks of memory. The gravest first.
+
+    Exits 0; --fail-on error,warning exits 5 when there is one.
+    """,
+    wants=(Want.CLOCK,),
+    tells=tuple(wire.READ),
     states={severity.value: ExitStatus.REFUSED for severity in WORD},
     states_of=lambda answer: {finding.severity.value for finding in answer.findings},
     parts_hang_on=(NODE.name, POD.name),

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.settings import setting
-from planner.ground.tables import Row
-from planner.ground.words import duration, moment
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import moment
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS
 from planner.pricing.bill import USD_A_MONTH, cost_cluster
-from planner.pricing.idle import HeldIdle, IdleAnswer, idle_gpus
+from planner.pricing.idle import HeldIdle, IdleAnswer, IdleUnits, idle_gpus
 from planner.questions.costs import known_book
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question, Want
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,71 +50,96 @@ def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def facts(found: IdleAnswer) -> Iterator[Fact]:
-    """GPUs held and not used, in all and of each pod."""
-    for units in found.units:
-        named = {} if units.nouns == GPUS else {"offered_as": units.nouns.many}
-        yield fact("gpus_held", units.held, units.nouns.many, **named)
-        yield fact("gpus_held_idle", units.idle, units.nouns.many, **named)
-        yield fact("gpus_held_unmeasured", units.unmeasured, units.nouns.many, **named)
-        yield fact("gpus_nobody_asked_for", units.free, units.nouns.many, **named)
-    yield fact("cost_held_idle", found.idle_usd, USD_A_MONTH)
-    yield fact("cost_nobody_asked_for", found.free_usd, USD_A_MONTH)
-    for one in found.pods:
-        named = {"namespace": one.namespace, "pod": one.pod, "workload": one.workload, "model": one.model}
-        yield fact("pod_gpus_idle", one.idle, one.nouns.many, **named)
-        yield fact("pod_gpus_idle_since", one.idle_since, "seconds since the epoch", **named)
-        yield fact("pod_cost_held_idle", one.usd_per_month, USD_A_MONTH, **named)
+def _noun(one: HeldIdle | IdleUnits) -> str:
+    return one.nouns.many
 
 
-def pod_rows(found: IdleAnswer) -> list[Row]:
-    """One row a pod, dearest first."""
-    return [
-        {
-            "pod": f"{one.namespace}/{one.pod}",
-            "workload": one.workload,
-            "node": one.node,
-            "node_pool": one.node_pool,
-            "model": one.model,
-            "gpus_are": one.nouns.many,
-            "gpus_held": one.held,
-            "gpus_idle": one.idle,
-            "gpus_not_measured": one.held - one.measured,
-            "idle_since": f"{moment(one.idle_since)}{' or before' if one.is_since_before else ''}",
-            "idle_for": duration(found.until - one.idle_since),
-            "peak_percent": one.peak_percent,
-            "memory_gib": None if one.used_bytes is None else round(one.used_bytes / 2**30, 1),
-            "usd_per_month": one.usd_per_month,
-        }
-        for one in found.pods
-    ]
+def _since(one: HeldIdle) -> str:
+    return f"{moment(one.idle_since)}{' or before' if one.is_since_before else ''}"
 
 
-def workload_rows(found: IdleAnswer) -> list[Row]:
-    """One row a workload."""
+def _by_workload(found: IdleAnswer) -> list[list[HeldIdle]]:
     groups: dict[str, list[HeldIdle]] = defaultdict(list)
     for one in found.pods:
         groups[one.workload].append(one)
-    return [
-        {
-            "workload": workload,
-            "pods": len(some),
-            "gpus_idle": sum(one.idle for one in some),
-            "idle_since": moment(min(one.idle_since for one in some)),
-            "usd_per_month": round(sum(one.usd_per_month or 0.0 for one in some), 2)
-            if all(one.usd_per_month is not None for one in some)
-            else None,
-        }
-        for workload, some in groups.items()
-    ]
+    return list(groups.values())
 
+
+def _sum(amounts: list[float | None]) -> float | None:
+    known = [one for one in amounts if one is not None]
+    return round(sum(known), 2) if len(known) == len(amounts) else None
+
+
+_PODS: Final[Listing[IdleAnswer, HeldIdle]] = Listing(
+    name="pods",
+    items=lambda found: found.pods,
+    empty="Every GPU that was measured was busy lately.",
+    columns=(
+        Column("namespace", lambda one: one.namespace, heading=None, label="namespace"),
+        Column("pod", lambda one: one.pod, words=lambda one: f"{one.namespace}/{one.pod}", label="pod"),
+        Column("workload", lambda one: one.workload, label="workload"),
+        Column("node", lambda one: one.node),
+        Column("node_pool", lambda one: one.node_pool),
+        Column("model", lambda one: one.model, heading="GPU", label="model"),
+        Column("gpus_are", lambda one: one.nouns.many, heading="offered as"),
+        Column("gpus_held", lambda one: one.held, heading="held"),
+        Column("gpus_idle", lambda one: one.idle, heading="idle", metric="pod_gpus_idle", unit=_noun),
+        Column("gpus_not_measured", lambda one: one.held - one.measured, heading="not measured"),
+        Column("idle_since_seconds", lambda one: one.idle_since, heading="idle since", words=_since,
+            metric="pod_gpus_idle_since", unit="seconds since the epoch",
+        ),
+        Column("idle_since_before", lambda one: one.is_since_before, heading=None),
+        Column("peak_percent", lambda one: one.peak_percent),
+        Column("memory_bytes", lambda one: one.used_bytes),
+        Column("usd_per_month", lambda one: one.usd_per_month, heading="$/month", metric="pod_cost_held_idle",
+            unit=USD_A_MONTH,
+        ),
+    ),
+)  # fmt: skip
+_WORKLOADS: Final[Listing[IdleAnswer, list[HeldIdle]]] = Listing(
+    name="workloads",
+    items=_by_workload,
+    is_shown=False,
+    columns=(
+        Column("workload", lambda some: some[0].workload),
+        Column("pods", len),
+        Column("gpus_idle", lambda some: sum(one.idle for one in some)),
+        Column("idle_since_seconds", lambda some: min(one.idle_since for one in some)),
+        Column("usd_per_month", lambda some: _sum([one.usd_per_month for one in some])),
+    ),
+)
+
+
+_UNITS: Final[Listing[IdleAnswer, IdleUnits]] = Listing(
+    name="units",
+    items=lambda found: found.units,
+    is_shown=False,
+    columns=(
+        Column("offered_as", lambda one: "" if one.nouns == GPUS else one.nouns.many, label="offered_as"),
+        Column("held", lambda one: one.held, metric="gpus_held", unit=_noun),
+        Column("idle", lambda one: one.idle, metric="gpus_held_idle", unit=_noun),
+        Column("not_measured", lambda one: one.unmeasured, metric="gpus_held_unmeasured", unit=_noun),
+        Column("nobody_asked_for", lambda one: one.free, metric="gpus_nobody_asked_for", unit=_noun),
+    ),
+)
 
 QUESTION: Final = Question(
     name="idle",
     settings=IdleSettings,
     result=IdleAnswer,
     answer=answer,
-    facts=facts,
-    tables={"pods": pod_rows, "workloads": workload_rows},
+    figures=(
+        Figure("", lambda found: found.idle, label="Held and not used", whole=lambda found: found.held),
+        Figure("cost_held_idle", lambda found: found.idle_usd, USD_A_MONTH, label="Their cost a month"),
+        Figure("", lambda found: found.free, label="Nobody asked for"),
+        Figure("cost_nobody_asked_for", lambda found: found.free_usd, USD_A_MONTH, label="Their cost a month "),
+    ),
+    listings=(_PODS, _WORKLOADS, _UNITS),
+    about="""GPUs that pods hold and don't use: whose, since when, and what they cost a month; GPUs that nobody asked for apart.
+
+    Read from a Prometheus: DCGM_FI_PROF_GR_ENGINE_ACTIVE, DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED, or AMD's
+    gpu_gfx_activity and gpu_used_vram. A held GPU without readings is counted as not measured, never as idle.
+    """,
+    wants=(Want.GPU_USE, Want.PRICES),
     hangs_on=(NODE.name, POD.name),
-)
+)  # fmt: skip

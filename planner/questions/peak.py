@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.ground.budget import LIST_UNITS, allowed, part
 from planner.ground.errors import HeadroomError
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing, short_name
 from planner.kubernetes.autoscalers import acting
 from planner.kubernetes.kinds import NODE, POD, ROLLING
@@ -23,6 +23,7 @@ from planner.rollout.glance import glance
 from planner.rollout.prepared import compiled
 from planner.rollout.run import Revision
 from planner.rollout.scaled import scaled
+from planner.rollout.wording import words
 
 _MOST_WORKLOADS: Final = 300
 """Of more, the rest isn't asked: each takes the cluster apart anew."""
@@ -131,6 +132,27 @@ def _sentence(lines: tuple[PeakLine, ...], few: list[str]) -> str:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def _columns(name: str) -> tuple[Column[PeakLine], ...]:
+    """Replicas and verdict at the lowest, today's or the highest replicas."""
+
+    def at_that(line: PeakLine) -> AtReplicas:
+        one: AtReplicas = getattr(line, name)
+        return one
+
+    return (
+        Column(f"{name}_replicas", lambda line: at_that(line).replicas, heading=None),
+        Column(f"{name}_verdict", lambda line: at_that(line).verdict.value, heading=name, words=lambda line: _said(at_that(line))),
+    )  # fmt: skip
+
+
+def _said(one: AtReplicas) -> str:
+    """``10: completes``; ``10: stuck, no room; only 8 find a node``."""
+    is_short = one.reached is not None and one.reached < one.replicas
+    return f"{one.replicas:,}: {words(one.verdict, one.reason)}" + (
+        f"; only {one.reached:,} find a node" if is_short else ""
+    )
+
+
 def facts(answer: PeakAnswer) -> Iterator[Fact]:
     """Each workload's verdict at its lowest, today's and its highest replicas."""
     yield fact("scaled_workloads", len(answer.lines), "workloads")
@@ -142,25 +164,16 @@ def facts(answer: PeakAnswer) -> Iterator[Fact]:
             yield fact("replicas_at", one.replicas, "pods", workload=line.workload, at=name)
 
 
-def line_rows(answer: PeakAnswer) -> list[Row]:
-    """One row a scaled workload."""
-    return [
-        {
-            "workload": line.workload,
-            "autoscaler": line.autoscaler,
-            **{
-                key: value
-                for name in ("lowest", "today", "highest")
-                for key, value in (
-                    (f"{name}_replicas", getattr(line, name).replicas),
-                    (f"{name}_verdict", getattr(line, name).verdict.value),
-                )
-            },
-            "only_when_few": line.only_when_few,
-        }
-        for line in answer.lines
-    ]
-
+_WORKLOADS: Final[Listing[PeakAnswer, PeakLine]] = Listing(
+    name="workloads",
+    items=lambda answer: answer.lines,
+    columns=(
+        Column("workload", lambda line: line.workload),
+        Column("autoscaler", lambda line: line.autoscaler),
+        *(column for name in ("lowest", "today", "highest") for column in _columns(name)),
+        Column("only_when_few", lambda line: line.only_when_few, heading=None),
+    ),
+)
 
 QUESTION: Final = Question(
     name="peak",
@@ -168,7 +181,12 @@ QUESTION: Final = Question(
     result=PeakAnswer,
     answer=answer,
     facts=facts,
-    tables={"workloads": line_rows},
+    listings=(_WORKLOADS,),
+    notes=lambda answer: [f"{answer.not_asked:,} more are scaled and weren't asked"] if answer.not_asked else [],
+    about="""Which rollouts go at their autoscaler's highest replicas, and which only while there are few pods.
+
+    HorizontalPodAutoscalers and KEDA's ScaledObjects are read. One workload by itself: headroom rollout --at highest.
+    """,
     hangs_on=(NODE.name, POD.name),
     lists=("HorizontalPodAutoscaler", *(kind.name for kind in ROLLING)),
     is_of_lists=True,

@@ -6,8 +6,9 @@ the page and everything that keeps or compares answers read the rest of `Questio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from planner.ground.errors import NotKnownError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.settings import written
+from planner.ground.sheet import Figure, Listing, Value
 from planner.ground.tables import Row, Rows
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.ground.words import Text
@@ -34,8 +36,6 @@ from planner.spot.own_history import OwnHistory
 
 S = TypeVar("S")
 A = TypeVar("A")
-
-Value = float | int | str | bool | None
 
 VERSION: Final = "v1"
 EXIT: Final = {
@@ -98,6 +98,19 @@ def column_of(word: str, resource: str) -> str:
     return f"{word}_{resource}" if unit_of(resource) == resource else f"{word}_{resource}_{unit_of(resource)}"
 
 
+class Want(StrEnum):
+    """What a question needs beside a cluster, for the command that is made of it."""
+
+    PRICES = "prices"
+    GPU_USE = "gpu use"
+    CLOCK = "clock"
+    OTHERS = "others"  # several clusters
+
+
+def _no_facts(_: Any) -> Iterable[Fact]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[S, A]):
     """One question, and everything that is made of its answer.
@@ -106,6 +119,10 @@ class Question(Generic[S, A]):
     ----------
     name : as in the document's format, ``headroom.<name>/v1``
     answer : from snapshot, settings and what was given beside them; raises `HeadroomError` when it can't be answered
+    figures, listings : what is shown of the answer, everywhere; facts and tables are made of them, where they aren't given
+    notes : sentences under it
+    about, wants : of the command that is made of it, where it has no words of its own: its help, what it takes
+    tells : kinds whose lack it tells itself
     facts : the answer as flat facts
     tables : name → the answer as rows; the first is what CSV and Markdown show where nothing else is asked for
     status : the exit status of the answer by itself
@@ -125,8 +142,14 @@ class Question(Generic[S, A]):
     settings: type[S]
     result: type[A]
     answer: Callable[[Snapshot, S, Given], A]
-    facts: Callable[[A], Iterable[Fact]]
-    tables: Mapping[str, Callable[[A], Rows]]
+    figures: tuple[Figure[A], ...] = ()
+    listings: tuple[Listing[A, Any], ...] = ()
+    notes: Callable[[A], Iterable[str | Text]] = lambda _: ()
+    about: str = ""
+    wants: tuple[Want, ...] = ()
+    tells: tuple[str, ...] = ()
+    facts: Callable[[A], Iterable[Fact]] = _no_facts
+    tables: Mapping[str, Callable[[A], Rows]] = field(default_factory=dict)
     status: Callable[[A], ExitStatus] = lambda _: ExitStatus.ANSWERED
     states: Mapping[str, ExitStatus] = field(default_factory=dict)
     states_of: Callable[[A], Iterable[str]] = lambda _: ()
@@ -138,6 +161,22 @@ class Question(Generic[S, A]):
     is_by_parts: bool = False
     stands: Callable[[A], bool] = lambda _: False
     version: str = VERSION
+
+    def __post_init__(self) -> None:
+        if self.listings:
+            object.__setattr__(self, "tables", {one.name: one.rows for one in self.listings} | dict(self.tables))
+        if self.facts is _no_facts:
+            object.__setattr__(self, "facts", self._facts)
+
+    def _facts(self, answer: A) -> Iterator[Fact]:
+        """Each figure, and each row's values that are one, named by the row's labels."""
+        yield from (fact(one.metric, one.of(answer), one.unit) for one in self.figures if one.metric)
+        for listing in self.listings:
+            told = [column for column in listing.columns if column.metric]
+            for item in listing.items(answer) if told else ():
+                named = {column.label: column.of(item) for column in listing.columns if column.label}
+                labels = {name: value for name, value in named.items() if value}
+                yield from (fact(column.metric, column.of(item), column.unit_of(item), **labels) for column in told)
 
     @property
     def format(self) -> str:

@@ -11,10 +11,10 @@ from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.history.rows import Answered
 from planner.kubernetes.records import Snapshot
-from planner.questions import question_called
+from planner.questions import INDEX, question_called
 from planner.questions.question import Given, Question, plain
 
-ASKED: Final = ("overview", "capacity", "seats", "costs", "savings", "memory", "restarts", "drift", "findings")
+ASKED: Final = tuple(name for name, entry in INDEX.items() if entry.is_recorded)
 """Questions of the hall that are asked with their usual settings."""
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from planner.ground.sheet import Listing
 from planner.ground.tables import Row, Rows, columns
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
@@ -19,6 +20,8 @@ from planner.restarts import wording as restarts
 from planner.restarts.model import Activity, Cause
 from planner.rollout import wording as rollout
 from planner.rollout.answers import Reason, Verdict
+
+A = TypeVar("A")
 
 PRESENCE: Final = {
     Presence.PRESENT: "✓ read",
@@ -83,6 +86,17 @@ def _one_type(rows: Sequence[dict[str, object]], name: str) -> None:
 
 def _says_something(cell: object) -> bool:
     return bool(cell) if isinstance(cell, str | Text) else cell is not None and cell is not False
+
+
+def listed(listing: Listing[A, Any], answer: A) -> list[Row]:
+    """A listing's rows for people: those of its columns that are shown, with words, units and headings."""
+    shown = {one.name: one.heading or heading(one.name) for one in listing.columns if one.heading is not None}
+    spoken = {one.name: one.words for one in listing.columns if one.words is not None}
+    rows = [
+        {name: spoken[name](item) if name in spoken else cell for name, cell in row.items()}
+        for item, row in zip(listing.items(answer), listing.rows(answer), strict=True)
+    ]
+    return for_people(rows, shown)
 
 
 def heading(name: str) -> str:

@@ -88,14 +88,19 @@ class InFlight:
 
 def told(cluster: Cluster, one: InFlight) -> Text:
     """``Deployment/ml/api is rolling out (since 40 s before the snapshot)``."""
-    does = "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
-    if one.workload is not None and (replicas := settled(cluster.snapshot, one.workload)) != one.workload.replicas:
-        does = f"is set to {replicas:,} replicas by its autoscaler"
+    does = what_it_does(cluster, one)
     taken_at, since = cluster.snapshot.taken_at, ""
     if one.since is not None and taken_at >= one.since:
         since = f" (begun {duration(taken_at - one.since)} before the snapshot)"
     late = ", and has made no progress within its deadline" if one.is_overdue else ""
     return Text(f"{one.key} {does}{since}{late}")
+
+
+def what_it_does(cluster: Cluster, one: InFlight) -> str:
+    """``is rolling out``, in words after its name."""
+    if one.workload is not None and (replicas := settled(cluster.snapshot, one.workload)) != one.workload.replicas:
+        return f"is set to {replicas:,} replicas by its autoscaler"
+    return "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
 
 
 def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.words import usd
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import Snapshot
-from planner.pricing.idle import IdleAnswer
-from planner.questions.idle import QUESTION, IdleSettings, pod_rows
+from planner.questions.idle import QUESTION, IdleSettings
 from planner.questions.question import Given
 from planner.sources.prometheus_gpus import gpu_use
-from planner.ui import cache, downloads, errors, prices, tables, tiles
+from planner.ui import cache, downloads, errors, prices, sheet
 from planner.ui.asked import Asked
 from planner.ui.prometheus_form import Form
 
@@ -37,7 +35,11 @@ def show(snapshot: Snapshot) -> None:
         asked.show("idle_minutes")
         settings = asked.settings()
         found = cache.ask(QUESTION, snapshot, settings, Given(book=prices.book(), gpu_uses=uses))
-        _answer(found)
+        sheet.show(QUESTION, found)
+        st.caption(
+            f"Busy: a reading above {settings.busy_percent:g}% of utilisation. The GPUs' own part of their nodes' price, after "
+            "sustained use. GPUs without readings are not measured, and not idle."
+        )
         downloads.answer(QUESTION, snapshot, settings, found)
     with st.expander("How busy GPUs were, from Prometheus", icon=":material/monitoring:", expanded=uses is None):
         _FORM.show(
@@ -45,27 +47,3 @@ def show(snapshot: Snapshot) -> None:
             "A request says that a GPU is held, not that it works. A Prometheus that scrapes NVIDIA's DCGM exporter or AMD's "
             "device-metrics-exporter knows.",
         )
-
-
-def _answer(found: IdleAnswer) -> None:
-    with st.grid(min_column_width=150):
-        tiles.share("Held and not used", found.idle, found.held)
-        tiles.show("Their cost a month", "no price" if found.idle_usd is None else usd(found.idle_usd))
-        tiles.show("Nobody asked for", found.free)
-        tiles.show("Their cost a month ", "no price" if found.free_usd is None else usd(found.free_usd))
-    st.markdown(words.literal(words.sentence(found.sentence)))
-    called = {
-        "pod": "pod", "gpus_idle": "idle", "gpus_held": "held", "idle_since": "idle since", "usd_per_month": "$/month",
-        "memory_gib": "GiB", "peak_percent": "peak %", "model": "GPU",
-    }  # fmt: skip
-    tables.show(
-        [{shown: row[name] for name, shown in called.items()} for row in pod_rows(found)],
-        alt=f"Pods with GPUs that they hold and don't use. {words.sentence(found.sentence)}",
-        money=["$/month"],
-        empty="Every GPU that was measured was busy lately.",
-        placeholder="not known",
-    )
-    st.caption(
-        f"Busy: a reading above {IdleSettings().busy_percent:g}% of utilisation. The GPUs' own part of their nodes' price, after "
-        "sustained use. GPUs without readings are not measured, and not idle."
-    )

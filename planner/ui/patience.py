@@ -13,33 +13,17 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.ground import words
+from planner.questions import INDEX, WORKING
 
 FIRST_SECONDS: Final = 1.0
 _STOPPED: Final = "_stopped"
-_DOING: Final = {  # by the module of the question
-    "overview": "Every workload's rollout is played",
-    "rollout": "The rollout is played, other placements are tried, ways out looked for",
-    "peak": "Every rollout is played at its autoscaler's highest replicas",
-    "capacity": "What still fits is counted",
-    "what_if": "The cluster is changed, and everything is answered for it again",
-    "savings": "Months on spot are played",
-    "strategy_costs": "Strategies are priced",
-    "memory": "Who goes first is worked out for every node",
-    "restarts": "What restarts is explained, and cures are put to the engine",
-    "drift": "Environments are compared",
-    "diff": "Both clusters are answered for and compared",
-    "fleet": "Each cluster is answered for",
-    "where": "It is placed in each cluster",
-    "costs": "Nodes are priced, and the bill is shared out",
-    "trends": "The store's snapshots are read day by day",
-    "commitments": "Levels of commitments are tried on the use that was",
-}
 _numbers = count()  # of stop buttons: each has a name of its own
 
 
 def doing(question: Callable[..., object]) -> str:
     """What is done meanwhile, in words."""
-    return _DOING.get(question.__module__.rpartition(".")[2], "It is worked out")
+    entry = INDEX.get(question.__module__.rpartition(".")[2])
+    return entry.doing if entry else WORKING
 
 
 def is_stopped(key: str) -> bool:

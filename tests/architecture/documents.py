@@ -103,6 +103,17 @@ def with_reading(text: str) -> str:
     return re.sub(r"(?<=^rules:\n).*?(?=^```)", rules, text, count=1, flags=re.DOTALL | re.MULTILINE)
 
 
+def with_commands(text: str) -> str:
+    """The README with its table of commands as the help has it."""
+    lines = "".join(f"| {_linked(name)} | {line.rstrip('.')} |\n" for name, line in COMMANDS.items())
+    return re.sub(r"(?<=^\| --- \| --- \|\n)(?:\| (?:\[)?`headroom .*\n)+", lambda _: lines, text, flags=re.MULTILINE)
+
+
+def _linked(name: str) -> str:
+    page = {"serve": "docs/serve.md", "app": "docs/deploy.md", "store": "docs/store.md"}.get(name)
+    return f"[`headroom {name}`]({page})" if page else f"`headroom {name}`"
+
+
 def _verbs(group: str) -> str:
     return "list" if group == wire.METRICS else "list, watch"  # metrics-server serves lists only
 
@@ -196,7 +207,7 @@ if __name__ == "__main__":
     gate = ROOT / "docs/gate.md"
     gate.write_text(asking.with_tables(gate.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
-    readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    readme.write_text(with_commands(with_reading(readme.read_text(encoding="utf-8"))), encoding="utf-8")
     (ROOT / CLUSTER_ROLE).write_text(cluster_role(readme.read_text(encoding="utf-8")), encoding="utf-8")
     for document in documents_with_examples():
         before = (ROOT / document).read_text(encoding="utf-8")

@@ -77,9 +77,9 @@ def test_rights_in_the_readme_are_those_that_are_used() -> None:
     assert all("list" in rule["verbs"] for rule in role["rules"]), "logs are a right of their own: deploy/logs.yaml"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_command_is_in_the_readme(name: str) -> None:
-    assert f"headroom {name}" in README
+def test_the_readme_has_every_command_as_the_help_has_it() -> None:
+    assert documents.with_commands(README) == README, "run `make docs`"
+    assert [name for name in COMMANDS if f"`headroom {name}`" not in README] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,0 +1,76 @@
+"""Which workloads aren't at rest: rolling out, or with more or fewer pods than they shall have; since when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import Text, count, duration
+from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.records import Snapshot
+from planner.questions.question import NOTHING, Given, Question
+from planner.rollout.prepared import compiled
+from planner.rollout.under_way import UnderWay, under_way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlightSettings:
+    """Nothing is asked: every workload."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlightAnswer:
+    """The longest under way first."""
+
+    sentence: Text
+    workloads: tuple[UnderWay, ...]
+
+
+def answer(snapshot: Snapshot, _settings: InFlightSettings, _given: Given = NOTHING) -> InFlightAnswer:
+    """Every workload and ReplicaSet that isn't at rest."""
+    found = under_way(compiled(snapshot))
+    rolling, overdue = sum(one.is_rolling for one in found), sum(one.is_overdue for one in found)
+    said = f"{count(rolling, 'rollout is', 'rollouts are')} under way" if rolling else "no rollout is under way"
+    said += f", {overdue:,} of them without progress for its whole deadline" if overdue else ""
+    if len(found) > rolling:
+        said += (
+            f"; {count(len(found) - rolling, 'workload has', 'workloads have')} more or fewer pods than they shall have"
+        )
+    return InFlightAnswer(sentence=QUESTION.of_those_seen(snapshot, Text(said)), workloads=found)
+
+
+_WORKLOADS: Final[Listing[InFlightAnswer, UnderWay]] = Listing(
+    name="workloads",
+    items=lambda found: found.workloads,
+    columns=(
+        Column("workload", lambda one: one.workload, label="workload"),
+        Column("does", lambda one: one.does),
+        Column("since_seconds", lambda one: one.since_seconds, heading="since"),
+        Column("for_seconds", lambda one: one.for_seconds, heading="for", metric="in_flight_for", unit="seconds",
+            words=lambda one: "not known" if one.for_seconds is None else duration(one.for_seconds),
+        ),
+        Column("rolling", lambda one: one.is_rolling, heading=None),
+        Column("overdue", lambda one: one.is_overdue),
+        Column("played", lambda one: one.is_played, heading="reckoned with"),
+    ),
+)  # fmt: skip
+
+QUESTION: Final = Question(
+    name="in_flight",
+    settings=InFlightSettings,
+    result=InFlightAnswer,
+    answer=answer,
+    figures=(
+        Figure("rollouts_in_flight", lambda found: sum(one.is_rolling for one in found.workloads), "workloads"),
+        Figure("rollouts_overdue", lambda found: sum(one.is_overdue for one in found.workloads), "workloads"),
+    ),
+    listings=(_WORKLOADS,),
+    about="""Which workloads aren't at rest: rolling out, or with more or fewer pods than they shall have; since when.
+
+    Every verdict on a change plays these on; what isn't played makes it not known.
+    """,
+    hangs_on=(NODE.name, POD.name),
+    parts_hang_on=("ReplicaSet",),
+    lists=tuple(kind.name for kind in ROLLING),
+)  # fmt: skip
