@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.capacity.patched import put
 from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule
 from planner.drift.rows import flat_rows, suggestion_rows
 from planner.drift.services import drift
@@ -16,7 +17,6 @@ from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
-from planner.questions.patched import put
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.capacity.patched import Patched, put
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
@@ -26,7 +27,6 @@ from planner.memory.rows import container_rows, node_rows, pod_rows
 from planner.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
-from planner.questions.patched import Patched, put
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
 

@@ -10,19 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from planner.ground.budget import LIST_UNITS, allowed, part
-from planner.ground.errors import HeadroomError
+from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing, short_name
 from planner.kubernetes.autoscalers import acting
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
+from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.rollout.answers import Reason, Verdict
-from planner.rollout.glance import glance
-from planner.rollout.prepared import compiled
-from planner.rollout.run import Revision
-from planner.rollout.scaled import scaled
+from planner.rollout.answers import Verdict
+from planner.rollout.peak import AtReplicas, PeakLine, between_bounds
 from planner.rollout.wording import words
 
 _MOST_WORKLOADS: Final = 300
@@ -32,32 +28,6 @@ _MOST_WORKLOADS: Final = 300
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeakSettings:
     """Nothing is asked: every workload that an autoscaler scales."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtReplicas:
-    """A workload's own rollout at some replicas. `reached`: how many of them have a node, fewer than `replicas` where the
-    cluster has no room for all; None where it isn't known."""
-
-    replicas: int
-    reached: int | None
-    verdict: Verdict
-    reason: Reason
-    lowest_ready: int
-    sentence: Text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeakLine:
-    """One workload between its autoscaler's bounds. `only_when_few`: it goes at the lowest or at today's replicas, and is
-    stuck at the highest."""
-
-    workload: str
-    autoscaler: str  # "HorizontalPodAutoscaler/prod/api", "ScaledObject/prod/worker"
-    lowest: AtReplicas
-    today: AtReplicas
-    highest: AtReplicas
-    only_when_few: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,43 +47,10 @@ def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING)
         and workload.traits.rolls_out
         and workload.traits.has_replicas
     ]
-    lines = tuple(_line(snapshot, one, workload) for one, workload in asked[:_MOST_WORKLOADS])
+    lines = tuple(between_bounds(snapshot, one, workload) for one, workload in asked[:_MOST_WORKLOADS])
     few = [short_name(line.workload) for line in lines if line.only_when_few]
     sentence = QUESTION.of_those_seen(snapshot, Text(_sentence(lines, few)))
     return PeakAnswer(sentence=sentence, lines=lines, not_asked=max(0, len(asked) - _MOST_WORKLOADS))
-
-
-def _line(snapshot: Snapshot, autoscaler: HorizontalPodAutoscaler, workload: Workload) -> PeakLine:
-    lowest, today, highest = (
-        at(snapshot, workload, replicas) for replicas in (autoscaler.minimum, workload.replicas, autoscaler.maximum)
-    )
-    goes = Verdict.COMPLETES in (lowest.verdict, today.verdict)
-    return PeakLine(
-        workload=workload.key,
-        autoscaler=f"{autoscaler.kind}/{autoscaler.namespace}/{autoscaler.name}",
-        lowest=lowest,
-        today=today,
-        highest=highest,
-        only_when_few=goes and highest.verdict is Verdict.STUCK,
-    )
-
-
-def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
-    """The workload's own rollout once it has `replicas` pods."""
-    try:
-        with part():
-            then, reached = scaled(snapshot, workload, replicas)
-            there = then.workload(workload.key) or workload
-            found = glance(compiled(then), Revision(before=there, after=there, has_new_template=True)).answer
-    except HeadroomError as error:
-        return AtReplicas(
-            replicas=replicas, reached=None, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, lowest_ready=0,
-            sentence=Text(f"not known: {error.what}"),
-        )  # fmt: skip
-    return AtReplicas(
-        replicas=replicas, reached=reached, verdict=found.verdict, reason=found.reason, lowest_ready=found.lowest_ready,
-        sentence=Text(found.sentence),
-    )  # fmt: skip
 
 
 def _sentence(lines: tuple[PeakLine, ...], few: list[str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from planner.capacity.patched import put
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting, settings_within
 from planner.ground.vocabulary import MEMORY
@@ -22,7 +23,6 @@ from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
-from planner.questions.patched import put
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.restarts import restarts as find_restarts
 from planner.restarts.model import Activity, Loop, RestartReport

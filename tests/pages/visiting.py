@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Snapshot
-from planner.questions import patched
-from planner.questions.patched import Patched
+from planner.capacity import patched
+from planner.capacity.patched import Patched
 
 ROUTER = Path(__file__).parents[2] / "pages" / "_router.py"
 

@@ -23,7 +23,7 @@ from planner.memory.what_if import MemoryChange
 from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
 from planner.questions import restarts as restarts_question
-from planner.questions.patched import put
+from planner.capacity.patched import put
 from planner.rollout.answers import Remedy
 from planner.rollout.prepared import Scenario
 from planner.sources import demo

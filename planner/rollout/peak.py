@@ -1,0 +1,75 @@
+"""A workload's own rollout at the replicas that its autoscaler may give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.ground.budget import part
+from planner.ground.errors import HeadroomError
+from planner.ground.words import Text
+from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.glance import glance
+from planner.rollout.prepared import compiled
+from planner.rollout.run import Revision
+from planner.rollout.scaled import scaled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtReplicas:
+    """A workload's own rollout at some replicas. `reached`: how many of them have a node, fewer than `replicas` where the
+    cluster has no room for all; None where it isn't known."""
+
+    replicas: int
+    reached: int | None
+    verdict: Verdict
+    reason: Reason
+    lowest_ready: int
+    sentence: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeakLine:
+    """One workload between its autoscaler's bounds. `only_when_few`: it goes at the lowest or at today's replicas, and is
+    stuck at the highest."""
+
+    workload: str
+    autoscaler: str  # "HorizontalPodAutoscaler/prod/api", "ScaledObject/prod/worker"
+    lowest: AtReplicas
+    today: AtReplicas
+    highest: AtReplicas
+    only_when_few: bool
+
+
+def between_bounds(snapshot: Snapshot, autoscaler: HorizontalPodAutoscaler, workload: Workload) -> PeakLine:
+    """The workload at its autoscaler's lowest, at today's and at its highest replicas."""
+    lowest, today, highest = (
+        at(snapshot, workload, replicas) for replicas in (autoscaler.minimum, workload.replicas, autoscaler.maximum)
+    )
+    goes = Verdict.COMPLETES in (lowest.verdict, today.verdict)
+    return PeakLine(
+        workload=workload.key,
+        autoscaler=f"{autoscaler.kind}/{autoscaler.namespace}/{autoscaler.name}",
+        lowest=lowest,
+        today=today,
+        highest=highest,
+        only_when_few=goes and highest.verdict is Verdict.STUCK,
+    )
+
+
+def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
+    """The workload's own rollout once it has `replicas` pods."""
+    try:
+        with part():
+            then, reached = scaled(snapshot, workload, replicas)
+            there = then.workload(workload.key) or workload
+            found = glance(compiled(then), Revision(before=there, after=there, has_new_template=True)).answer
+    except HeadroomError as error:
+        return AtReplicas(
+            replicas=replicas, reached=None, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, lowest_ready=0,
+            sentence=Text(f"not known: {error.what}"),
+        )  # fmt: skip
+    return AtReplicas(
+        replicas=replicas, reached=reached, verdict=found.verdict, reason=found.reason, lowest_ready=found.lowest_ready,
+        sentence=Text(found.sentence),
+    )  # fmt: skip
