@@ -18,7 +18,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.history import names
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.questions import recorded
+from planner.processes import recorded
 from planner.questions.question import Given
 from planner.sources.cluster import CONTEXT_PREFIX
 from planner.sources.store import Store, days_before

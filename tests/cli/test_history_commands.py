@@ -11,9 +11,9 @@ import pytest
 from planner.cli import main, trends
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
-from planner.questions import recorded
+from planner.processes import recorded
+from planner.processes.recorded import ASKED
 from planner.questions.question import Given
-from planner.questions.recorded import ASKED
 from planner.sources import demo
 from planner.sources.store import Store
 

@@ -13,7 +13,7 @@ import streamlit as st
 from planner.ground.errors import SourceError
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.questions import recorded
+from planner.processes import recorded
 from planner.questions.question import Given
 from planner.serve import beside
 from planner.sources import demo, live

@@ -12,7 +12,7 @@ import streamlit as st
 from planner.history.names import time_text
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
-from planner.questions import recorded
+from planner.processes import recorded
 from planner.questions.question import Given
 from planner.sources import demo
 from planner.sources.prices import embedded_book

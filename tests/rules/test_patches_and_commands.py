@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from planner.capacity import rollouts
+from planner.capacity.patched import put
 from planner.drift.services import drift
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands, names
@@ -23,7 +24,6 @@ from planner.memory.what_if import MemoryChange
 from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
 from planner.questions import restarts as restarts_question
-from planner.capacity.patched import put
 from planner.rollout.answers import Remedy
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
