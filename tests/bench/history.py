@@ -18,8 +18,9 @@ from typing import Any
 
 from planner.history.rows import Rows, every_of, rows_of
 from planner.kubernetes.records import Snapshot
-from planner.processes import recorded, trends
+from planner.processes import recorded
 from planner.processes.sweep import Asked, Crew, Local, OnDask, sweep
+from planner.questions import trends
 from planner.questions.question import Given
 from planner.questions.trends import TrendsSettings
 from planner.sources import demo

@@ -19,7 +19,8 @@ from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.bill import bill
 from planner.pricing.model import PriceReason, Provisioning
 from planner.pricing.node import price_node
-from planner.questions import capacity, fleet, overview, recorded, seats
+from planner.processes import recorded
+from planner.questions import capacity, fleet, overview, seats
 from planner.questions.question import Given
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book, load_book
