@@ -382,7 +382,7 @@ def test_what_workloads_ask_for_is_told_in_its_unit_at_every_door(given: Snapsho
     )  # fmt: skip
     unused = idle.answer(given, idle.IdleSettings(), Given(gpu_uses=(use,), book=embedded_book()))
     assert str(unused.sentence).startswith(f"1 of 1 held {unused.units[0].nouns.one} is held and not used")
-    assert {one.unit for one in idle.facts(unused) if one.metric in ("gpus_held", "pod_gpus_idle")} == {noun}
+    assert {one.unit for one in idle.QUESTION.facts(unused) if one.metric in ("gpus_held", "pod_gpus_idle")} == {noun}
     assert "GPU" not in str(unused.sentence)
 
 
