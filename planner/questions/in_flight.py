@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, duration
-from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.prepared import compiled
@@ -71,6 +71,6 @@ QUESTION: Final = Question(
     Every verdict on a change plays these on; what isn't played makes it not known.
     """,
     hangs_on=(NODE.name, POD.name),
-    parts_hang_on=("ReplicaSet",),
+    parts_hang_on=(REPLICA_SET.name,),
     lists=tuple(kind.name for kind in ROLLING),
 )  # fmt: skip
