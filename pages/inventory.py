@@ -1,7 +1,7 @@
 import streamlit as st
 
-from planner.questions.findings import untold
 from planner.ui import findings, inventory_view, session
+from planner.ui.findings import untold
 
 st.title("Inventory")
 snapshot = session.cluster()

@@ -1,8 +1,8 @@
 import streamlit as st
 
-from planner.questions.findings import untold
 from planner.questions.overview import QUESTION, OverviewSettings, narrowed
 from planner.ui import cache, filtered, findings, overview_view, plan_view, session
+from planner.ui.findings import untold
 
 st.title("Overview")
 snapshot = session.cluster()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,26 +65,6 @@ def narrowed(whole: FindingsAnswer, kept: Kept) -> FindingsAnswer:
     hidden = len(whole.findings) - len(found)
     said = Text(f"{summary(found)} {kept.said}; {hidden:,} hidden")
     return FindingsAnswer(sentence=said, findings=found, hidden=hidden)
-
-
-ROLLOUTS: Final = frozenset({"deployment-no-room-to-surge", "pod-unschedulable"})
-"""Codes of findings that say of a workload what its own rollout's verdict says in full."""
-
-
-def untold(findings: Sequence[Finding], told: Container[str]) -> list[Finding]:
-    """What is left to say where the workloads of `told` stand with their verdicts: each object once, its gravest finding."""
-    first = {
-        one.object or one.what: one for one in reversed(findings) if not (one.code in ROLLOUTS and one.object in told)
-    }
-    return [one for one in findings if first.get(one.object or one.what) is one]
-
-
-def kinds(findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
-    """Findings of one code and severity together, in the order of the first of each."""
-    found: dict[tuple[Severity, str], list[Finding]] = {}
-    for one in findings:
-        found.setdefault((one.severity, one.code), []).append(one)
-    return [tuple(alike) for alike in found.values()]
 
 
 def summary(findings: Sequence[Finding]) -> Text:

@@ -6,7 +6,7 @@ Markdown, pages and commands show the same rows through `for_people`, so that ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -66,22 +66,10 @@ def for_people(rows: Rows, shown: Mapping[str, str] | None = None) -> list[Row]:
     """
     said = [{name: words_of(name, cell, row) for name, cell in row.items()} for row in rows]
     known = columns(said)
-    for name in known:
-        _one_type(said, name)
     wanted = dict.fromkeys(known, "") if shown is None else shown
     names = {name: head or heading(name) for name, head in wanted.items() if name in known}
     kept = [name for name in names if _is_money(name) or any(_says_something(row.get(name)) for row in said)]
     return [{names[name]: row.get(name) for name in kept} for row in said]
-
-
-def _one_type(rows: Sequence[dict[str, object]], name: str) -> None:
-    """A column that holds texts, as one of amounts with a unit does, holds no bare numbers beside them: pages' tables have columns
-    of one type, and refuse others."""
-    if any(isinstance(row.get(name), str | Text) for row in rows):
-        for row in rows:
-            value = row.get(name)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                row[name] = f"{value:,.2f}".removesuffix(".00")
 
 
 def _says_something(cell: object) -> bool:

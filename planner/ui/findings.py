@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import Final
 
 import streamlit as st
 
 from planner.ground import words
 from planner.inventory import account, checks
 from planner.kubernetes.records import Finding, Severity, Snapshot
-from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, kinds, narrowed, summary
+from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, narrowed, summary
 from planner.questions.question import Given
 from planner.ui import cache, filtered, opening, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
+
+ROLLOUTS: Final = frozenset({"deployment-no-room-to-surge", "pod-unschedulable"})
+"""Codes of findings that say of a workload what its own rollout's verdict says in full."""
+
+
+def untold(findings: Sequence[Finding], told: Container[str]) -> list[Finding]:
+    """What is left to say where the workloads of `told` stand with their verdicts: each object once, its gravest finding."""
+    first = {
+        one.object or one.what: one for one in reversed(findings) if not (one.code in ROLLOUTS and one.object in told)
+    }
+    return [one for one in findings if first.get(one.object or one.what) is one]
+
+
+def kinds(findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
+    """Findings of one code and severity together, in the order of the first of each."""
+    found: dict[tuple[Severity, str], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.severity, one.code), []).append(one)
+    return [tuple(alike) for alike in found.values()]
 
 
 def _now(snapshot: Snapshot) -> float | None:

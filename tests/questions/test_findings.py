@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from planner.kubernetes.records import Finding, Severity
-from planner.questions.findings import kinds
+from planner.ui.findings import kinds
 
 
 def test_findings_of_one_code_and_severity_are_together() -> None:

@@ -12,8 +12,8 @@ from planner.ground.tables import as_csv
 from planner.questions import INDEX, question_called
 from planner.questions.in_flight import QUESTION, InFlightSettings, answer
 from planner.questions.wording import listed
-from tests.builders.objects import node, snapshot
-from tests.rollout.test_in_flight import midway
+from tests.builders.objects import deployment, node, snapshot
+from tests.rollout.test_in_flight import ONE_GPU, midway
 
 MIDWAY = snapshot(node("gpu-0", gpus=4), *midway("api", ["gpu-0"], ["gpu-0"]))
 
@@ -32,7 +32,7 @@ def test_a_listing_is_facts_csv_and_words_of_the_same_values() -> None:
 
 def test_under_way_is_said_with_its_number() -> None:
     assert str(answer(MIDWAY, InFlightSettings()).sentence) == "1 rollout is under way"
-    at_rest = answer(snapshot(node("gpu-0", gpus=4)), InFlightSettings())
+    at_rest = answer(snapshot(node("gpu-0", gpus=4), *deployment("api", ["gpu-0"], ONE_GPU)), InFlightSettings())
     assert (str(at_rest.sentence), at_rest.workloads) == ("no rollout is under way", ())
 
 
