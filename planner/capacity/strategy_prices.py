@@ -227,7 +227,7 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
         waiting = own + names or ["pods of others"]
         verb = "waits" if names and len(waiting) == 1 else "wait"
         yield (
-            f"{listing(waiting, None)} {verb} for the same GPUs and would take {count(needs.others_nodes, 'node')} first, whatever the strategy: not in these prices"
+            f"{listing(waiting, None)} {verb} for the same nodes and would take {count(needs.others_nodes, 'node')} first, whatever the strategy: not in these prices"
         )
 
 

@@ -464,7 +464,6 @@ _HANG_ON: dict[Callable[[Snapshot], Iterable[Finding]], tuple[str, ...]] = {
     no_room_to_surge: (NODE.name, POD.name),
     idle_gpu_nodes: (NODE.name,),
     overcommitted_nodes: (NODE.name,),
-    pods_on_unknown_nodes: (NODE.name,),
 }
 
 

@@ -21,9 +21,11 @@ class InFlightSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlightAnswer:
-    """The longest under way first."""
+    """The longest under way first. `rolling`, `overdue`: how many; None where a list that may hold some wasn't seen."""
 
     sentence: Text
+    rolling: int | None
+    overdue: int | None
     workloads: tuple[UnderWay, ...]
 
 
@@ -37,7 +39,11 @@ def answer(snapshot: Snapshot, _settings: InFlightSettings, _given: Given = NOTH
         said += (
             f"; {count(len(found) - rolling, 'workload has', 'workloads have')} more or fewer pods than they shall have"
         )
-    return InFlightAnswer(sentence=QUESTION.of_those_seen(snapshot, Text(said)), workloads=found)
+    is_known = not QUESTION.lacks(snapshot)
+    return InFlightAnswer(
+        sentence=QUESTION.of_those_seen(snapshot, Text(said)), workloads=found,
+        rolling=rolling if is_known else None, overdue=overdue if is_known else None,
+    )  # fmt: skip
 
 
 _WORKLOADS: Final[Listing[InFlightAnswer, UnderWay]] = Listing(
@@ -62,8 +68,8 @@ QUESTION: Final = Question(
     result=InFlightAnswer,
     answer=answer,
     figures=(
-        Figure("rollouts_in_flight", lambda found: sum(one.is_rolling for one in found.workloads), "workloads"),
-        Figure("rollouts_overdue", lambda found: sum(one.is_overdue for one in found.workloads), "workloads"),
+        Figure("rollouts_in_flight", lambda found: found.rolling, "workloads"),
+        Figure("rollouts_overdue", lambda found: found.overdue, "workloads"),
     ),
     listings=(_WORKLOADS,),
     about="""Which workloads aren't at rest: rolling out, or with more or fewer pods than they shall have; since when.

@@ -24,6 +24,7 @@ from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.units import units_of
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.choice import strategy_name
@@ -665,11 +666,9 @@ def _availability(case: _Case, run: Run) -> str:
     lowest = case.lowest_ready(run)
     if lowest == 0:
         return "no pod is Ready for a while: the service is down while new pods start"
-    return f"{_at_worst(case, run)}, no extra GPU" if _uses_gpu(case.workload) else _at_worst(case, run)
-
-
-def _uses_gpu(workload: Workload) -> bool:
-    return any(is_gpu_resource(n) for n in pod_requests(workload.template.spec))
+    held = [name for name in pod_requests(case.workload.template.spec) if is_gpu_resource(name)]
+    extra = f", no extra {units_of(case.cluster.snapshot).nouns(held).one}" if held else ""
+    return f"{_at_worst(case, run)}{extra}"
 
 
 def _resize(cluster: Cluster, pool: str, count: int) -> str:

@@ -53,7 +53,7 @@ RETRY_SECONDS: Final = 30
 SQL_SECONDS: Final = 300.0
 """How long SQL may take that somebody else wrote, and what its answer may have; rows take some times that."""
 LARGEST_ANSWER_BYTES: Final = 128 * 2**20
-SQL_MEMORY_BYTES: Final = 512 * 2**20  # of DuckDB's own
+SQL_MEMORY_BYTES: Final = 384 * 2**20  # of DuckDB's own
 _FREE_BYTES: Final = (
     512 * 2**20
 )  # of rows that are read whole; beyond, `archives.LARGEST_RATIO` for each byte of their files

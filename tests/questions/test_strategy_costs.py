@@ -140,7 +140,7 @@ def test_pods_that_have_no_place_get_their_nodes_beside_the_price() -> None:
     found = costs(full(), WORKER, asked=OWN, replicas=5)
     assert named(found, "Surge 1").extra_gpus == 1
     assert found.notes == (
-        "2 of its own 5 pods wait for the same GPUs and would take 2 nodes first, whatever the strategy: not in these prices",
+        "2 of its own 5 pods wait for the same nodes and would take 2 nodes first, whatever the strategy: not in these prices",
     )
 
 
@@ -219,4 +219,4 @@ def test_pods_of_its_own_that_wait_are_no_spare() -> None:
     assert (surge.needs_room, surge.extra_gpus) == (True, 1)
     assert swap.extra_gpus == 0
     (note,) = found.notes
-    assert note.startswith("1 of its own 3 pods wait for the same GPUs and would take 1 node first")
+    assert note.startswith("1 of its own 3 pods wait for the same nodes and would take 1 node first")

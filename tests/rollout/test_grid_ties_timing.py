@@ -17,7 +17,7 @@ from planner.rollout.run import simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision, roll, rolling
 
 RESTART = Scenario(changes=(WorkloadChange(workload=WORKER),))
@@ -110,6 +110,7 @@ def test_pods_of_different_sizes_are_sampled() -> None:
         *nodes,
         *deployment("worker", [], pod_spec(gpus=1), replicas=2),
         *deployment("large", [], pod_spec(gpus=2), replicas=1),
+        pod("done", pod_spec()) | {"status": {"phase": "Succeeded"}},  # pods were listed
     ]
     found = snapshot(items)
     both = [revision(found), revision(found, "Deployment/ml/large")]
@@ -130,12 +131,12 @@ def at(second: int) -> str:
 def learnt(*startups: int, restarts: int = 0) -> Snapshot:
     items = worker(len(startups))
     pods = [item for item in items if item["kind"] == "Pod"]
-    for pod, seconds in zip(pods, startups, strict=True):
-        pod["status"]["conditions"] = [
+    for one, seconds in zip(pods, startups, strict=True):
+        one["status"]["conditions"] = [
             {"type": "PodScheduled", "status": "True", "lastTransitionTime": at(0)},
             {"type": "Ready", "status": "True", "lastTransitionTime": at(seconds)},
         ]
-        pod["status"]["containerStatuses"] = [
+        one["status"]["containerStatuses"] = [
             {"name": "main", "ready": True, "restartCount": restarts, "image": "", "imageID": ""}
         ]
     return snapshot(node("n-0"), items)

@@ -329,3 +329,10 @@ def test_a_command_names_what_is_missing_once(
         assert said.count(f"no {kind}") + said.count(f"in the input: {kind}") <= 1, said
     if "Pod" in kinds:
         assert not re.search(r"\b\d[\d,]* (of [\d,]+ )?\S+ (is|are) free", said), said
+
+
+def test_what_hangs_on_a_list_is_known_where_all_of_it_was_seen() -> None:
+    for presence, expected in ((Presence.PRESENT, 7), (Presence.INFERRED, 7), (Presence.ABSENT, None), (Presence.REFUSED, None), (Presence.PARTIAL, None)):  # fmt: skip
+        found = Snapshot(taken_at=0.0, source="", digest="", presence=FrozenMap({POD.name: presence}))
+        assert found.if_known(7, POD.name) == expected
+        assert found.if_known(7, NODE.name) == 7, "nobody looked for that list"
