@@ -398,7 +398,7 @@ class Store:
             connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))
             for table in NAMED.values():
                 if table.name in sql.lower():  # DuckDB never asks for more than it needs; the rest isn't even listed
-                    for place, some in enumerate(self.datasets(table.name, readings)):
+                    for place, some in enumerate(self.datasets(table.name, readings, in_dictionaries=True)):
                         connection.register(f"_{table.name}_{place}", some)
                     union = " UNION ALL ".join(f"FROM _{table.name}_{i}" for i in range(place + 1))
                     connection.execute(f"CREATE VIEW {table.name} AS {union}")
@@ -428,9 +428,15 @@ class Store:
             finally:
                 clock.cancel()
 
-    def datasets(self, table: str, readings: Sequence[Reading]) -> list[ds.Dataset]:
-        """The rows of a table as pyarrow datasets: what whole files hold, then what only part of a file is read for."""
-        schema, form = _schema(NAMED[table], with_partition=True), ds.ParquetFileFormat()
+    def datasets(self, table: str, readings: Sequence[Reading], *, in_dictionaries: bool = False) -> list[ds.Dataset]:
+        """The rows of a table as pyarrow datasets: what whole files hold, then what only part of a file is read for.
+
+        `in_dictionaries`: texts stay dictionaries, as Parquet has them: batches that are read ahead hold each once, however many
+        rows say it.
+        """
+        schema = _schema(NAMED[table], with_partition=True)
+        schema = pa.schema([_as_dictionary(one) for one in schema]) if in_dictionaries else schema
+        form = ds.ParquetFileFormat(dictionary_columns=[one.name for one in schema if pa.types.is_dictionary(one.type)])
         whole = [one for one in readings if table in one.entry.files and not one.without]
         some = [one for one in readings if table in one.entry.files and one.without]
         found: list[ds.Dataset] = [
@@ -775,6 +781,14 @@ def _unpacked(packed: bytes, where: str, limit_bytes: int) -> bytes:
 def _schema(table: Table, *, with_partition: bool) -> pa.Schema:
     columns = (*table.all_columns, *(PARTITIONED_BY if with_partition else ()))
     return pa.schema([(one.name, _TYPES[one.kind]) for one in columns], metadata={"format": FORMAT})
+
+
+def _as_dictionary(column: pa.Field) -> pa.Field:
+    """The column of texts as a dictionary; those of the path are one value a file anyway."""
+    is_path = column.name in {one.name for one in PARTITIONED_BY}
+    if column.type != pa.string() or is_path:
+        return column
+    return pa.field(column.name, pa.dictionary(pa.int32(), pa.string()))
 
 
 def _held(found: Any) -> pa.Table | None:
