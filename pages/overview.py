@@ -11,15 +11,15 @@ kept = filtered.kept(snapshot)
 overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings()), kept)
 found = findings.of(snapshot)
 
-overview_view.story(overview, kept)
-overview_view.figures(overview, found.sentence)
+overview_view.story(snapshot, overview, kept)
+overview_view.figures(snapshot, overview, found.sentence)
 plan = st.container()
 
 troubled, gpus = st.columns(2, gap="large")
 with troubled:
     st.header("Could not be rolled out now")
     st.caption("If only its template changed, with everything else as it is. Open one to see why, and the ways out.")
-    overview_view.troubled_lines(overview)
+    overview_view.troubled_lines(snapshot, overview)
 with gpus:
     st.header("GPUs by model")
     overview_view.gpus(overview)

@@ -48,13 +48,14 @@ def what_this_is() -> None:
 
 
 @errors.part
-def story(overview: ClusterOverview, kept: Kept) -> None:
+def story(snapshot: Snapshot, overview: ClusterOverview, kept: Kept) -> None:
     """What could not be rolled out now, in one box; of what the filter lets through, which is said."""
     which = "" if kept.is_all else words.literal(f" {kept.said}")
     troubled, total = trouble(overview), len(overview.workloads)
     stuck = [line for line in troubled if line.verdict is not Verdict.UNKNOWN]
     if not total:
-        st.info(words.literal(overview.sentence), title="? Nothing to roll out", icon=":material/help:")
+        title = "? Not known" if QUESTION.lacks(snapshot) else "? Nothing to roll out"
+        st.info(words.literal(overview.sentence), title=title, icon=":material/help:")
     elif not troubled:
         st.success(
             "Each by itself, if only its template changed, with everything else as it is.",
@@ -77,13 +78,14 @@ def story(overview: ClusterOverview, kept: Kept) -> None:
 
 
 @errors.part
-def figures(overview: ClusterOverview, findings: words.Text) -> None:
+def figures(snapshot: Snapshot, overview: ClusterOverview, findings: words.Text) -> None:
     """The key figures."""
     supplies = supplies_of(overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)
     with st.grid(min_column_width=150):
-        is_any_known = counts[Verdict.UNKNOWN] < len(overview.workloads) or not overview.workloads
-        tiles.share("Could be rolled out", counts[Verdict.COMPLETES] if is_any_known else None, len(overview.workloads))
+        total = len(overview.workloads)
+        is_any_known = counts[Verdict.UNKNOWN] < total or not (total or QUESTION.lacks(snapshot))
+        tiles.share("Could be rolled out", counts[Verdict.COMPLETES] if is_any_known else None, total or None)
         for one in supplies[:_RESOURCES]:
             noun = words.literal(one.noun)
             tiles.share(f"{noun} free", one.free, one.allocatable)
@@ -103,11 +105,11 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
 
 
 @errors.part
-def troubled_lines(overview: ClusterOverview) -> None:
+def troubled_lines(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Each cause of trouble once: the first workload's verdict, link with the scenario in it, and why."""
     causes = by_cause(overview.workloads)
     if not causes:
-        st.caption("✓ None.")
+        st.caption("Not known." if QUESTION.lacks(snapshot) else "✓ None.")
     for line, *alike in causes[:_SHOWN]:
         with st.container(border=True, gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):

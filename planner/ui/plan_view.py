@@ -37,7 +37,10 @@ def given() -> Given:
 
 @errors.part
 def line(snapshot: Snapshot) -> None:
-    """The plan in one sentence, and the way to it; of a large cluster only once it was worked out."""
+    """The plan in one sentence, and the way to it; of a large cluster only once it was worked out. Of one that nobody can plan for,
+    since a list lacks, nothing: the page says what lacks."""
+    if QUESTION.not_known(snapshot):
+        return
     known = given()
     settings = PlanSettings()
     found = cache.known(QUESTION, snapshot, settings, known)

@@ -37,6 +37,7 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given)
     def listen(doing: str, share: float) -> None:
         bar.progress(share, text=f"{words.literal(doing)} …")
 
-    found = cache.ask_aloud(question, snapshot, settings, given, listen)
-    place.empty()
-    return found
+    try:
+        return cache.ask_aloud(question, snapshot, settings, given, listen)
+    finally:
+        place.empty()  # after an error too
