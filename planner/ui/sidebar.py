@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from planner.ground import words
+from planner.kubernetes.kinds import NODE, POD
 from planner.rollout import glossary
 from planner.ui import filtered, findings, prices, review, session, sign_in
 
@@ -18,10 +19,11 @@ def show() -> None:
         if session.wanted() is not None:
             return
         snapshot = session.cluster()
-        st.caption(
-            f"{words.count(len(snapshot.nodes), 'node')}, {words.count(len(snapshot.pods), 'pod')}  \n"
-            f"taken {words.moment(snapshot.taken_at)}"
-        )
+        listed = ((NODE, snapshot.nodes), (POD, snapshot.pods))
+        size = [
+            words.count(len(some), kind.name.lower()) for kind, some in listed if some or not snapshot.lacks(kind.name)
+        ]
+        st.caption(f"{', '.join(size)}  \ntaken {words.moment(snapshot.taken_at)}")
         if session.is_demo():
             st.badge("Recorded example", icon=":material/science:", color="blue")
         else:
