@@ -293,7 +293,7 @@ class SchedulingQueue:
         self._call = 0
         self._trail: list[tuple[Key, int, Rivals]] = []  # of this turn: who came to something, and what was before
         self._refused: list[tuple[bool, int, LivePod]] = []  # in this turn: backing off before, turn before
-        self._retried: list[Lane] = []
+        self._retried: dict[Lane, tuple[bool, int]] = {}  # in this turn: backing off before, turn before
         self._late: list[LivePod] = []  # that came to the room since it was last tried
         self._room_was = (_LONG_AGO, 0, -1)  # failed_tick, turn before the room was last tried, and the tick then
         self._room_trail: list[tuple[Key, int, Rivals]] = []
@@ -382,7 +382,7 @@ class SchedulingQueue:
         self._call += 1
         self._trail = []
         self._refused = []
-        self._retried = []
+        self._retried = {}
 
     def next(self) -> LivePod | None:
         """Whom to try: never tried, or woken and not without hope; None when there is nobody."""
@@ -587,7 +587,7 @@ class SchedulingQueue:
         line = pod.line if isinstance(pod.line, Line) else None
         is_nominated = pod.nominated != NOWHERE or attempt.nominated != NOWHERE
         if line is not None and not is_nominated and self._is_of(line, attempt):
-            self._pass_over(line, attempt)
+            self._pass_over(line, attempt, pod)
             return
         backs_off, _, turn, _ = self._trying
         self._clock += 1
@@ -603,20 +603,22 @@ class SchedulingQueue:
             self._apart = [p for p in self._apart if p is not pod]
             line = self._stand(pod, attempt)
             if line.is_plain or line.is_woken:
-                self._pass_over(line, attempt)
+                self._pass_over(line, attempt, pod)
 
     def _is_of(self, line: Line, attempt: Attempt) -> bool:
         return attempt.counts_for_alike if line.is_plain else line.refused_by == attempt.refused_by
 
-    def _pass_over(self, line: Line, attempt: Attempt) -> None:
-        """The whole line is refused in its first."""
+    def _pass_over(self, line: Line, attempt: Attempt, pod: LivePod) -> None:
+        """The whole line is refused in `pod`."""
         line.seen = line.scanned = len(self._events)
         line.is_woken = False
         if line.is_plain:
             self._hopeful.pop(line, None)
         else:
             line.words = attempt.words
-            self._retried.append(line.lane)
+            head = self._head(line)
+            backs_off, _, turn, _ = self._trying if head is None or head is pod else self._line_key(line, head)
+            self._retried.setdefault(line.lane, (backs_off, turn))
 
     def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> Line:
         """The line of those refused as `pod` was; it goes to the end of it."""
@@ -641,16 +643,15 @@ class SchedulingQueue:
     def end(self) -> None:
         """The scheduler's turn ends: whoever was refused in it goes behind everybody, in the order there was."""
         room, tick = self._room, self.tick_number
-        lanes = [*dict.fromkeys(self._retried)]
+        before = dict(self._retried)
         if self._last_removal >= room.seen:
-            lanes.append(room)
+            before[room] = (room.failed_tick >= tick - self._backs_off, room.turn)
             room.woken_by = self._last_removal
             self._room_was = (room.failed_tick, room.turn, tick)
             self._said = {}
             self._room_trail = [*self._trail, (_LAST, self.state.position, self.scheduler.rivals())]
-        if not lanes and not self._refused:
+        if not before and not self._refused:
             return
-        before = {lane: (lane.failed_tick >= tick - self._backs_off, lane.turn) for lane in lanes}
         if room in before and self._late and (len(before) > 1 or self._refused):
             before[room] = max(before[room], self._came_to_an_empty_room())
         if room in before:
