@@ -13,10 +13,11 @@ from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory.account import get_command, hides, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest
-from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
+from planner.kubernetes.kinds import POD, ROLLING_TEXT, kind_in
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
-from planner.kubernetes.records import Finding, Snapshot
+from planner.kubernetes.records import Finding, Snapshot, Workload
+from planner.kubernetes.selectors import labels_match
 from planner.rollout.in_flight import in_flight
 from planner.rollout.ownership import pods_by_owner, pods_of
 from planner.rollout.run import Revision
@@ -164,13 +165,26 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
 
 
 def _perhaps_there(snapshot: Snapshot, applied: Iterable[object]) -> Iterator[UnknownObject]:
-    """Workloads that nobody can call new, since their kind wasn't listed."""
+    """Workloads that nobody can call new, since their kind wasn't listed, and some pod may be of one that is there. Where all pods were
+    and none is, it makes no difference: there is nothing of it to replace."""
     for one in applied:
-        if isinstance(one, AppliedWorkload) and one.before is None and snapshot.lacks(one.after.kind):
+        if not isinstance(one, AppliedWorkload) or one.before is not None:
+            continue
+        if snapshot.lacks(one.after.kind) and (snapshot.lacks(POD.name) or _may_have_pods(snapshot, one.after)):
             what = f"whether there is a {one.after.key} is not known: the snapshot doesn't list its kind"
             yield UnknownObject(
                 key=one.after.key, what=what, mend=f"To add it: {get_command([one.after.kind])}", may_help=True
             )
+
+
+def _may_have_pods(snapshot: Snapshot, workload: Workload) -> bool:
+    """Whether a pod is of that workload, or would be of one that selects the same."""
+    return any(
+        (pod.owner is not None and (pod.owner.kind, pod.owner.name) == (workload.kind, workload.name))
+        or labels_match(workload.selector, pod.labels)
+        for pod in snapshot.pods
+        if pod.namespace == workload.namespace
+    )
 
 
 def _revision(one: AppliedWorkload | PlacedWorkload) -> Revision:

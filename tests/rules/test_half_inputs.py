@@ -250,15 +250,31 @@ def reviewed(of: Snapshot, manifest: str) -> Review:
 
 def test_of_a_workload_whose_kind_was_not_listed_nobody_says_that_it_is_new() -> None:
     of = without((DEPLOYMENT.name,))
-    gated = gate.answer(of, GateSettings(manifest=NEW), GIVEN)
-    played = rollout.answer(of, RolloutSettings(manifest=NEW, runs=1), GIVEN)
-    [there] = where.answer(of, WhereSettings(manifest=NEW), GIVEN).clusters
+    gated = gate.answer(of, GateSettings(manifest=OTHER), GIVEN)
+    played = rollout.answer(of, RolloutSettings(manifest=OTHER, runs=1), GIVEN)
+    [there] = where.answer(of, WhereSettings(manifest=OTHER), GIVEN).clusters
     assert [gated.together, played.verdict, there.verdict] == [Verdict.UNKNOWN] * 3
     assert played.remedies == ()
     for said in (gated.workloads[0].sentence, played.sentence, there.sentence):
-        assert "whether there is a Deployment/ml/new is not known" in str(said)
+        assert f"whether there is a {WEB} is not known" in str(said)
     with pytest.raises(NotKnownError, match=f"whether there is a {WEB} is not known"):
         rollout.answer(of, RolloutSettings(workloads=(WEB,), runs=1), GIVEN)
+
+
+def test_one_that_has_no_pod_goes_as_a_new_one_whether_it_is_there_or_not() -> None:
+    """Where all pods were listed and none is its own: there is nothing to replace, and the door says the same without the list."""
+    of, there = without((DEPLOYMENT.name,)), with_presence(whole(), (DEPLOYMENT.name,), Presence.PRESENT)
+    said = [
+        (
+            gate.answer(one, GateSettings(manifest=NEW), GIVEN).together,
+            rollout.answer(one, RolloutSettings(manifest=NEW, runs=1), GIVEN).verdict,
+            where.answer(one, WhereSettings(manifest=NEW), GIVEN).clusters[0].verdict,
+        )
+        for one in (of, there)
+    ]
+    assert said[0] == said[1] == (Verdict.STUCK,) * 3
+    blind = without((DEPLOYMENT.name, POD.name))
+    assert rollout.answer(blind, RolloutSettings(manifest=NEW, runs=1), GIVEN).verdict is Verdict.UNKNOWN
 
 
 def test_what_moves_no_pod_passes_without_pods_too() -> None:
