@@ -616,9 +616,16 @@ class SchedulingQueue:
             self._hopeful.pop(line, None)
         else:
             line.words = attempt.words
-            head = self._head(line)
-            backs_off, _, turn, _ = self._trying if head is None or head is pod else self._line_key(line, head)
-            self._retried.setdefault(line.lane, (backs_off, turn))
+            self._retried.setdefault(line.lane, self._turn_of(line, pod))
+
+    def _turn_of(self, line: Line, pod: LivePod) -> tuple[bool, int]:
+        """Backing off and turn, before it was tried in `pod`, of a line with others: theirs is in its first, where no turn was the
+        line's own yet. Lines of one pod are all of one turn: those who are alike stay together."""
+        head = self._head(line)
+        if self.is_thorough or head is None:
+            return (line.lane.failed_tick >= self.tick_number - self._backs_off, line.lane.turn)
+        backs_off, _, turn, _ = self._trying if head is pod else self._line_key(line, head)
+        return backs_off, turn
 
     def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> Line:
         """The line of those refused as `pod` was; it goes to the end of it."""
