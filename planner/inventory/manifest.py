@@ -96,13 +96,15 @@ class AppliedWorkload:
     """One workload of a manifest. `before` is None when the cluster doesn't have it yet.
 
     `has_new_template`: its controller makes new pods; False for one that is only scaled, or not changed at all. `is_assumed`:
-    nothing says what was applied before, and the manifest leaves out what the workload has.
+    nothing says what was applied before, and the manifest leaves out what the workload has. `says_replicas`: it says how many, so
+    that an object that nobody listed can't have kept another number.
     """
 
     before: Workload | None
     after: Workload
     has_new_template: bool
     is_assumed: bool = False
+    says_replicas: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -343,7 +345,10 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
     if before is None:
         given = read_workload_document(kind, one, where)
         check_workload(None, given)
-        return AppliedWorkload(before=None, after=given, has_new_template=True), _namesakes(given, snapshot)
+        spec = one.get("spec")
+        says_replicas = not given.traits.has_replicas or (isinstance(spec, dict) and spec.get("replicas") is not None)
+        found = AppliedWorkload(before=None, after=given, has_new_template=True, says_replicas=says_replicas)
+        return found, _namesakes(given, snapshot)
     after = applied_to(before, one)
     check_workload(before, after)
     is_new = before.traits.rolls_out and has_new_template(before, after)

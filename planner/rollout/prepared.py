@@ -166,11 +166,12 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
 
 def _perhaps_there(snapshot: Snapshot, applied: Iterable[object]) -> Iterator[UnknownObject]:
     """Workloads that nobody can call new, since their kind wasn't listed, and some pod may be of one that is there. Where all pods were
-    and none is, it makes no difference: there is nothing of it to replace."""
+    and none is, and the manifest says how many it shall have, it makes no difference: there is nothing of it to replace."""
     for one in applied:
         if not isinstance(one, AppliedWorkload) or one.before is not None:
             continue
-        if snapshot.lacks(one.after.kind) and (snapshot.lacks(POD.name) or _may_have_pods(snapshot, one.after)):
+        is_told = one.says_replicas and not snapshot.lacks(POD.name) and not _may_have_pods(snapshot, one.after)
+        if snapshot.lacks(one.after.kind) and not is_told:
             what = f"whether there is a {one.after.key} is not known: the snapshot doesn't list its kind"
             yield UnknownObject(
                 key=one.after.key, what=what, mend=f"To add it: {get_command([one.after.kind])}", may_help=True

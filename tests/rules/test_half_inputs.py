@@ -275,6 +275,11 @@ def test_one_that_has_no_pod_goes_as_a_new_one_whether_it_is_there_or_not() -> N
     assert said[0] == said[1] == (Verdict.STUCK,) * 3
     blind = without((DEPLOYMENT.name, POD.name))
     assert rollout.answer(blind, RolloutSettings(manifest=NEW, runs=1), GIVEN).verdict is Verdict.UNKNOWN
+    unsaid = json.loads(NEW)
+    del unsaid["spec"]["replicas"]  # one that is there may be scaled to any number, with its pods refused
+    asked = json.dumps(unsaid)
+    assert gate.answer(of, GateSettings(manifest=asked), GIVEN).together is Verdict.UNKNOWN
+    assert rollout.answer(of, RolloutSettings(manifest=asked, runs=1), GIVEN).verdict is Verdict.UNKNOWN
 
 
 def test_what_moves_no_pod_passes_without_pods_too() -> None:
