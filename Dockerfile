@@ -15,6 +15,8 @@ COPY .streamlit/config.toml .streamlit/config.toml
 COPY data data
 COPY pages pages
 COPY planner planner
+COPY headroom_planner headroom_planner
+COPY deploy/wheel.py deploy/wheel.py
 RUN /opt/build/bin/python -m pip wheel --no-cache-dir --disable-pip-version-check --quiet --no-deps --no-index --no-build-isolation --wheel-dir /opt/wheel . \
  && /opt/headroom/bin/python -m pip install --no-cache-dir --disable-pip-version-check --quiet --no-deps --no-index /opt/wheel/*.whl \
  && /opt/headroom/bin/python -m compileall -q -j 0 /opt/headroom/lib \
@@ -28,6 +30,6 @@ WORKDIR /var/lib/headroom
 USER 65532:65532
 EXPOSE 8501 9443
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=10s --start-period=120s CMD ["python3", "-m", "planner.cli.healthy"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=120s CMD ["python3", "-m", "headroom_planner.planner.cli.healthy"]
 ENTRYPOINT ["headroom"]
 CMD ["--help"]

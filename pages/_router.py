@@ -4,32 +4,33 @@ from pathlib import Path
 
 import streamlit as st
 
+from planner.questions import INDEX
 from planner.ui import errors, filtered, findings, inventory_view, link, live_view, session, sidebar, sign_in, web
 
-# section → (file in this folder, title, icon, what it answers); the first page is the home page
+# section → (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
 PAGES = {
     "Plan": (
-        ("overview.py", "Overview", "speed", "What could not be rolled out now, and why"),
-        ("rollout.py", "Rollout", "rocket_launch", "Will this rollout finish? Why not? What to do?"),
-        ("plan.py", "Readiness plan", "checklist", "The least that makes every workload rollable"),
+        ("overview.py", "Overview", "speed", ("overview",)),
+        ("rollout.py", "Rollout", "rocket_launch", ("rollout", "strategies", "strategy_costs")),
+        ("plan.py", "Readiness plan", "checklist", ("plan", "peak")),
     ),
     "Capacity": (
-        ("headroom.py", "Headroom", "event_seat", "Who holds which GPU, what is free, what would fit"),
-        ("what_if.py", "What if", "alt_route", "What nodes added, drained, lost, upgraded or tainted would do"),
-        ("memory.py", "Memory", "memory", "Who is throttled, evicted and killed first, and what would change"),
-        ("restarts.py", "Restarts", "restart_alt", "What restarts, why, what is noise, what would help"),
-        ("drift.py", "Drift", "compare", "The same service in several environments, side by side"),
-        ("compare.py", "Compare", "difference", "What differs between two snapshots, or after changes"),
-        ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
+        ("headroom.py", "Headroom", "event_seat", ("capacity", "seats")),
+        ("what_if.py", "What if", "alt_route", ("what_if",)),
+        ("memory.py", "Memory", "memory", ("memory", "memory_what_if")),
+        ("restarts.py", "Restarts", "restart_alt", ("restarts",)),
+        ("drift.py", "Drift", "compare", ("drift",)),
+        ("compare.py", "Compare", "difference", ("diff",)),
+        ("inventory.py", "Inventory", "inventory_2", ("findings",)),
     ),
     "Over time": (
-        ("history.py", "History", "timeline", "When GPUs are full, since when it is stuck, what to commit to"),
-        ("clusters.py", "Clusters", "hub", "Several clusters side by side, and where something would fit"),
+        ("history.py", "History", "timeline", ("trends", "commitments")),
+        ("clusters.py", "Clusters", "hub", ("fleet", "where")),
     ),
     "Cost": (
-        ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
-        ("fleet_savings.py", "Fleet savings", "account_tree", "What spot would save in the whole cluster, in order"),
-        ("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),
+        ("costs.py", "Costs", "payments", ("costs", "idle")),
+        ("fleet_savings.py", "Fleet savings", "account_tree", ("savings",)),
+        ("spot_savings.py", "Spot savings", "savings", ("savings",)),
     ),
 }
 
@@ -37,8 +38,8 @@ st.set_page_config(page_title="Headroom", page_icon=web.picture(Path(__file__).w
 page = st.navigation(
     {
         section: [
-            st.Page(file, title=title, icon=f":material/{icon}:", help=help_text, default=file == "overview.py")
-            for file, title, icon, help_text in pages
+            st.Page(file, title=title, icon=f":material/{icon}:", help=INDEX[first].line, default=file == "overview.py")
+            for file, title, icon, (first, *_) in pages
         ]
         for section, pages in PAGES.items()
     },

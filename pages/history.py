@@ -4,7 +4,7 @@ from planner.questions import commitments, trends
 from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Given
 from planner.questions.trends import TrendsSettings
-from planner.ui import cache, downloads, errors, history_view, prices, stored
+from planner.ui import cache, downloads, errors, history_view, prices, sheet, stored
 from planner.ui.asked import Asked
 
 st.title("History")
@@ -27,7 +27,8 @@ if stored.is_there():
         history_view.money(found)
         downloads.answer(trends.QUESTION, newest, settings, found)
     with since, errors.shown():
-        history_view.since(cache.answer(trends.answer, newest[0], TrendsSettings(), Given(history=past)))
+        found = cache.answer(trends.answer, newest[0], TrendsSettings(), Given(history=past))
+        sheet.table(trends.QUESTION, found, "since")
     with commit, errors.shown():
         terms = Asked(CommitmentsSettings)
         terms.show("fall")

@@ -17,6 +17,9 @@ _MOST_NODES = 1_000  # added by one change
 class ChangeKind(StrEnum):
     ADD = "add"
     DRAIN = "drain"
+    UNCORDON = "uncordon"
+    EVICT = "evict"
+    MOVE = "move"
     DELETE = "delete"
     UPGRADE = "upgrade"
     REMOVE_ZONE = "remove-zone"
@@ -34,6 +37,9 @@ class ChangeKind(StrEnum):
 FORMS = {
     ChangeKind.ADD: ("add:POOL=N", "N more nodes in a pool"),
     ChangeKind.DRAIN: ("drain:NODE or drain:pool/POOL", "cordon and evict, budgets respected"),
+    ChangeKind.UNCORDON: ("uncordon:NODE or uncordon:pool/POOL", "nodes take pods again, drained ones too"),
+    ChangeKind.EVICT: ("evict:NAMESPACE/POD", "a pod evicted, budgets respected; its successor goes where it can"),
+    ChangeKind.MOVE: ("move:NAMESPACE/POD=NODE", "a pod evicted while all other nodes are cordoned"),
     ChangeKind.DELETE: ("delete:NODE or delete:pool/POOL", "nodes gone at once, budgets not asked"),
     ChangeKind.UPGRADE: ("upgrade:POOL or upgrade:POOL=surge:1,unavailable:0,quota:2", "replace every node of a pool"),
     ChangeKind.REMOVE_ZONE: ("remove-zone:ZONE", "every node of a zone gone at once"),
@@ -55,10 +61,11 @@ MEANWHILE = (
 )  # fmt: skip
 """What is played while a rollout goes on."""
 _NEEDS_VALUE = {
-    ChangeKind.ADD, ChangeKind.TAINT, ChangeKind.UNTAINT, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA,
+    ChangeKind.ADD, ChangeKind.TAINT, ChangeKind.UNTAINT, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA, ChangeKind.MOVE,
 }  # fmt: skip
 _PARTS = {  # of a name
     ChangeKind.RESIZE: 3, ChangeKind.REPLICAS: 3, ChangeKind.QUOTA: 2, ChangeKind.JOB_ENDS: 2, ChangeKind.UNGATE: 2,
+    ChangeKind.EVICT: 2, ChangeKind.MOVE: 2,
 }  # fmt: skip
 _MOST_REPLICAS = 100_000
 _LONGEST = 86_400  # seconds after which something may come
@@ -204,7 +211,7 @@ def _check(change: Change) -> None:
             raise _refused(change.kind, str(change))
     elif change.kind is ChangeKind.REPLICAS:
         whole_number(change, value, _MOST_REPLICAS, least=0)
-    elif change.kind is not ChangeKind.UNTAINT and value:
+    elif change.kind not in (ChangeKind.UNTAINT, ChangeKind.MOVE) and value:
         raise _refused(change.kind, str(change))
 
 

@@ -1,8 +1,6 @@
 """Emptying nodes as ``kubectl drain --ignore-daemonsets`` does: cordon, then evictions that disruption budgets may refuse.
 
-Evictions are asked for in the order of namespace and name, and again each tick while anything moves; controllers make
-new pods meanwhile. What a budget allows is `planner.kubernetes.budgets`. Source: kubernetes
-`staging/src/k8s.io/kubectl/pkg/drain`.
+How evictions go on is `planner.capacity.evictions`. Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain`.
 """
 
 from __future__ import annotations
@@ -11,52 +9,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from planner.capacity.evictions import EvictionRun, cordoned, evict
 from planner.ground.errors import ChangeError
-from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, count, plural
-from planner.kubernetes.budgets import BudgetStatus, covers, goes_uncounted, refusal
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
-from planner.kubernetes.records import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
-from planner.rollout.controllers.job import JobController
-from planner.rollout.controllers.registry import making_anew
+from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-
-_UNWRITTEN = BudgetStatus(healthy=0, desired=0, expected=0, allowed=0)
-
-
-@dataclass(slots=True)
-class _Budget:
-    """A PodDisruptionBudget and its status in motion."""
-
-    spec: PodDisruptionBudget
-    status: BudgetStatus = _UNWRITTEN
-
-
-@dataclass(slots=True, eq=False)
-class DrainRun:
-    """A drain played to its end.
-
-    Attributes
-    ----------
-    evicted : evictions the API server accepted
-    ticks : until nothing moved any more
-    left : pods still on the nodes, with why each is kept ("" where the reason is gone)
-    lost : pods without a controller: nothing makes them anew
-    moved, made : pods evicted, and pods that controllers made in their place
-    """
-
-    simulation: Simulation
-    evicted: int
-    ticks: int
-    left: tuple[tuple[LivePod, str, str], ...]  # pod, name of the budget, why
-    lost: tuple[LivePod, ...]
-    moved: tuple[LivePod, ...]
-    made: tuple[LivePod, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +58,7 @@ class DrainResult:
     findings: tuple[Finding, ...]
 
 
-# ── the cluster before the first eviction ────────────────────────────────────────────────────────────────────────────
-def cordoned(node: Node) -> Node:
-    """`node` as ``kubectl cordon`` and the node lifecycle controller leave it."""
-    taint = Taint(key=TAINT_UNSCHEDULABLE, value="", effect="NoSchedule")
-    taints = node.taints if any(t.key == TAINT_UNSCHEDULABLE for t in node.taints) else (*node.taints, taint)
-    return replace(node, is_cordoned=True, taints=taints)
-
-
+# ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _known(cluster: Cluster, names: Sequence[str]) -> list[int]:
     for name in names:
         if name not in cluster.node_index:
@@ -112,8 +68,7 @@ def _known(cluster: Cluster, names: Sequence[str]) -> list[int]:
     return [cluster.node_index[name] for name in names]
 
 
-# ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
+def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> EvictionRun:
     """Cordon the nodes and evict what is on them until nothing moves.
 
     Raises
@@ -125,34 +80,7 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
     """
     drained = set(_known(cluster, names))
     nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
-    simulation = Simulation(cluster.with_nodes(nodes), seed=seed)
-    simulation.tick_number = 0
-    simulation.replacement = lambda pod: making_anew(simulation, pod)
-    budgets = _budgets_about(simulation, drained)
-    evicted: list[LivePod] = []
-    while True:
-        simulation.settle()
-        _look(simulation, budgets)
-        left = _on(simulation, drained)
-        simulation.budget.spend(len(left) * (1 + len(budgets)))
-        for pod in left:
-            if not _refusal(budgets, pod)[1]:
-                _evict(simulation, budgets, pod)
-                evicted.append(pod)
-        simulation.settle()
-        if not simulation.is_moving:
-            break
-        simulation.tick()
-    _look(simulation, budgets)
-    return DrainRun(
-        simulation=simulation,
-        evicted=len(evicted),
-        ticks=simulation.tick_number,
-        left=tuple((pod, *_refusal(budgets, pod)) for pod in _on(simulation, drained)),
-        lost=tuple(pod for pod in evicted if not pod.owner),
-        moved=tuple(evicted),
-        made=tuple(pod for pod in simulation.ever_waiting if pod.number > 0),
-    )
+    return evict(cluster.with_nodes(nodes), lambda simulation: _on(simulation, drained), seed=seed)
 
 
 def _on(simulation: Simulation, nodes: set[int]) -> list[LivePod]:
@@ -160,51 +88,10 @@ def _on(simulation: Simulation, nodes: set[int]) -> list[LivePod]:
     pods = [
         pod
         for node in nodes
-        for pod in simulation.pods_on(node)
+        for pod in simulation.pods.on(node)
         if not pod.is_terminating and not kind_in(pod.owner).is_per_node
     ]
     return sorted(pods, key=lambda pod: (pod.namespace, pod.name))
-
-
-def _budgets_about(simulation: Simulation, nodes: set[int]) -> list[_Budget]:
-    """The budgets that cover a pod on the nodes."""
-    pods = _on(simulation, nodes)
-    budgets = [_Budget(spec) for spec in simulation.snapshot.pod_disruption_budgets]
-    return [budget for budget in budgets if any(_matching([budget], pod) for pod in pods)]
-
-
-def _look(simulation: Simulation, budgets: list[_Budget]) -> None:
-    """The disruption controller's turn; where it fails, what it wrote before stays but for the evictions it allows."""
-    for budget in budgets:
-        now = simulation.budget_status(budget.spec)
-        budget.status = replace(budget.status, healthy=now.healthy, allowed=0) if now.unscaled else now
-
-
-def _matching(budgets: list[_Budget], pod: LivePod) -> list[_Budget]:
-    return [budget for budget in budgets if covers(budget.spec, pod.namespace, pod.shape.labels)]
-
-
-def _refusal(budgets: list[_Budget], pod: LivePod) -> tuple[str, str]:
-    """(budget, why) when the API server refuses to evict `pod`, else ("", ""); canIgnorePDB: a Pending pod goes."""
-    if not pod.is_running:
-        return "", ""
-    return refusal([(one.spec, one.status) for one in _matching(budgets, pod)], is_ready=pod.is_ready)
-
-
-def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None:
-    """Delete the pod; a healthy one takes one of its budget's disruptions at once."""
-    if pod.is_running:
-        for one in _matching(budgets, pod):
-            if not goes_uncounted(one.spec, one.status, is_ready=pod.is_ready):
-                one.status = replace(one.status, allowed=one.status.allowed - 1)
-    simulation.delete(pod)
-    known = simulation.controllers.get(pod.owner)
-    if isinstance(known, JobController):
-        known.lose(1)
-        return
-    controller = simulation.replacement(pod)
-    if controller is not None:
-        simulation.controllers.setdefault(controller.key, controller)
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -219,7 +106,7 @@ def drain(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainResu
     return described(cluster, names, play(cluster, names, seed=seed))
 
 
-def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainResult:
+def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> DrainResult:
     """A drain that was played, as an answer."""
     keys = workload_keys(cluster.snapshot)
     by_owner = {**_keys_by_owner(cluster.snapshot, keys)}
@@ -253,10 +140,10 @@ def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
     return {pod.owner.key(pod.namespace): keys[pod.uid] for pod in snapshot.pods if pod.owner}
 
 
-def _unplaced(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Unplaced, ...]:
+def _unplaced(run: EvictionRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Unplaced, ...]:
     groups: Counter[tuple[str, str]] = Counter()
     before: Counter[tuple[str, str]] = Counter()
-    for pod in run.simulation.queue:
+    for pod in run.simulation.queue.pods():
         group = (keys.get(pod.uid, by_owner.get(pod.owner, pod.owner)), pod.message or "never tried")
         groups[group] += 1
         before[group] += pod.number < 0
@@ -266,7 +153,7 @@ def _unplaced(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> 
     )
 
 
-def _findings(run: DrainRun) -> tuple[Finding, ...]:
+def _findings(run: EvictionRun) -> tuple[Finding, ...]:
     """What kubectl would ask for on the way."""
     found = []
     if run.lost:

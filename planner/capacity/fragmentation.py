@@ -20,12 +20,14 @@ from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
 from planner.capacity.pod_shapes import asking_pods, gpu_offer, shape_name
 from planner.ground.vocabulary import CPU, MEMORY
-from planner.ground.words import Text, plural
+from planner.ground.words import Text, count, plural
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import Sharing, noun_of
-from planner.kubernetes.records import Amounts, FrozenMap, PodSpec
+from planner.kubernetes.records import Amounts, Finding, FrozenMap, PodSpec, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.units import card_by_card
+from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.devices import device_table
 from planner.scheduling.said_of_nodes import counted, gpu_models, offering, offers
@@ -305,3 +307,35 @@ def _sentence(free: int, fragmented: float, sizes: Sequence[SizeFragments], noun
     if sizes[0].stranded:
         parts.append(f"{sizes[0].stranded:,} serve no pod of the mix at all")
     return "; ".join(parts)
+
+
+def waiting_in_vain(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """Pods that wait for more GPUs than any one node has free, though there are as many."""
+    cluster = compiled(snapshot)
+    resource, how = gpu_offer(cluster)
+    if (
+        snapshot.lacks(NODE.name)
+        or snapshot.lacks(POD.name)
+        or not offers(cluster)
+        or card_by_card(snapshot, [resource])
+    ):
+        return ()
+    free = next((one.free for one in counted(cluster) if one.resource == resource), None)
+    free = None if free is None else free * offering(cluster, resource, how)
+    if free is None or not len(free):
+        return ()
+    total, most = int(free.sum()), int(free.max())
+    asked = Counter(pod_requests(snapshot.pods[number].spec).get(resource, 0) for number in cluster.waiting)
+    noun = partial(noun_of, resource, how)
+    return tuple(
+        Finding(
+            severity=Severity.WARNING,
+            code="waits-though-free",
+            object="",
+            what=f"{count(pods, 'pod waits', 'pods wait')} for {gpus:,} {noun(number=gpus)} each though {total:,} "
+            f"{noun(number=total)} {plural(total, 'is', 'are')} free: no node has more than {most:,}",
+            mend="headroom make-room says which pods would have to move",
+        )
+        for gpus, pods in sorted(asked.items())
+        if most < gpus <= total
+    )

@@ -8,16 +8,17 @@ from statistics import fmean
 from typing import Final
 
 from planner.capacity.scale_ups import SCALE_UP_FAILED
-from planner.ground.words import NO_WORDS, Text, usd
-from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject
+from planner.ground.exit_status import ExitStatus
+from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
+from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.queues import queued
-from planner.kubernetes.records import FrozenMap, PodSpec, Snapshot, Workload
+from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import GPUS, Nouns, units_of
+from planner.kubernetes.units import GPUS, Nouns, either, units_of
 from planner.pricing.cluster import cluster_cost
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
@@ -137,7 +138,7 @@ def gated(
         extra_gpus=growth.extra_gpus if growth else 0,
         extra_nodes=growth.extra_nodes if growth else 0,
         more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book),
-        added_usd_per_month=_added_usd(snapshot, growth, book),
+        added_usd_per_month=_added_usd(growth, book),
         ways_out=source.remedies,
         is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle,
         is_suspended=isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED,
@@ -195,13 +196,11 @@ def _more_usd(
     return sum(known[len(was) :]) - sum(known[: len(was)])
 
 
-def _added_usd(snapshot: Snapshot, growth: RolloutResult | None, book: PriceBook | None) -> float | None:
+def _added_usd(growth: RolloutResult | None, book: PriceBook | None) -> float | None:
     """The price of the nodes that have to be added; None where it isn't known."""
     if growth is None:
         return 0.0
-    nodes = [node for node in snapshot.nodes if node.name == growth.node_template]
-    month = cluster_cost(book, nodes, {}).usd_per_month if book else None
-    return None if month is None else month * growth.extra_nodes
+    return cluster_cost(book, list(growth.new_nodes), {}).usd_per_month if book else None
 
 
 def _usd_of_pods(book: PriceBook, snapshot: Snapshot, spec: PodSpec, places: list[str], number: int) -> float | None:
@@ -246,3 +245,72 @@ def limits_passed(policy: GatePolicy, gpus: int, nouns: Nouns, dollars: float | 
         elif dollars > most:
             said.append(f"{usd(dollars)} a month more than today, and the policy allows {usd(most)}")
     return tuple(map(Text, said))
+
+
+# ── the whole change ─────────────────────────────────────────────────────────────────────────────────────────────────
+def nouns_of(parts: list[GatedWorkload]) -> Nouns:
+    """What `beyond_today` counts of GPUs."""
+    return either(part.nouns for part in parts if part.more_gpus or part.extra_gpus)
+
+
+def apart(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Each once, but those that are told with their workload."""
+    return tuple(dict.fromkeys(one for one in findings if one.code != SCALE_UP_FAILED))
+
+
+def beyond_today(parts: list[GatedWorkload]) -> tuple[int, float | None]:
+    """GPUs and USD a month: what the whole change asks for, or what has to be added for it, whichever is more."""
+    gpus = max(0, sum(part.more_gpus for part in parts), *(part.extra_gpus for part in parts))
+    more, added = [part.more_usd_per_month for part in parts], [part.added_usd_per_month for part in parts]
+    known = [one for one in (*more, *added) if one is not None]
+    return gpus, None if len(known) < len(more + added) else max(0.0, sum(known[: len(more)]), *known[len(more) :])
+
+
+def held_to_limits(
+    parts: list[GatedWorkload], dollars: float | None, policy: GatePolicy, *, is_refused: bool
+) -> ExitStatus:
+    """The exit status of a change whose verdicts pass: what the policy limits may not be known, or be too much."""
+    is_unpriced = policy.most_extra_usd_per_month is not None and dollars is None
+    is_uncounted = policy.most_extra_gpus is not None and not all(part.is_told for part in parts)
+    if is_unpriced or is_uncounted:
+        return ExitStatus.NOT_KNOWN
+    return ExitStatus.REFUSED if is_refused or any(part.refusals for part in parts) else ExitStatus.ANSWERED
+
+
+def verdict_of_all(together: RolloutResult | None, manifest: Manifest) -> Verdict:
+    """The verdict of all at once, those that aren't known among them."""
+    if together is None or (manifest.unknown and together.verdict is not Verdict.STUCK):
+        return Verdict.UNKNOWN
+    return together.verdict
+
+
+def gate_sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: ExitStatus) -> str:
+    """``fails: 1 of 3 workloads would be stuck: Deployment/prod/api``; the gravest first."""
+    whole = count(len(parts), "workload")
+    lead = {
+        ExitStatus.ANSWERED: "passes", ExitStatus.NOT_KNOWN: "not known", ExitStatus.REFUSED: "refused by the policy",
+    }.get(status, "fails")  # fmt: skip
+    verbs = {
+        Verdict.STUCK: "stuck",
+        Verdict.NEEDS_GROWTH: "complete once a pool has grown",
+        Verdict.UNKNOWN: "not known",
+    }
+    said = []
+    for verdict, verb in verbs.items():
+        names = [part.workload for part in parts if part.verdict is verdict]
+        if names:
+            said.append(f"{len(names):,} of {whole} {verb} ({listing(names)})")
+    placed = sum(part.is_placement_only for part in parts)
+    suspended = sum(part.is_suspended for part in parts)
+    if not said and suspended < len(parts):
+        alone = "its pods are placed" if placed else "the rollout completes"
+        said.append(alone if len(parts) == 1 else f"all {whole} complete, alone and together")
+    if placed:
+        said.append("placement only" if len(parts) == 1 else f"{placed:,} of them placement only")
+    if suspended:
+        who = "it is" if len(parts) == 1 else f"{suspended:,} of {len(parts):,} {plural(suspended, 'is', 'are')}"
+        said.append(f"{who} suspended and {plural(suspended, 'makes', 'make')} no pods until resumed")
+    excepted = len(parts) - len(counted)
+    if excepted:
+        said.append(f"{excepted} excepted")
+    return f"{lead}: {'; '.join(said)}"

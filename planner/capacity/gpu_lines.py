@@ -7,7 +7,7 @@ quarter of a card's time is no GPU, and two of them are none either.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -249,3 +249,32 @@ def _model_for(cluster: Cluster, kind: Alike) -> str:
         if any(cluster.allocatable[row, n] for row in rows)
     }
     return models.pop() if len(models) == 1 else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuFigure:
+    """A number of one resource of GPUs today and then; `field` of `Supply`, and what people call it."""
+
+    noun: str
+    resource: str
+    field: str
+    called: str
+    today: int
+    then: int
+
+    @property
+    def name(self) -> str:
+        return self.noun if self.field == "allocatable" else f"{self.noun} {self.called}"
+
+
+_GPU_FIGURES: Final = {"allocatable": "in all", "free": "free", "out_of_use": "out of use", "pending": "wanted"}
+
+
+def gpu_figures(*sides: Sequence[GpuModelLine]) -> Iterator[GpuFigure]:
+    """GPUs in all, free, wanted, and out of use where some are: each resource of either side by itself."""
+    today, then = ({(one.resource, one.sharing, one.profile): one for one in supplies_of(side)} for side in sides)
+    for key, one in {**then, **today}.items():
+        for field, called in _GPU_FIGURES.items():
+            now, later = (getattr(side.get(key), field, 0) for side in (today, then))
+            if now or later or field != "out_of_use":
+                yield GpuFigure(noun=one.noun, resource=one.resource, field=field, called=called, today=now, then=later)

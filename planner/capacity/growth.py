@@ -1,72 +1,128 @@
-"""What a node pool's growth would bring: the third verdict of a rollout that finds no room today.
+"""What autoscalers would bring: the third verdict of a rollout that finds no room today.
 
-The cluster autoscaler and Karpenter add nodes for pods that can't be placed, from the pool's template and within its
-limits. Here a pool grows by copies of its own nodes, DaemonSets' share set aside, and the rollout is played again.
+The rollout is played until nothing moves; then cluster-autoscaler (`cluster_autoscaler`) and Karpenter (`karpenter`) are asked what
+they add for all pods that wait, whosever they are; the nodes come, and the rollout goes on, until it completes or they add
+nothing more. So growth that others eat is seen, and as many pools grow as it takes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from planner.capacity.node_pools import NodePool, held_by
+from planner.capacity import karpenter
+from planner.capacity.cluster_autoscaler import scale_up, unschedulable
+from planner.capacity.node_groups import Missing, NodeGroup, Sizes, is_karpenters, node_groups
+from planner.capacity.node_pools import NodePool
 from planner.ground.budget import TOO_LARGE, TooLargeError
-from planner.ground.words import Text, count
+from planner.ground.errors import NotKnownError
+from planner.ground.words import Text, count, plural
+from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
-from planner.kubernetes.nodes import arrival_seconds, zone
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, zone
 from planner.kubernetes.records import Node
-from planner.kubernetes.requests import pod_requests
+from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.room import Room
-from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
-from planner.scheduling.shape import Shape, Static
+from planner.scheduling.empty_node import bare_copy, empty_copy
+from planner.scheduling.happening import Happening
+from planner.scheduling.shape import Shape
+from planner.scheduling.state import State
 
-_MOST_NODES = 64  # tried at most for one pool
+_MOST_NODES = 256  # brought for one rollout
+_MOST_ROUNDS = 64
+_MOST_OTHERS = 3  # told by name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PoolGrowth:
+    """A pool that grows by so many nodes."""
+
+    pool: NodePool
+    nodes: int
+
+    @property
+    def sentence(self) -> str:
+        """``pool gpu-t4 grows by 1 node (5 → 6, max 8)``."""
+        now = self.pool.node_count
+        return f"pool {self.pool.name} grows by {count(self.nodes, 'node')} ({now} → {now + self.nodes}, {limit_of(self.pool)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Growth:
-    """A pool grown by as few nodes as complete the rollout; `run` is that rollout.
+    """Pools grown so that the rollout completes; `run` is that rollout.
 
     Attributes
     ----------
-    is_allowed : within the pool's limits; True also where nobody says what they are (`maximum` is None then)
+    comes : what the autoscalers bring for all that wait; where nobody says that a pool grows by itself, the fewest
+    fewest : with how many of those nodes it completes
+    nodes : the nodes that come
+    taken : nodes that others' pods take, by workload
+    arrival_seconds : until the first come
     """
 
-    pool: NodePool
-    nodes: int
-    is_allowed: bool
+    comes: tuple[PoolGrowth, ...]
+    fewest: tuple[PoolGrowth, ...]
     run: Run
+    nodes: tuple[Node, ...]
+    taken: tuple[tuple[str, int], ...]
     arrival_seconds: float
 
     @property
-    def sentence(self) -> str:
-        """``completes if pool gpu-t4 grows by 1 node (5 → 6, max 8)``."""
-        now = self.pool.node_count
-        return f"completes if pool {self.pool.name} grows by {count(self.nodes, 'node')} ({now} → {now + self.nodes}, {self.limit})"
+    def pool(self) -> NodePool:
+        """The pool that grows most."""
+        return max(self.comes, key=lambda one: one.nodes).pool
 
     @property
-    def limit(self) -> str:
-        pool = self.pool
-        if pool.source is LimitSource.UNKNOWN:
-            return "its maximum is unknown"
-        if pool.is_autoscaled is False:
-            return f"fixed size by {pool.source}"
-        if pool.maximum is not None:
-            return f"max {pool.maximum}"
-        return (
-            f"within its limits on {', '.join(sorted(pool.resource_limits))}" if pool.resource_limits else "no maximum"
+    def grows_by_itself(self) -> bool:
+        return all(one.pool.grows_by_itself for one in self.comes)
+
+    @property
+    def has_grown(self) -> str:
+        """``pool gpu-t4 has 4 more nodes``."""
+        return " and ".join(
+            f"pool {one.pool.name} has {count(one.nodes, 'more node', 'more nodes')}" for one in self.comes
         )
+
+    @property
+    def gpus(self) -> int:
+        return sum(gpu_count(node) for node in self.nodes)
+
+    @property
+    def sentence(self) -> str:
+        """``completes if pool gpu-t4 grows by 1 node (5 → 6, max 8); the autoscaler will bring 4``."""
+        said = f"completes if {' and '.join(one.sentence for one in self.fewest)}"
+        few, many = sum(one.nodes for one in self.fewest), sum(one.nodes for one in self.comes)
+        if many > few:
+            by_pool = ", ".join(f"{one.nodes} of {one.pool.name}" for one in self.comes) if len(self.comes) > 1 else ""
+            said += f"; the autoscaler will bring {many}" + (f" ({by_pool})" if by_pool else "")
+        if self.taken:
+            told = ", ".join(f"{nodes} to {key}" for key, nodes in self.taken[:_MOST_OTHERS])
+            said += f"; of the new nodes go {told}, {plural(len(self.taken), 'which waits', 'which wait')} too"
+        return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GrowthAnswer:
-    """The best growth there is, if any, and the sentence either way."""
+    """The growth that completes it, if any, and the sentence either way; `unknown`: what has to be known to say."""
 
     growth: Growth | None
     sentence: Text
+    unknown: str = ""
+
+
+def limit_of(pool: NodePool) -> str:
+    """Of a pool that grows, how far it may."""
+    if pool.source is LimitSource.UNKNOWN:
+        return "its maximum is unknown"
+    if pool.is_autoscaled is False:
+        return f"fixed size by {pool.source}"
+    if pool.maximum is not None:
+        return f"max {pool.maximum}"
+    return f"within its limits on {', '.join(sorted(pool.resource_limits))}" if pool.resource_limits else "no maximum"
 
 
 def grow(
@@ -77,9 +133,9 @@ def grow(
     pools: Sequence[NodePool],
     *,
     seed: int = 0,
-    arrival_seconds: float | None = None,
+    how: Autoscaling | None = None,
 ) -> GrowthAnswer:
-    """The pool whose growth by the fewest nodes within its limits makes the rollout complete.
+    """What autoscalers bring so that the rollout completes, within the pools' limits.
 
     Parameters
     ----------
@@ -87,94 +143,274 @@ def grow(
         The rollout as it ends today.
     waiting : Shape or None
         A pod of it that finds no node.
-    arrival_seconds : float, optional
-        From a pod that waits to a new node that takes it; else the stated default for nodes with or without GPUs.
     """
     if waiting is None:
         return GrowthAnswer(growth=None, sentence=Text())
-    needed = min(_MOST_NODES, max(1, len(stuck.waiting)))
-    rooms = [Room.of(stuck, one) for one in revisions]
-    found: list[Growth] = []
+    asked = _Asked(cluster, revisions, stuck, how or Autoscaling(), seed)
+    stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     refused: list[str] = []
-    for pool in pools:
-        if not pool.nodes or not _takes(cluster, waiting, pool):
+    unknown: list[str] = []
+    for some in (stated, pools) if len(stated) < len(pools) else (pools,):
+        if not some:
             continue
-        room = pool.room(held_by(cluster, pool).allocatable)
-        seconds = arrival_seconds if arrival_seconds is not None else arrival_of(pool)
-        within = needed if room is None else min(needed, room)
+        tried = _Scaling(asked, some)
         try:
-            grown = _fewest(cluster, revisions, rooms, pool, within, seed)
-            beyond = (
-                _fewest(cluster, revisions, rooms, pool, needed, seed) if grown is None and within < needed else None
-            )
+            if tried.play():
+                found = tried.growth()
+                return GrowthAnswer(growth=found, sentence=Text(found.sentence))
+            if not unknown and (missing := tried.missing(waiting)):
+                unknown.append(missing)
         except TooLargeError:
-            refused.append(f"whether it completes once pool {pool.name} has grown is not known: {TOO_LARGE}")
-            continue
-        if grown is not None:
-            found.append(Growth(pool=pool, nodes=grown[0], is_allowed=True, run=grown[1], arrival_seconds=seconds))
-            continue
-        if beyond is not None:
-            refused.append(_at_maximum(pool, beyond[0]))
-    if found:
-        best = min(
-            found, key=lambda g: (g.pool.source is LimitSource.UNKNOWN, g.nodes, g.pool.gpus_a_node, g.pool.name)
+            refused.append(f"whether it completes once {tried.names} {tried.has_grown} is not known: {TOO_LARGE}")
+            break
+    if not refused:
+        refused += _past_limits(asked, pools) or _why_none(asked, waiting)
+    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(unknown))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _New:
+    """A node that comes."""
+
+    pool: NodePool
+    node: Node
+
+
+class _Asked:
+    """The question, which is the same whatever may grow."""
+
+    def __init__(
+        self, cluster: Cluster, revisions: Sequence[Revision], stuck: Run, how: Autoscaling, seed: int
+    ) -> None:
+        self.cluster, self.revisions, self.stuck, self.how, self.seed = cluster, revisions, stuck, how, seed
+
+    def played(self, waves: Sequence[Sequence[_New]]) -> Run:
+        """The rollout, to which each wave of nodes comes once nothing moves.
+
+        Raises
+        ------
+        TooLargeError
+            When it is too large to play.
+        """
+        grown = self.cluster.grown(tuple(new.node for wave in waves for new in wave))
+        come = tuple(
+            Happening(
+                after_seconds=WHEN_AT_REST, words=_words(wave), takes_seconds=self.arrival_of(wave),
+                nodes_come=tuple(new.node.name for new in wave),
+            )
+            for wave in waves
+        )  # fmt: skip
+        return simulate(grown.expecting((*self.cluster.later, *come)), self.revisions, seed=self.seed).whole()
+
+    def arrival_of(self, wave: Iterable[_New]) -> float:
+        """Seconds until all of them take pods."""
+        if self.how.arrival_seconds is not None:
+            return self.how.arrival_seconds
+        return max(arrival_of(new.pool) for new in wave)
+
+    def at_rest(self, run: Run) -> State:
+        """The cluster as it is once nothing moves, without the expendable pods: theirs is room that cluster-autoscaler takes
+        for free."""
+        state = run.simulation.state.over(run.simulation.cluster)
+        if min((pod.spec.priority or 0 for pod in self.cluster.snapshot.pods), default=0) < self.how.expendable_below:
+            for node in range(run.simulation.cluster.node_count):
+                for pod in run.simulation.pods.on(node):
+                    if pod.priority < self.how.expendable_below:
+                        state.remove(pod.shape, node, is_terminating=pod.is_terminating)
+        return state
+
+
+def _words(wave: Iterable[_New]) -> str:
+    by_pool = Counter(new.pool.name for new in wave)
+    return " and ".join(
+        f"{count(nodes, 'node')} of pool {name} {plural(nodes, 'comes', 'come')}" for name, nodes in by_pool.items()
+    )
+
+
+class _Scaling:
+    """Autoscalers at work on one rollout; `is_bound` False: as if no pool had a limit."""
+
+    def __init__(self, asked: _Asked, pools: Sequence[NodePool], *, is_bound: bool = True) -> None:
+        self._asked = asked
+        if not is_bound:
+            pools = [replace(pool, is_autoscaled=None) if pool.is_autoscaled is False else pool for pool in pools]
+        self._pools = pools
+        self._of_karpenter = [pool for pool in pools if is_karpenters(pool)]
+        self._groups, self._missing = node_groups(asked.cluster, [pool for pool in pools if not is_karpenters(pool)])
+        self._sizes = Sizes(asked.cluster, pools, is_bound=is_bound)
+        self._offer = karpenter.Offer(asked.cluster, self._of_karpenter, is_bound=is_bound)
+        self._waves: list[list[_New]] = []
+        self._run = asked.stuck
+
+    @property
+    def names(self) -> str:
+        found = dict.fromkeys(new.pool.name for wave in self._waves for new in wave)
+        return ("pool " if len(found) == 1 else "pools ") + " and ".join(found)
+
+    @property
+    def has_grown(self) -> str:
+        return "has grown" if len({new.pool.name for wave in self._waves for new in wave}) == 1 else "have grown"
+
+    @property
+    def new(self) -> list[_New]:
+        return [new for wave in self._waves for new in wave]
+
+    def play(self) -> bool:
+        """Whether it completes with what they bring."""
+        for _ in range(_MOST_ROUNDS):
+            wave = self._next()
+            if not wave or len(self.new) + len(wave) > _MOST_NODES:
+                return False
+            self._waves.append(wave)
+            self._run = self._asked.played(self._waves)
+            if self._run.completed:
+                return True
+        return False
+
+    def _next(self) -> list[_New]:
+        """What they add now."""
+        run, how = self._run, self._asked.how
+        cluster = run.simulation.cluster
+        found: list[_New] = []
+        if self._groups:
+            more = scale_up(cluster, self._asked.at_rest(run), run.waiting, self._groups, self._sizes, how)
+            found += [self._made(group, number) for number, group in enumerate(more)]
+        if self._of_karpenter:
+            state = run.simulation.state.over(cluster)
+            for pool, node in self._offer.provision(cluster, state, run.waiting):
+                found.append(_New(pool=pool, node=bare_copy(node, self._name(node.name, len(found)))))
+        return found
+
+    def _made(self, group: NodeGroup, number: int) -> _New:
+        return _New(pool=group.pool, node=bare_copy(group.template, self._name(group.template.name, number)))
+
+    def _name(self, like: str, number: int) -> str:
+        number += len(self.new) + 1
+        while (name := f"{like}-new-{number}") in self._asked.cluster.node_index:
+            number += _MOST_NODES
+        return name
+
+    def growth(self) -> Growth:
+        """What completed it."""
+        new, run = self.new, self._run
+        fewest, smaller = self._fewest()
+        if not all(one.pool.grows_by_itself for one in new):
+            new, run = new[:fewest], smaller
+        return Growth(
+            comes=_by_pool(new),
+            fewest=_by_pool(self.new[:fewest]),
+            run=run,
+            nodes=tuple(one.node for one in new),
+            taken=_taken(run, [one.node.name for one in new]),
+            arrival_seconds=self._asked.arrival_of(self._waves[0]),
         )
-        return GrowthAnswer(growth=best, sentence=Text(best.sentence))
-    empty = [pool.name for pool in pools if not pool.nodes and pool.room() != 0]
-    if empty and not refused:
-        refused.append(f"pool {empty[0]} has no node to tell what it would bring")
-    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)))
+
+    def _fewest(self) -> tuple[int, Run]:
+        """With how many of the nodes, in the order they come, it completes; and how it goes then."""
+        asked, new = self._asked, self.new
+        grown = asked.cluster.grown(tuple(one.node for one in new))
+        rooms = [Room.of(asked.stuck, one) for one in asked.revisions]
+        least = (
+            room.least_growth(grown, len(new), one.after) for room, one in zip(rooms, asked.revisions, strict=True)
+        )
+        low, high, run = min(len(new), max(1, *least)), len(new), self._run
+        while low < high:
+            middle = (low + high) // 2 if low > 1 else low
+            smaller = asked.played([new[:middle]])
+            if smaller.completed:
+                high, run = middle, smaller
+            else:
+                low = middle + 1
+        return high, run
+
+    def past_limits(self) -> list[str]:
+        """Of what it would take, how far that is past limits."""
+        fewest, _ = self._fewest()
+        rooms = Sizes(self._asked.cluster, self._pools)
+        said = (_past(one, rooms, self._new_zones(one.pool, fewest)) for one in _by_pool(self.new[:fewest]))
+        return [words for words in said if words is not None]
+
+    def _new_zones(self, pool: NodePool, fewest: int) -> list[tuple[NodeGroup, int]]:
+        counted = Counter(zone(one.node) for one in self.new[:fewest] if one.pool.name == pool.name)
+        return [
+            (group, counted[group.zone])
+            for group in self._groups
+            if group.pool.name == pool.name and counted[group.zone]
+        ]
+
+    def missing(self, waiting: Shape) -> str:
+        """What isn't known of pools whose nodes might take the pod; "" where that makes no difference."""
+        found = [str(one) for one in self._missing if _might_take(self._pool(one), waiting)]
+        return "; ".join((*found, *self._offer.missing(waiting)))
+
+    def _pool(self, one: Missing) -> NodePool:
+        return next(pool for pool in self._pools if pool.name == one.pool)
 
 
-def _takes(cluster: Cluster, waiting: Shape, pool: NodePool) -> bool:
-    """Whether an empty node of the pool is one for such a pod."""
-    places = [cluster.node_index[name] for name in pool.nodes]
-    matching = [cluster.nodes[i] for i in places if waiting.static[i] in (Static.PASSES, Static.CORDONED)]
-    asked = pod_requests(waiting.spec)
-    return any(all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items()) for node in matching)
+def _might_take(pool: NodePool, waiting: Shape) -> bool:
+    return pool.room() != 0 and karpenter.tolerated(waiting, pool.taints)
+
+
+def _by_pool(new: Sequence[_New]) -> tuple[PoolGrowth, ...]:
+    pools = {one.pool.name: one.pool for one in new}
+    counted = Counter(one.pool.name for one in new)
+    return tuple(PoolGrowth(pool=pools[name], nodes=nodes) for name, nodes in counted.items())
+
+
+def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Of the new nodes those on which only others' pods are, by whose."""
+    simulation, found = run.simulation, Counter[str]()
+    daemons = {one.key for one in simulation.snapshot.every_workload if one.traits.is_per_node}
+    owners = workloads_by_owner(simulation.cluster)
+    for name in names:
+        pods = [pod for pod in simulation.pods.on(simulation.cluster.node_index[name]) if pod.owner not in daemons]
+        if pods and all(run.is_others(pod) for pod in pods):
+            found[owners.get(pods[0].owner, pods[0].owner or POD.key(pods[0].namespace, pods[0].name))] += 1
+    return tuple(found.most_common())
+
+
+# ── where nothing helps ──────────────────────────────────────────────────────────────────────────────────────────────
+def _past_limits(asked: _Asked, pools: Sequence[NodePool]) -> list[str]:
+    """What it would take if no pool had a limit."""
+    tried = _Scaling(asked, pools, is_bound=False)
+    try:
+        return tried.past_limits() if tried.play() else []
+    except TooLargeError:
+        return []
+
+
+def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]]) -> str | None:
+    """``pool gpu-a100 would have to grow by 1 node (2 → 3), past its maximum of 2 (gcloud node-pools list)``."""
+    pool, now = one.pool, one.pool.node_count
+    wish = f"pool {pool.name} would have to grow by {count(one.nodes, 'node')} ({now} → {now + one.nodes})"
+    if any(group.pool.is_autoscaled is None for group, _ in zones) and pool.source is not LimitSource.UNKNOWN:
+        return f"{wish}, but has a fixed size ({pool.source})"
+    if pool.maximum is not None and now + one.nodes > pool.maximum:
+        return f"{wish}, past its maximum of {pool.maximum} ({pool.source})"
+    for group, nodes in zones:
+        room = rooms.room(group)
+        if room is not None and nodes > room:
+            return f"{wish} in zone {group.zone}, past its maximum of {pool.maximum_per_zone} a zone ({pool.source})"
+    if pool.resource_limits:
+        return f"{wish}, past its limits on {', '.join(sorted(pool.resource_limits))} ({pool.source})"
+    return None
+
+
+def _why_none(asked: _Asked, waiting: Shape) -> list[str]:
+    """Why cluster-autoscaler adds nothing for the pod, where that isn't plain."""
+    cutoff = asked.how.expendable_below
+    if waiting.priority < cutoff:
+        return [f"the autoscaler adds no node for pods of a priority below {cutoff}, which are expendable to it"]
+    left = unschedulable(asked.at_rest(asked.stuck), asked.stuck.waiting, asked.how)
+    if all(pod.shape is not waiting for pod in left):
+        what = f"it takes the room of expendable pods (priority below {cutoff}) for free, and the pod may not push them out"
+        return [f"the autoscaler adds no node: {what}"]
+    return []
 
 
 def arrival_of(pool: NodePool) -> float:
     """Seconds until a new node of the pool takes pods."""
     return arrival_seconds(has_gpus=bool(pool.gpus_a_node))
-
-
-def _fewest(
-    cluster: Cluster, revisions: Sequence[Revision], rooms: Sequence[Room], pool: NodePool, most: int, seed: int
-) -> tuple[int, Run] | None:
-    """The smallest growth up to `most` nodes with which all rollouts complete: as few as hold the pods, then by halving.
-
-    Raises
-    ------
-    TooLargeError
-        When it isn't known whether they complete with `most`.
-    """
-
-    def played(nodes: int) -> Run:
-        return simulate(cluster.grown(new_nodes(cluster, pool, nodes)), revisions, seed=seed)
-
-    if most < 1:
-        return None
-    grown = cluster.grown(new_nodes(cluster, pool, most))
-    least = max(1, *(room.least_growth(grown, most, one.after) for room, one in zip(rooms, revisions, strict=True)))
-    if least > most:
-        return None
-    run = played(least)
-    if run.completed:
-        return least, run
-    run = played(most)
-    if not run.completed:
-        run.whole()
-        return None
-    low, high = least + 1, most
-    while low < high:
-        middle = (low + high) // 2
-        smaller = played(middle)
-        if smaller.completed:
-            high, run = middle, smaller
-        else:
-            low = middle + 1
-    return high, run
 
 
 def new_nodes(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, ...]:
@@ -183,34 +419,26 @@ def new_nodes(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, ...]:
 
 
 def zone_templates(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, ...]:
-    """Which of the pool's nodes `count` new ones are like: each in the zone that has the fewest, where it has room.
+    """Which nodes `count` new ones of a pool are like: each in the zone that has the fewest, where it has room.
 
     Source: GKE's location policies BALANCED and ANY keep to the same limits; balanced is assumed.
+
+    Raises
+    ------
+    NotKnownError
+        For a pool without nodes of which nobody says what its machine is.
     """
-    members = [cluster.nodes[cluster.node_index[name]] for name in pool.nodes]
-    by_zone: dict[str, Node] = {}
-    for node in members:
-        if not node.is_cordoned or zone(node) not in by_zone:
-            by_zone[zone(node)] = node
-    sizes = Counter(zone(node) for node in members)
+    groups, missing = node_groups(cluster, [pool])
+    if not groups:
+        raise NotKnownError(str(missing[0]), mend="Give --node-pools with its machine type")
+    sizes = Sizes(cluster, [pool])
     chosen = []
     for _ in range(count):
-        free = [z for z in by_zone if pool.maximum_per_zone is None or sizes[z] < pool.maximum_per_zone]
-        place = min(free or list(by_zone), key=lambda z: (sizes[z], z))
-        sizes[place] += 1
-        chosen.append(by_zone[place])
+        free = [one for one in groups if pool.maximum_per_zone is None or sizes.size(one) < pool.maximum_per_zone]
+        group = min(free or groups, key=lambda one: (sizes.size(one), one.zone))
+        sizes.added[group.key] += 1
+        chosen.append(group.template)
     return tuple(chosen)
-
-
-def _at_maximum(pool: NodePool, nodes: int) -> str:
-    """``pool gpu-a100 would have to grow by 1 node (2 → 3), past its maximum of 2 (gcloud node-pools list)``."""
-    now = pool.node_count
-    wish = f"pool {pool.name} would have to grow by {count(nodes, 'node')} ({now} → {now + nodes})"
-    if pool.is_autoscaled is False:
-        return f"{wish}, but has a fixed size ({pool.source})"
-    if pool.maximum is not None and now + nodes > pool.maximum:
-        return f"{wish}, past its maximum of {pool.maximum} ({pool.source})"
-    return f"{wish}, past its limits on {', '.join(sorted(pool.resource_limits))} ({pool.source})"
 
 
 def waiting_shape(run: Run, key: str) -> Shape | None:

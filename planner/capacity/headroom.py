@@ -27,6 +27,7 @@ from planner.kubernetes.records import Amounts, Container, Labels, NodeAffinity,
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card, is_listed
 from planner.rollout.admission import quota_covers, usage
+from planner.rollout.pods import Pods
 from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
@@ -355,15 +356,18 @@ def _fill(state: State, shape: Shape, counts: IntArray) -> None:
 
 def _scheduler(state: State, seed: int) -> Scheduler:
     """kube-scheduler over `state`; pods that may be preempted are brought to life only when it comes to that."""
-    kept: list[Simulation] = []
+    kept: list[Pods] = []
 
-    def world() -> Simulation:
+    def pods() -> Pods:
         if not kept:
-            kept.append(Simulation(state.cluster))
+            kept.append(Simulation(state.cluster).pods)
         return kept[0]
 
     return Scheduler(
-        state, seed, lambda node, priority: world().pods_below(node, priority), lambda space: world().budgets(space)
+        state,
+        seed,
+        lambda node, priority: pods().below(node, priority),
+        lambda space: pods().budgets(space),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import group_beginnings, pool_kind
@@ -51,8 +52,10 @@ class NodePool:
     minimum, maximum : nodes in all; None where nobody says
     maximum_per_zone : where each zone has a limit of its own
     is_autoscaled : False for a pool that only a person resizes, None where nobody says
-    resource_limits : sums over the pool's nodes that Karpenter keeps under
-    amounts : allocatable of one node, the pool's smallest; empty without nodes
+    resource_limits : sums over the pool's nodes' capacity that Karpenter keeps under
+    amounts, capacity : allocatable and capacity of one node, the pool's smallest; empty without nodes
+    stated : what the cloud or Karpenter says of it
+    instance_types : what the cloud offers, for a pool that chooses among machines
     """
 
     name: str
@@ -66,6 +69,7 @@ class NodePool:
     taints: tuple[Taint, ...]
     cordoned: int = 0
     amounts: Amounts = EMPTY
+    capacity: Amounts = EMPTY
     minimum: int | None = None
     maximum: int | None = None
     maximum_per_zone: int | None = None
@@ -74,6 +78,8 @@ class NodePool:
     reservation: str = ""
     upgrade: UpgradeSettings | None = None
     resource_limits: Amounts = EMPTY
+    stated: PoolLimits | None = None
+    instance_types: tuple[InstanceType, ...] = ()
     gpu_labels: tuple[str, ...] = ()  # what labels and the cloud call the accelerator, where that is another word
 
     @property
@@ -107,7 +113,7 @@ class NodePool:
         Parameters
         ----------
         used : Amounts
-            Capacity of its nodes summed, for limits on resources.
+            Capacity of its nodes summed (`capacity_of`), for limits on resources.
         """
         if self.source is LimitSource.UNKNOWN:
             return None
@@ -115,7 +121,7 @@ class NodePool:
             return 0
         rooms = [] if self.maximum is None else [max(0, self.maximum - self.node_count)]
         for name, limit in self.resource_limits.items():
-            a_node = self.amounts.get(name, 0)
+            a_node = self.capacity.get(name, 0)
             if a_node:
                 rooms.append(max(0, limit - used.get(name, 0)) // a_node)
         return min(rooms, default=None)
@@ -134,10 +140,24 @@ def pool_key(node: Node) -> str:
 def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool, ...]:
     """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
     members = _members(cluster)
-    known = _by_pool(members, limits)
+    types = tuple(one for some in limits for one in some.instance_types)
+    known = _by_pool(members, [one for one in limits if one.source is not LimitSource.INSTANCE_TYPES])
     found = [_described(name, nodes, known.get(name, ())) for name, nodes in members.items()]
     found += [_described(name, [], stated) for name, stated in known.items() if name not in members]
+    found = [replace(one, instance_types=types) if one.source is LimitSource.KARPENTER else one for one in found]
     return tuple(sorted(found, key=lambda pool: pool.name))
+
+
+def capacity_of(cluster: Cluster, pool: NodePool) -> Amounts:
+    """The capacity of the pool's nodes in all: what Karpenter holds against ``spec.limits``.
+
+    Source: karpenter `pkg/controllers/provisioning/scheduling/scheduler.go` `updateRemainingResources`.
+    """
+    found: Counter[str] = Counter()
+    for name in pool.nodes:
+        node = cluster.nodes[cluster.node_index[name]]
+        found.update(node.capacity or node.allocatable)
+    return FrozenMap(found)
 
 
 def _members(cluster: Cluster) -> dict[str, list[Node]]:
@@ -223,7 +243,9 @@ def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> No
         zones=tuple(sorted(zones.items())),
         taints=_shared_taints(nodes) or (cloud.taints if cloud and not nodes else ()),
         cordoned=sum(node.is_cordoned for node in nodes),
-        amounts=_smallest(nodes),
+        amounts=_smallest([node.allocatable for node in nodes]),
+        capacity=_smallest([node.capacity or node.allocatable for node in nodes]),
+        stated=cloud,
         minimum=told.minimum if told else None,
         maximum=told.maximum if told else None,
         maximum_per_zone=told.maximum_per_zone if told else None,
@@ -246,9 +268,9 @@ def _shared_taints(nodes: list[Node]) -> tuple[Taint, ...]:
     return tuple(taint for taint in nodes[0].taints if all(taint in node.taints for node in nodes))
 
 
-def _smallest(nodes: list[Node]) -> Amounts:
-    names = {name for node in nodes for name in node.allocatable}
-    return FrozenMap({name: min(node.allocatable.get(name, 0) for node in nodes) for name in sorted(names)})
+def _smallest(of_nodes: list[Amounts]) -> Amounts:
+    names = {name for one in of_nodes for name in one}
+    return FrozenMap({name: min(one.get(name, 0) for one in of_nodes) for name in sorted(names)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -245,10 +245,9 @@ class Planner:
         self._take_back()
         tell("All together: every workload's rollout is played", 0.9)
         free = [(one, effect) for one, effect in self.taken if one.kind is not MeasureKind.NODES]
+        nodes = [(one, effect) for one, effect in self.taken if one.kind is MeasureKind.NODES]
         for_nothing = self._played(free, self.now)
-        self.states = (
-            self._played(self.taken[len(free) :], for_nothing, free) if len(free) < len(self.taken) else for_nothing
-        )
+        self.states = self._played(nodes, for_nothing, free) if nodes else for_nothing
         found = self._answer(for_nothing)
         tell("Done", 1.0)
         return found
@@ -332,6 +331,8 @@ class Planner:
 
     def _pairs(self, workload: Workload) -> list[tuple[int, int]]:
         """Few strategies that differ in kind: none missing, as many missing as may be, and both."""
+        if workload.traits.is_custom:
+            return []  # its steps are its own to say: `planner.rollout.own_ways`
         replicas = workload.replicas if workload.traits.has_replicas else self.states[workload.key].replicas
         may_miss = max(0, min(replicas, floor((1 - self.share) * replicas + 1e-9)))
         missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})

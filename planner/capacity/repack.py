@@ -90,10 +90,13 @@ class Packing:
     ----------
     pool : nodes alike, as indices of the cluster
     workloads : those that may leave, by key; the rest of the pods is packed more tightly
+    most : workload → so many of its pods go to one new node at most; without limit where it isn't in it
     """
 
-    def __init__(self, cluster: Cluster, pool: Sequence[int], workloads: Iterable[str]) -> None:
-        self.movers = set(workloads)
+    def __init__(
+        self, cluster: Cluster, pool: Sequence[int], workloads: Iterable[str], most: Mapping[str, int] | None = None
+    ) -> None:
+        self.movers, self._most = set(workloads), most or {}
         pods, keys = cluster.snapshot.pods, workload_keys(cluster.snapshot)
         self._own: dict[str, list[int]] = defaultdict(list)  # of each mover
         self._at: dict[int, int] = {}
@@ -288,13 +291,18 @@ class Packing:
     def leave(self, *workloads: str, repacks: bool = True) -> Leaving:
         """The workloads' pods go to new nodes; then, unless nothing else may move, what can be emptied goes."""
         mark, freed_before = self.mark, len(self._log.freed)
-        pods = [number for workload in workloads for number in self._own[workload]]
-        for (is_alone, _), alike in groupby(pods, key=lambda one: (self._of(one).is_alone, self._of(one).alike)):
+        pods = [(number, workload) for workload in workloads for number in self._own[workload]]
+
+        def alike(one: tuple[int, str]) -> tuple[bool, _Alike, str]:
+            kind = self._of(one[0])
+            return kind.is_alone, kind.alike, one[1] if one[1] in self._most else ""
+
+        for (is_alone, _, limited), same in groupby(pods, key=alike):
             if is_alone:
-                self._open_for(list(alike))
+                self._open_for([number for number, _ in same], limited)
                 continue
-            for number in alike:
-                to = self._new_node(self._of(number))
+            for number, _ in same:
+                to = self._new_node(self._of(number), limited)
                 if to >= 0:
                     self._move(number, to)
         if repacks:
@@ -311,13 +319,26 @@ class Packing:
             opened=self.cluster.node_names[self._first_new + mark[2] : self._first_new + self._opened],
         )
 
-    def _open_for(self, numbers: Sequence[int]) -> None:
+    def _left_of(self, workload: str) -> NDArray[np.int64] | None:
+        """How many more of its pods each new node may take; None: no limit."""
+        if not workload:
+            return None
+        there = np.bincount(
+            [at - self._first_new for one in self._own[workload] if (at := self._at[one]) >= self._first_new],
+            minlength=self.cluster.node_count - self._first_new,
+        )
+        left: NDArray[np.int64] = np.maximum(0, self._most[workload] - there)
+        return left
+
+    def _open_for(self, numbers: Sequence[int], limited: str) -> None:
         """Pods alike go each to the first new node that takes it; a node is opened once none that is open does.
 
         The next to be opened is the only one that can be: where it doesn't take the pod, the pod stays.
         """
         kind, new = self._of(numbers[0]), slice(self._first_new, None)
         room = np.where(kind.may[new], seats(kind.shape, self.state.free[:, new]), 0)
+        if (left := self._left_of(limited)) is not None:
+            room = np.minimum(room, left)
         shut = np.flatnonzero(room[self._opened :] == 0)
         until = np.cumsum(room[: self._opened + int(shut[0])] if len(shut) else room)
         number = min(len(numbers), int(until[-1]) if len(until) else 0)
@@ -329,10 +350,12 @@ class Packing:
         self._log.moves.extend((one, self._at[one], node) for one, node in zip(numbers, to, strict=False))
         self._relocate_alike(numbers[:number], to)
 
-    def _new_node(self, kind: _Kind) -> int:
+    def _new_node(self, kind: _Kind, limited: str) -> int:
         """The first new node that takes a pod that others have a say in, opened where it has to be; −1 where none does."""
         nodes = np.arange(self._first_new, min(self._first_new + self._opened + 1, self.cluster.node_count))
         nodes = nodes[self._has_room(kind, nodes)]
+        if (left := self._left_of(limited)) is not None:
+            nodes = nodes[left[nodes - self._first_new] > 0]
         if len(nodes):
             nodes = nodes[passes_rules(self.state, kind.shape, nodes)]
         if not len(nodes):

@@ -10,13 +10,16 @@ from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_ups import failed_scale_ups
 from planner.capacity.timeline import Beside, timeline, told
-from planner.ground.budget import part
+from planner.capacity.unasked import unasked
+from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import ChangeError
-from planner.ground.words import NO_WORDS, Text, count, duration, plural
+from planner.ground.words import NO_WORDS, Text, duration, plural
 from planner.inventory.applied import Applied, applied
+from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.autoscalers import settled
-from planner.kubernetes.records import EMPTY, Finding, Severity, Snapshot
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
     GROWING_REASONS,
@@ -37,13 +40,12 @@ from planner.rollout.meanwhile import (
     scaled_at_once,
     unread_autoscalers,
 )
-from planner.rollout.placement import blocked_by, displaced
+from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.told import (
-    after_waiting,
     attached_twice,
     capacity_of,
     joint_headline,
@@ -51,7 +53,9 @@ from planner.rollout.told import (
     not_played,
     peak_held,
     placement_of,
+    tried_again,
     unknown_finding,
+    until_they_come,
     workload_keys_by_owner,
     workload_rollout,
 )
@@ -66,7 +70,7 @@ def rollout(
     snapshot: Snapshot,
     scenario: Scenario,
     pools: tuple[NodePool, ...] = (),
-    arrival_seconds: float | None = None,
+    how: Autoscaling | None = None,
     is_wanted: Callable[[], bool] | None = None,
     beside: Beside | None = None,
 ) -> RolloutResult:
@@ -76,8 +80,8 @@ def rollout(
     ----------
     pools : tuple of NodePool
         Pools that may grow within their limits; without any, the cluster stays as it is.
-    arrival_seconds : float, optional
-        Until a new node takes pods; else `planner.capacity.growth`'s stated default.
+    how : Autoscaling, optional
+        How the autoscalers are set up, and how long a new node takes.
     is_wanted : Callable, optional
         Asked now and then while the rollout is played; when it says no, the work stops (`UnwantedError`).
 
@@ -90,11 +94,11 @@ def rollout(
         When the scenario doesn't apply to the snapshot.
     """
     with part(is_wanted):
-        return _rollout(snapshot, scenario, pools, arrival_seconds, beside or Beside())
+        return _rollout(snapshot, scenario, pools, how or Autoscaling(), beside or Beside())
 
 
 def _rollout(
-    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...], arrival_seconds: float | None, beside: Beside
+    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...], how: Autoscaling, beside: Beside
 ) -> RolloutResult:
     planned = timeline(prepare(snapshot, scenario), beside, namespace=scenario.namespace)
     prepared, cluster = planned.prepared, planned.cluster
@@ -150,9 +154,11 @@ def _rollout(
         + twice
         + scaled_at_once(run, prepared.revisions)
         + _others_in_flight(cluster, run)
+        + tried_again(run, prepared.revisions)
         + not_played(prepared.snapshot, prepared.revisions)
         + tuple(unknown_finding(key, u) for key, u in unknown)
-        + blocked_by(cluster, run, prepared.revisions),
+        + blocked_by(cluster, run, prepared.revisions)
+        + promoted(run),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(
             OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
@@ -162,7 +168,9 @@ def _rollout(
         apply=_applied(prepared.snapshot, scenario, prepared.revisions),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
-        result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, arrival_seconds)
+        result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
+    if stuck is None and pools and any(m.pending for one in run.moments.values() for m in one):
+        result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed)
     found = _as_far_as_known(result, [one for _, one in unknown])
     return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
 
@@ -184,7 +192,8 @@ def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> 
     return replace(
         result, reason=Reason.UNKNOWN, sentence=said, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
         capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
-        extra_nodes=0, extra_gpus=0, node_template="",
+        extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(),
+        unasked_nodes=(), unasked_node_seconds=0.0,
     )  # fmt: skip
 
 
@@ -205,17 +214,69 @@ def _as_far_as_known(result: RolloutResult, unknown: Sequence[Unknown]) -> Rollo
 
 def _grown(
     result: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
-    keys: dict[str, str], seed: int, arrival_seconds: float | None,
+    keys: dict[str, str], seed: int, how: Autoscaling,
 ) -> RolloutResult:  # fmt: skip
     """The stuck result, or what it comes to once a pool has grown, where one may."""
-    answer = grow(
-        cluster, prepared.revisions, run, waiting_shape(run, stuck), pools,
-        seed=seed, arrival_seconds=arrival_seconds,
+    revisions = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
+    answer = grow(cluster, revisions, run, waiting_shape(run, stuck), pools, seed=seed, how=how)
+    if answer.growth is not None:
+        return _needs_growth(result, prepared, answer.growth, keys)
+    more = f"; {answer.sentence}" if answer.sentence else ""
+    stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
+    unknown = [Unknown(what=answer.unknown, may_help=True, mend="Give --node-pools and --instance-types that say it")]
+    return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
+
+
+def _with_unasked(
+    result: RolloutResult,
+    prepared: Prepared,
+    cluster: Cluster,
+    pools: tuple[NodePool, ...],
+    how: Autoscaling,
+    seed: int,
+) -> RolloutResult:
+    """The result that completes, with the nodes that an autoscaler brings all the same."""
+    revisions = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
+    try:
+        found = unasked(cluster, revisions, pools, how, seed=seed)
+    except TooLargeError:
+        return result
+    if found is None:
+        return result
+    mend = (
+        "A shorter grace period, or a strategy that waits for none (maxUnavailable 0 with room to surge), brings none"
+    )
+    finding = Finding(
+        severity=Severity.INFO,
+        code="nodes-unasked",
+        object=result.workloads[0].workload,
+        what=found.sentence,
+        mend=mend,
+    )
+    return replace(
+        result, findings=(*result.findings, finding), sentence=Text(f"{result.sentence}; {found.sentence}"),
+        unasked_nodes=found.nodes, unasked_node_seconds=sum(found.stays_seconds),
     )  # fmt: skip
-    if answer.growth is None:
-        more = f"; {answer.sentence}" if answer.sentence else ""
-        return replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
-    return _needs_growth(result, prepared, answer.growth, keys)
+
+
+def _without_proof(result: RolloutResult, unknown: Unknown, key: str) -> RolloutResult:
+    """`result` with what isn't known of nodes that may come, which makes the stuck ones unknown."""
+    parts = tuple(
+        replace(
+            one,
+            verdict=Verdict.UNKNOWN,
+            sentence=Text(f"not known: {unknown.what}. Without that, it is {one.sentence}"),
+        )
+        if one.verdict is Verdict.STUCK
+        else one
+        for one in result.workloads
+    )
+    return replace(result, workloads=parts, findings=(*result.findings, unknown_finding(key, unknown)))
+
+
+def _like(snapshot: Snapshot, nodes: Sequence[Node]) -> str:
+    """A node that is there, of the pool of the first of `nodes`; "" where that has none."""
+    return next((one.name for node in nodes[:1] for one in snapshot.nodes if node_pool(one) == node_pool(node)), "")
 
 
 def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
@@ -247,13 +308,14 @@ def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
 def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str]) -> RolloutResult:
     """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
     run, wait = growth.run, growth.arrival_seconds
+    words = {one.words for one in run.happened}
     parts = []
     for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
         grown = workload_rollout(run, revision, pod_times, keys)
         if today.verdict is Verdict.COMPLETES:
             parts.append(today)
             continue
-        seconds = grown.seconds + wait
+        seconds = grown.seconds
         parts.append(
             replace(
                 grown,
@@ -263,13 +325,8 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                     f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
                     f"Today it is {today.sentence}"
                 ),
-                headline=Text(
-                    f"it finishes in about {duration(seconds)} once pool {growth.pool.name} has "
-                    f"{count(growth.nodes, 'more node', 'more nodes')}"
-                ),
-                seconds=seconds,
-                exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
-                timeline=after_waiting(today.timeline, grown.timeline, wait),
+                headline=Text(f"it finishes in about {duration(seconds)} once {growth.has_grown}"),
+                timeline=until_they_come(grown.timeline, words),
                 wait_for=today.wait_for,
                 scheduler_message=today.scheduler_message,
             )
@@ -290,11 +347,20 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         placement=placement_of(run),
         ties=None,
         growth=Text(growth.sentence),
-        is_growth_automatic=growth.pool.grows_by_itself,
-        findings=(*result.findings, *failed_scale_ups(compiled(prepared.snapshot), growth.pool, shown.workload)),
-        extra_nodes=growth.nodes,
-        extra_gpus=growth.nodes * growth.pool.gpus_a_node,
-        node_template=growth.pool.nodes[0],
+        is_growth_automatic=growth.grows_by_itself,
+        findings=(
+            *result.findings,
+            *(
+                f
+                for one in growth.comes
+                for f in failed_scale_ups(compiled(prepared.snapshot), one.pool, shown.workload)
+            ),
+        ),
+        extra_nodes=len(growth.nodes),
+        extra_gpus=growth.gpus,
+        fewest_nodes=sum(one.nodes for one in growth.fewest),
+        new_nodes=growth.nodes,
+        node_template=_like(prepared.snapshot, growth.nodes),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of
 from planner.capacity.headroom import Fit, fit
-from planner.capacity.node_pools import NodePool, held_by, unmatched
+from planner.capacity.node_pools import NodePool, capacity_of, held_by, unmatched
 from planner.capacity.pod_shapes import parse_shape, workload_shapes
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.ground.words import count, plural, roughly, short_name
@@ -124,7 +124,7 @@ def pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
     held, known = held_by(cluster, pool), cluster.snapshot.if_known
     return PoolLine(
         pool=pool, allocatable=held.allocatable, requested=known(held.requested, POD.name), free=known(held.free, POD.name),
-        out_of_use=known(held.out_of_use, POD.name), room=pool.room(held.allocatable), offers=_offers(cluster, pool),
+        out_of_use=known(held.out_of_use, POD.name), room=pool.room(capacity_of(cluster, pool)), offers=_offers(cluster, pool),
     )  # fmt: skip
 
 

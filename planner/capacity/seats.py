@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.capacity.gpu_lines import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Likeness, likeness
 from planner.ground import collector
 from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.words import count, plural
 from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.nodes import Sharing, out_of_use
 from planner.kubernetes.owners import workload_keys
@@ -158,3 +160,22 @@ def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
             for name in asked:
                 takers.setdefault((n, counted_as(cluster, n, name)), []).append(workload.key)
     return takers
+
+
+def in_words(snapshot: Snapshot, nodes: Sequence[NodeSeats]) -> str:
+    """What of each offer is free, as rows of seats show it."""
+    supplies = supplies_of(gpu_lines(compiled(snapshot)))
+    return "; ".join(filter(None, (_free(one, nodes) for one in supplies))) or "no node has GPUs"
+
+
+def _free(supply: Supply, every: Sequence[NodeSeats]) -> str:
+    """``3 of 8 GPUs on 2 nodes are free; at most 2 on one node``; time slices, MIG slices … by themselves."""
+    if supply.sharing in (Sharing.PARTS, Sharing.DEVICES):
+        return free_words([supply])  # there are no seats of them
+    nodes = [node for node in every if node.offer == supply.offer]
+    total, free = sum(node.gpus for node in nodes), sum(node.gpus_free for node in nodes)
+    hole, shut = max(node.gpus_free for node in nodes), sum(node.gpus_out_of_use for node in nodes)
+    aside = f" ({shut:,} more {plural(shut, 'is', 'are')} {OUT_OF_USE})" if shut else ""
+    of = f"{total:,} {supply.noun_for(total)} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
+    parts = f"; pods hold parts of them too, {supply.parts_held}" if supply.parts_held else ""
+    return f"{free:,} of {of}{aside}; at most {hole:,} on one node{parts}"

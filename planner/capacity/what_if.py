@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from planner.capacity.changes import Change, ChangeKind, whole_number
-from planner.capacity.drain import DrainResult, DrainRun, described, play
+from planner.capacity.drain import DrainResult, described, play
+from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, these, uncordoned
 from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
 from planner.ground.errors import ChangeError
@@ -20,7 +21,7 @@ from planner.ground.vocabulary import REVISION
 from planner.ground.words import Text, count
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.kinds import JOB, REPLICA_SET, kind_in
+from planner.kubernetes.kinds import JOB, POD, REPLICA_SET, kind_in
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, ResourceQuota, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
@@ -75,12 +76,12 @@ def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimi
     """
     steps = []
     if changes and _waiting(cluster.snapshot):  # who finds room by himself is no merit of a change
-        cluster = _at_rest(cluster.snapshot)
+        cluster = at_rest(cluster.snapshot)
     waiting_before = _waiting(cluster.snapshot)
     for change in changes:
         snapshot, step = _MADE_BY[change.kind](Case(cluster, change, limits))
         steps.append(step)
-        cluster = _at_rest(snapshot)
+        cluster = at_rest(snapshot)
     return Changed(snapshot=cluster.snapshot, waiting_before=waiting_before, steps=tuple(steps))
 
 
@@ -97,13 +98,13 @@ class Case:
         return self.cluster.snapshot
 
     def pool(self) -> NodePool:
-        """The pool the change names."""
-        known = pools(self.cluster, self.limits)
+        """The pool the change names; one without nodes only where some are added."""
+        known = [one for one in pools(self.cluster, self.limits) if one.nodes or self.change.kind is ChangeKind.ADD]
         name = self.change.target.removeprefix("pool/")
         for pool in known:
-            if pool.name == name and pool.nodes:
+            if pool.name == name:
                 return pool
-        names = ", ".join(pool.name for pool in known if pool.nodes)
+        names = ", ".join(pool.name for pool in known)
         raise ChangeError(
             f"there is no pool {name} with nodes", where=str(self.change)[:120], mend=f"Pools: {names[:300]}"
         )
@@ -117,6 +118,16 @@ class Case:
                 f"there is no node {self.change.target}", where=str(self.change)[:120], mend="Name a node, or pool/NAME"
             )
         return (self.change.target,)
+
+    def pod(self) -> int:
+        """The pod on a node that the change names, by its place in the snapshot."""
+        namespace, _, name = self.change.target.partition("/")
+        bound = {
+            pod.name: i for i, pod in enumerate(self.snapshot.pods) if pod.namespace == namespace and pod.holds_room
+        }
+        if name not in bound:
+            raise self._missing(f"pod {name} on a node in namespace {namespace}", POD.name, bound)
+        return bound[name]
 
     def zone(self) -> tuple[str, ...]:
         """The nodes of the zone the change names."""
@@ -194,25 +205,6 @@ class Case:
         return Step(change=self.change, is_done=is_done, sentence=Text(sentence), drain=drain)
 
 
-# ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────
-def _at_rest(snapshot: Snapshot) -> Cluster:
-    """Pods that wait are tried again; what starts becomes Ready."""
-    if not _waiting(snapshot):
-        return Cluster(snapshot)
-    anew = tuple(replace(p, unschedulable_message="") if p.unschedulable_message else p for p in snapshot.pods)
-    return Cluster(_played(Simulation(Cluster(replace(snapshot, pods=anew)))))
-
-
-def _played(simulation: Simulation) -> Snapshot:
-    simulation.tick_number = max(simulation.tick_number, 0)
-    simulation.replacement = lambda pod: making_anew(simulation, pod)
-    simulation.settle()
-    while simulation.is_moving:
-        simulation.tick()
-        simulation.settle()
-    return simulation.snapshot_now()
-
-
 # ── nodes come ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
     """The snapshot with more nodes, each with the pods of the DaemonSets that run there."""
@@ -267,9 +259,56 @@ def _drain(case: Case) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
     result = described(case.cluster, names, run)
-    return run.simulation.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
+    return run.simulation.pods.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
 
 
+def _uncordon(case: Case) -> tuple[Snapshot, Step]:
+    names = case.nodes()
+    again = {name for name in names if case.cluster.nodes[case.cluster.node_index[name]].is_cordoned}
+    nodes = tuple(uncordoned(node) if node.name in again else node for node in case.cluster.nodes)
+    if not again:
+        return case.snapshot, case.step(f"{_nodes_text(names)}: not cordoned", is_done=False)
+    snapshot = at_rest(replace(case.snapshot, nodes=nodes)).snapshot
+    started = _waiting(case.snapshot) - _waiting(snapshot)
+    words = f"{_nodes_text(names)} uncordoned"
+    return snapshot, case.step(f"{words}: {count(started, 'waiting pod')} placed" if started > 0 else words)
+
+
+# ── pods go elsewhere ────────────────────────────────────────────────────────────────────────────────────────────────
+def _evict(case: Case) -> tuple[Snapshot, Step]:
+    return _moved(case, case.cluster)
+
+
+def _move(case: Case) -> tuple[Snapshot, Step]:
+    if case.change.value not in case.cluster.node_index:
+        raise ChangeError(f"there is no node {case.change.value}", where=str(case.change)[:120], mend="Name a node")
+    others = tuple(node if node.name == case.change.value else cordoned(node) for node in case.cluster.nodes)
+    return _moved(case, case.cluster.with_nodes(others))
+
+
+def _moved(case: Case, cluster: Cluster) -> tuple[Snapshot, Step]:
+    """One pod evicted in `cluster`, which is the case's but for cordons that last as long."""
+    place = case.pod()
+    pod = case.snapshot.pods[place]
+    run = evict(cluster, these([place]))
+    words = f"{case.change.target} evicted from {pod.node_name}"
+    own = [one for one in run.made if pod.owner and one.owner == pod.owner.key(pod.namespace) and not one.is_gone]
+    is_done = bool(run.evicted) and any(one.is_bound for one in own) and not any(not one.is_bound for one in own)
+    if run.left:
+        words = f"{case.change.target} can't be evicted: {run.left[0][2]}"
+    elif not own:
+        words += ": nothing makes it anew"
+    elif is_done:
+        words += f": its successor is on {', '.join(sorted({cluster.node_names[one.node] for one in own}))}"
+    else:
+        waiting = next(one for one in own if not one.is_bound)
+        words += f": its successor waits: {waiting.message or 'never tried'}"
+    preempted = [one for one in run.simulation.preempted if one not in run.moved]
+    words += f"; {count(len(preempted), 'pod')} preempted for it" if preempted else ""
+    return replace(run.simulation.pods.snapshot_now(), nodes=case.snapshot.nodes), case.step(words, is_done=is_done)
+
+
+# ── nodes are lost ───────────────────────────────────────────────────────────────────────────────────────────────────
 def _delete(case: Case) -> tuple[Snapshot, Step]:
     names = case.nodes()
     return _lost(case, names, f"{_nodes_text(names)} deleted")
@@ -298,7 +337,7 @@ def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:
     """The snapshot without these nodes, and how many pods other than daemons were on them."""
     doomed = [cluster.node_index[name] for name in names]
     world = Simulation(cluster)
-    pods = [pod for node in doomed for pod in world.pods_on(node)]
+    pods = [pod for node in doomed for pod in world.pods.on(node)]
     kept = tuple(node for node in cluster.nodes if node.name not in set(names))
     snapshot = _made_anew(replace(cluster.snapshot, nodes=kept), pods)
     return snapshot, sum(1 for pod in pods if not kind_in(pod.owner).is_per_node)
@@ -314,7 +353,7 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
         controller = making_anew(simulation, pod, lost=lost[pod.owner])
         if controller is not None:
             simulation.controllers.setdefault(controller.key, controller)
-    return _played(simulation)
+    return played(simulation)
 
 
 def _nodes_text(names: Sequence[str]) -> str:
@@ -346,12 +385,12 @@ def _upgrade(case: Case) -> tuple[Snapshot, Step]:
     batches = [pool.nodes[i : i + batch] for i in range(0, pool.node_count, batch)]
     for names in batches[:_MOST_BATCHES]:
         added = copies(cluster, pool, min(surge, len(names)), "up")
-        larger = _at_rest(_with_nodes(cluster.snapshot, added))
+        larger = at_rest(_with_nodes(cluster.snapshot, added))
         run = play(larger, names)
         runs.append(run)
-        emptied, _ = _without(Cluster(run.simulation.snapshot_now()), names)
+        emptied, _ = _without(Cluster(run.simulation.pods.snapshot_now()), names)
         again = tuple(bare_copy(cluster.nodes[cluster.node_index[n]], n) for n in names[len(added) :])
-        cluster = _at_rest(_with_nodes(emptied, again))
+        cluster = at_rest(_with_nodes(emptied, again))
         pool = replace(
             pool, nodes=tuple(n for n in pool.nodes if n in cluster.node_index) or tuple(n.name for n in added)
         )
@@ -365,17 +404,17 @@ def _blue_green(case: Case, pool: NodePool, quota: int | None) -> tuple[Snapshot
             f"pool {pool.name} can't be upgraded blue-green: it needs {count} more nodes and the quota lets in {quota}"
         )
         return case.snapshot, case.step(sentence, is_done=False)
-    larger = _at_rest(_with_nodes(case.snapshot, copies(case.cluster, pool, count, "green")))
+    larger = at_rest(_with_nodes(case.snapshot, copies(case.cluster, pool, count, "green")))
     run = play(larger, pool.nodes)
-    snapshot, _ = _without(Cluster(run.simulation.snapshot_now()), pool.nodes)
+    snapshot, _ = _without(Cluster(run.simulation.pods.snapshot_now()), pool.nodes)
     return snapshot, _upgraded(case, [run], f"blue-green, {count} more nodes meanwhile", 1)
 
 
-def _upgraded(case: Case, runs: Sequence[DrainRun], how: str, batches: int) -> Step:
+def _upgraded(case: Case, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:
     name = case.change.target.removeprefix("pool/")
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
-    unplaced = max(sum(1 for pod in run.simulation.queue if pod.number > 0) for run in runs)
+    unplaced = max(sum(1 for pod in run.simulation.queue.pods() if pod.number > 0) for run in runs)
     steps = f"{batches} steps" if batches != 1 else "1 step"
     sentence = f"pool {name} upgraded in {steps} ({how}): {evicted:,} pods evicted"
     if batches > len(runs):
@@ -407,7 +446,7 @@ def _taint(case: Case) -> tuple[Snapshot, Step]:
     doomed = [
         pod
         for place in (case.cluster.node_index[n] for n in pool.nodes)
-        for pod in world.pods_on(place)
+        for pod in world.pods.on(place)
         if not tolerates_taints(pod.shape.spec.tolerations, (taint,))
     ]
     snapshot = _made_anew(tainted, doomed)
@@ -445,7 +484,7 @@ def _resize(case: Case) -> tuple[Snapshot, Step]:
 
 def _rolled_out(run: Run, revision: Revision) -> Snapshot:
     """The snapshot after a rollout: the workload as changed, its new ReplicaSet known."""
-    snapshot, after = run.simulation.snapshot_now(), revision.after
+    snapshot, after = run.simulation.pods.snapshot_now(), revision.after
     workloads = tuple(after if w.key == after.key else w for w in snapshot.workloads)
     snapshot = replace(snapshot, workloads=workloads)
     if after.traits.part != REPLICA_SET.name:
@@ -510,7 +549,7 @@ def _ungate(case: Case) -> tuple[Snapshot, Step]:
         replace(pod, spec=replace(pod.spec, scheduling_gates=())) if index in mine else pod
         for index, pod in enumerate(case.snapshot.pods)
     )
-    then = _at_rest(replace(case.snapshot, pods=pods)).snapshot
+    then = at_rest(replace(case.snapshot, pods=pods)).snapshot
     names = {(case.snapshot.pods[index].namespace, case.snapshot.pods[index].name) for index in mine}
     left = sum(pod.waits and (pod.namespace, pod.name) in names for pod in then.pods)
     words = f"{count(len(mine), 'pod')} of {case.change.target} without scheduling gates"
@@ -527,6 +566,9 @@ def _apply(case: Case) -> tuple[Snapshot, Step]:
 _MADE_BY: dict[ChangeKind, Callable[[Case], tuple[Snapshot, Step]]] = {
     ChangeKind.ADD: _add,
     ChangeKind.DRAIN: _drain,
+    ChangeKind.UNCORDON: _uncordon,
+    ChangeKind.EVICT: _evict,
+    ChangeKind.MOVE: _move,
     ChangeKind.DELETE: _delete,
     ChangeKind.UPGRADE: _upgrade,
     ChangeKind.REMOVE_ZONE: _remove_zone,

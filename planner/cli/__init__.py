@@ -25,6 +25,7 @@ _NO_QUESTIONS: Final[dict[str, dict[str, str]]] = {
     DECIDE: {"serve": "A warning at kubectl apply (validating webhook), and metrics; with the dashboard, for a team."},
     SEE: {
         "app": "The dashboard, on that cluster.",
+        "mcp": "The questions as tools for agents, by the Model Context Protocol.",
         "anonymise": "The cluster under other names, to be shown to others.",
         "completion": "What bash, zsh or fish reads to complete commands and options.",
     },
@@ -81,8 +82,8 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = cmd_name.replace("-", "_")
-        if find_spec(f"planner.cli.{module}") is not None:
-            command = import_module(f"planner.cli.{module}").command
+        if find_spec(f"{__name__}.{module}") is not None:
+            command = import_module(f"{__name__}.{module}").command
         else:
             from planner.cli.plain import command_of
 
@@ -131,8 +132,26 @@ def main(argv: list[str] | None = None) -> None:
     given = sys.argv[1:] if argv is None else argv
     if os.getpid() == 1:  # of a container: the kernel gives process 1 no signal that it doesn't wait for itself
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable():
-        _run(argv)
+    try:
+        with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable():
+            _run(argv)
+    except BaseException as error:
+        if not _is_interrupt(error):
+            raise
+        sys.exit(ExitStatus.INTERRUPTED)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is what ended it: Python wraps what comes up while a class is made (``__set_name__``, before 3.12)
+    in a RuntimeError, and a library may wrap it in errors of its own.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen and not isinstance(error, SystemExit):
+        if isinstance(error, KeyboardInterrupt | click.Abort):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def kubectl_plugin() -> None:
@@ -155,9 +174,9 @@ def _run(argv: list[str] | None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(ExitStatus.BAD_INPUT)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(ExitStatus.INTERRUPTED)
     except HeadroomError as error:
+        if _is_interrupt(error):
+            raise
         click.echo(f"headroom: {error}", err=True)
         sys.exit(ExitStatus.NOT_KNOWN if isinstance(error, NotKnownError) else ExitStatus.BAD_INPUT)
     except BrokenPipeError:

@@ -9,7 +9,6 @@ from typing import Final
 
 import click
 
-import planner
 from planner.cli import waiting
 from planner.cli.given import FILE
 from planner.ground.errors import InputError
@@ -18,12 +17,12 @@ from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED
 
 STREAMLIT: Final = {"STREAMLIT_SERVER_HEADLESS": "true", "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
 """Streamlit's own settings, as its configuration reads them from the environment."""
-_ROOT: Final = Path(planner.__file__).parents[1]
+_ROOT: Final = Path(__file__).parents[__name__.count(".")]
 
 
 def folder() -> Path:
     """Where app.py, pages/ and .streamlit/ are: inside the package when installed, beside it in a checkout."""
-    package = Path(planner.__file__).parent
+    package = Path(__file__).parents[1]
     installed = package / "_app"
     return installed if installed.is_dir() else package.parent
 
@@ -55,7 +54,7 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
     words = [host, str(port), *(["browser"] if browser else [])]
     waiting.end()
     sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, "-m", "planner.cli.dashboard", *words], environment)  # noqa: S606 - no shell, our own words
+    os.execve(sys.executable, [sys.executable, "-m", f"{__package__}.dashboard", *words], environment)  # noqa: S606 - no shell, our own words
 
 
 def absolute(cluster: str) -> str:

@@ -30,12 +30,16 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 # ── node pools ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--node-pools`` and ``--gke``."""
+    """``--node-pools``, ``--instance-types`` and ``--gke``."""
     command = click.option(
         "--gke",
         metavar="CLUSTER",
         help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke]).",
     )(command)
+    command = click.option(
+        "--instance-types", multiple=True, metavar="FILE", expose_value=False, callback=_keep_types, is_eager=True,
+        help="Which machines Karpenter may bring: a JSON list as its kwok provider takes (name, resources, offerings); repeatable.",
+    )(command)  # fmt: skip
     return click.option(
         "--node-pools", "pool_files", multiple=True, metavar="FILE",
         help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
@@ -43,10 +47,19 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)  # fmt: skip
 
 
+def _keep_types(context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
+    context.meta[_TYPES] = files
+
+
+_TYPES = "headroom.instance_types"
+
+
 def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> tuple[PoolLimits, ...]:
     """What files and the cloud say of node pools."""
     from planner.sources import gcloud, node_pools
 
+    context = click.get_current_context(silent=True)
+    files += context.meta.get(_TYPES, ()) if context is not None else ()
     known = tuple(one for name in files for one in node_pools.read(name))
     return node_pools.stated(snapshot, known + (gcloud.read_live(gke) if gke else ()))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output, terminal
+from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import read_cluster
 from planner.ground.tables import Rows, as_text
 from planner.ground.words import measured_bytes
@@ -17,6 +17,7 @@ from planner.kubernetes.records import Snapshot
 from planner.memory.nodes import NodeReport
 from planner.questions.findings import WORD
 from planner.questions.memory import (
+    DIFFERENCES,
     QUESTION,
     WHAT_IF,
     MemoryPlan,
@@ -151,18 +152,7 @@ def _table(rows: Rows) -> None:
 
 def _print_changed(answer: MemoryWhatIf) -> None:
     terminal.say(answer.sentence)
-    _table(
-        [
-            {
-                "OBJECT": one.object,
-                "CONTAINER": one.container,
-                "VALUE": one.field,
-                "NOW": one.before_text,
-                "THEN": one.after_text,
-            }
-            for one in answer.differences
-        ]
-    )
+    plain.show_listing(DIFFERENCES, answer)
     if answer.command:
         click.echo(answer.command)
 

@@ -67,6 +67,11 @@ def need(partner: str, flags: Iterable[str]) -> None:
             raise alone(flag, partner)
 
 
+def is_given(name: str) -> bool:
+    """Whether the command that runs was called with the option of that name."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
 def alone(flag: str, partner: str) -> InputError:
     """The error of an option without its partner."""
     return InputError(f"means nothing without {partner}", where=flag, mend=f"Give {partner} too, or leave it out")

@@ -18,7 +18,7 @@ from planner.ground.tables import Rows
 from planner.ground.words import literal, sentence
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
-from planner.questions.wording import for_people
+from planner.questions.wording import for_people, listed
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -95,7 +95,13 @@ def show(
     elif output in ("json", "yaml"):
         write_document(output, document(question, snapshots, settings, answer, *also))
     elif output in ("csv", "markdown"):
-        write_rows(output, question.rows(answer, rows), headline=getattr(answer, "sentence", ""))
+        listing = None if rows == FACTS else question.listing(rows)
+        if listing is not None and output == "markdown":
+            write_markdown(listed(listing, answer), getattr(answer, "sentence", ""), listing.unknown_of(answer))
+        else:
+            write_rows(output, question.rows(answer, rows), headline=getattr(answer, "sentence", ""))
+        if listing is not None and not listing.is_shown and (note := listing.note(answer)):
+            click.echo(note, err=True)
     else:
         text()
     if output == "text":
@@ -172,7 +178,10 @@ def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:
     if output == "csv":
         click.echo(tables.as_csv(rows), nl=False)
     else:
-        click.echo(
-            (f"{literal(headline)}\n\n" if headline else "") + tables.as_markdown(for_people(rows), unknown=""),
-            nl=False,
-        )
+        write_markdown(for_people(rows), headline)
+
+
+def write_markdown(rows: Rows, headline: str, unknown: str = "") -> None:
+    """Rows for people on standard output, as a table of Markdown under `headline`."""
+    said = f"{literal(headline)}\n\n" if headline else ""
+    click.echo(said + tables.as_markdown(rows, unknown=unknown), nl=False)

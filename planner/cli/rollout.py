@@ -9,15 +9,13 @@ from typing import Any, Final
 
 import click
 
-from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice
-from planner.cli import options, output, terminal
+from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
+from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import manifests_of, pool_limits, pool_options, price_book, price_options
-from planner.cli.overview import answer_overview
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.tables import as_text
-from planner.ground.words import duration, moment, usd
+from planner.ground.words import duration, moment
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
@@ -26,12 +24,14 @@ from planner.questions import rollout as rollout_question
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW
+from planner.questions.overview import OverviewSettings
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
-from planner.questions.strategies import StrategiesAnswer, StrategiesSettings
+from planner.questions.strategies import STRATEGIES, StrategiesAnswer, StrategiesSettings
+from planner.questions.strategy_costs import STRATEGIES as COSTED
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout.answers import RolloutResult, Step, Verdict
-from planner.rollout.choice import Option, Weights
+from planner.rollout.choice import Weights
 from planner.rollout.scripts import script, steps_of
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded, manifests
@@ -112,7 +112,8 @@ def command(
         options.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
     if not asked["workload"] and not manifest_files:
-        return answer_overview(snapshot, "", output_format, fail_on)
+        every = OVERVIEW.answer(snapshot, OverviewSettings(), Given())
+        return plain.tell(OVERVIEW, [snapshot], OverviewSettings(), every, output_format=output_format, fail_on=fail_on)
     more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
     if manifest_files:
         given_manifests = manifests.read(manifest_files)
@@ -233,23 +234,9 @@ def _print_strategies(found: StrategiesAnswer) -> None:
     """The recommendation with how it is applied, and the strategies that nothing beats; JSON has all."""
     click.echo("\nWhich strategy")
     terminal.say(found.sentence)
-    shown = [one for one in found.options if one.is_best or one.is_current]
-    if shown:
-        click.echo(f"\n{as_text([_strategy_row(one, found) for one in shown])}", nl=False)
+    plain.show_listing(STRATEGIES, found)
     if found.apply is not None:
         _print_applied(found.apply)
-
-
-def _strategy_row(one: Option, found: StrategiesAnswer) -> dict[str, object]:
-    return {
-        "strategy": f"{one.name} (now)" if one.is_current else one.name,
-        "": "recommended" if one.is_recommended else "" if one.is_best else "beaten",
-        "lowest Ready": f"{one.lowest_ready} of {found.replicas}",
-        "takes": duration(one.seconds),
-        f"{found.nouns.many} more": one.extra_gpus,
-        "evictions": one.evictions,
-        "a month": "not asked" if one.usd_per_month is None else usd(one.usd_per_month),
-    }
 
 
 def _print_costs(costs: StrategyCosts) -> None:
@@ -259,11 +246,9 @@ def _print_costs(costs: StrategyCosts) -> None:
         click.echo(costs.sentence)
     for note in costs.notes:
         click.echo(note)
-    shown = [one for one in costs.strategies if one.is_worth and one.cost]
-    if not shown:
+    if not COSTED.seen(costs):
         return
-    click.echo("")
-    click.echo(as_text([_cost_row(one) for one in shown]), nl=False)
+    plain.show_listing(COSTED, costs)
     terms = costs.terms
     click.echo(
         f"\nUSD a month: spare nodes kept on demand, kept on spot, or added for each of {terms.rollouts_per_month:g} "
@@ -276,25 +261,3 @@ def _print_costs(costs: StrategyCosts) -> None:
         )
         if warning := age_warning(costs.as_of, time.time()):
             click.echo(warning, err=True)
-
-
-def _cost_row(one: StrategyPrice) -> dict[str, object]:
-    def money(amount: float | None) -> str:
-        return "no price" if amount is None else usd(amount)
-
-    cost = one.cost
-    assert cost is not None
-    assert one.seconds is not None
-    return {
-        "strategy": f"{one.name} (now)" if one.is_current else one.name,
-        "today": one.verdict.value,
-        "lowest Ready": f"{one.lowest_ready} of {one.replicas}",
-        "extra GPUs": one.extra_gpus,
-        "on demand": money(cost.kept_on_demand_usd),
-        "on spot": money(cost.kept_on_spot_usd),
-        "added": money(cost.added_usd),
-        "takes": duration(one.seconds),
-        "pod-hours missing": round(cost.missing_pod_hours, 2),
-        "others preempted": round(cost.evictions, 2),
-        "jobs killed": round(cost.killed_jobs, 2),
-    }

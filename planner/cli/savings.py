@@ -139,7 +139,7 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
     terminal.say(found.sentence)
     rows = (("on demand", fleet.on_demand_usd), ("= kept", fleet.kept_usd), ("+ freed", fleet.freed_usd),
             ("  of it by packing alone", fleet.packing_usd), ("− spot nodes that come", fleet.spot_usd),
-            ("saved by spot", fleet.saved_usd), ("after interruptions", fleet.expected_usd))  # fmt: skip
+            ("saved by spot", fleet.saved_usd), ("expected to be left", fleet.expected_usd))  # fmt: skip
     click.echo("")
     click.echo(as_text([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows]), nl=False)
     if fleet.ways:

@@ -101,7 +101,7 @@ def command(
         from planner.sources import live
 
         keeper = Keeper(
-            partial(_watched, context), limits_of, teller.metrics, every_seconds=every_seconds, look_seconds=LOOK_SECONDS,
+            partial(watched, context), limits_of, teller.metrics, every_seconds=every_seconds, look_seconds=LOOK_SECONDS,
             age=lambda: live.reader(context).condition.age_seconds, know=reviewers.know, say=say,
         )  # fmt: skip
     else:
@@ -156,7 +156,7 @@ def _reader(cluster: str) -> Callable[[], Snapshot]:
     return read_anew
 
 
-def _watched(context: str) -> Snapshot:
+def watched(context: str) -> Snapshot:
     """What is known of a live cluster.
 
     Raises

@@ -7,13 +7,12 @@ can make one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, Final
 
-from planner.figures import capacity_pools, capacity_stranded, gpu_bars, memory_nodes, pool_costs
+from planner.figures.of_answers import charts
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
-from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import duration, printable
 from planner.questions.report import Review, Written
 
@@ -54,7 +53,7 @@ def html(review: Review) -> str:
 
     answer, snapshot = review.answer, review.snapshot
     title = f"Capacity review of {snapshot.source}"
-    charts = list(_charts(review))
+    drawn = list(_charts(review))
     parts = [
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>",
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
@@ -67,7 +66,7 @@ def html(review: Review) -> str:
         *(f"<li><a href='#c{place}'>{_text(one.chapter.title)}</a></li>" for place, one in enumerate(review.chapters)),
         "<li><a href='#unknown'>What is not known</a></li><li><a href='#inputs'>Inputs and their ages</a></li>",
         "</ul></nav>\n<main>",
-        *(_chapter(place, one, charts) for place, one in enumerate(review.chapters)),
+        *(_chapter(place, one, drawn) for place, one in enumerate(review.chapters)),
         "<section id='unknown'><h2>What is not known</h2>",
         _listed(answer.not_known) or "<p>Nothing that was asked for.</p>",
         "</section>\n<section id='inputs'><h2>Inputs and their ages</h2>",
@@ -82,13 +81,13 @@ def html(review: Review) -> str:
             ]
         ),
         "</section>\n</main>",
-        f"<script>{get_plotlyjs()}</script>\n<script>{_DRAW}</script>" if charts else "",
+        f"<script>{get_plotlyjs()}</script>\n<script>{_DRAW}</script>" if drawn else "",
         "</body>\n</html>\n",
     ]
     return "\n".join(parts)
 
 
-def _chapter(place: int, one: Written, charts: Iterable[tuple[str, str, Any, str]]) -> str:
+def _chapter(place: int, one: Written, drawn: Iterable[tuple[str, str, Any, str]]) -> str:
     chapter = one.chapter
     body = [f"<section id='c{place}'><h2>{_text(chapter.title)}</h2>"]
     if chapter.not_known:
@@ -96,7 +95,7 @@ def _chapter(place: int, one: Written, charts: Iterable[tuple[str, str, Any, str
     elif one.said:
         body.append(f"<p>{_text(one.said)}</p>")
     body += [
-        _chart(figure, alt) for question, table, figure, alt in charts if (question, table) == (chapter.question, chapter.table)
+        _chart(figure, alt) for question, table, figure, alt in drawn if (question, table) == (chapter.question, chapter.table)
     ]  # fmt: skip
     if one.shown:
         body.append(_table(one.shown))
@@ -109,26 +108,9 @@ def _chapter(place: int, one: Written, charts: Iterable[tuple[str, str, Any, str
 
 def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:
     """(question, table, figure, what it says) of every chart; where there is nothing to draw there is none."""
-    found = {name: asked.answer for name, asked in review.asked.items()}
-    made: list[tuple[str, str, Callable[[], bool], Callable[[], Any], Callable[[], str]]] = []
-    if (overview := found.get("overview")) is not None:
-        made.append(("overview", "gpus", lambda: bool(overview.gpus), lambda: gpu_bars.figure(overview.gpus), lambda: gpu_bars.alt(overview.gpus)))  # fmt: skip
-    if (capacity := found.get("capacity")) is not None:
-        resource = capacity.resource or NVIDIA_GPU
-        lines = capacity_pools.shown(capacity.pools, resource)
-        made.append(("capacity", "pools", lambda: bool(lines), lambda: capacity_pools.figure(lines, resource), lambda: capacity_pools.alt(lines, resource)))  # fmt: skip
-        sizes, noun = (capacity.fragments.sizes, capacity.fragments.noun) if capacity.fragments else ((), "")
-        made.append(("capacity", "stranded", lambda: len(sizes) > 1, lambda: capacity_stranded.figure(sizes, noun), lambda: capacity_stranded.alt(sizes, noun)))  # fmt: skip
-    if (bill := found.get("costs")) is not None:
-        dearest = sorted(
-            (pool for pool in bill.pools if pool.usd_per_month), key=lambda pool: -(pool.usd_per_month or 0)
-        )[:20]
-        made.append(("costs", "pools", lambda: bool(dearest), lambda: pool_costs.figure(dearest), lambda: pool_costs.alt(bill.pools)))  # fmt: skip
-    if (memory := found.get("memory")) is not None:
-        made.append(("memory", "nodes", lambda: bool(memory.cluster.nodes), lambda: memory_nodes.figure(memory.cluster), lambda: memory_nodes.alt(memory.cluster)))  # fmt: skip
-    for question, table, is_there, figure, alt in made:
-        if is_there():
-            yield question, table, figure(), alt()
+    for question, asked in review.asked.items():
+        for one in charts(question, asked.answer):
+            yield question, one.table, one.figure, one.alt
 
 
 def _chart(figure: Any, alt: str) -> str:

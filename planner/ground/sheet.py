@@ -2,13 +2,13 @@
 
 The terminal, pages, CSV, Markdown, facts (and with them metrics and a store's tables) are made from these; nothing of an
 answer is named twice. What a program reads is raw, and a column's name says its unit (``usd_per_month``); what people read is
-made from it by `planner.questions.wording.listed`.
+made from it by `planner.questions.wording.listed`. Money (``usd`` in a name) is in whole cents in rows, and in full in facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from planner.ground.tables import Row
@@ -27,6 +27,9 @@ class Figure(Generic[A]):
     metric, unit : of its fact; without a metric it is none
     label : its words on a page; "" isn't shown there
     whole : what it is a part of
+    hint : more about it, for who asks
+    unknown : what is said where it is None; "" is that it isn't known
+    also : labels that its fact has
     """
 
     metric: str
@@ -34,6 +37,9 @@ class Figure(Generic[A]):
     unit: str = ""
     label: str = ""
     whole: Callable[[A], int] | None = None
+    hint: str = ""
+    unknown: str = ""
+    also: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +48,55 @@ class Column(Generic[R]):
 
     Attributes
     ----------
-    name : in CSV and documents
-    of : a row's value, raw
+    name : in CSV; "" is in no row, and is a fact or a label of one
+    of : a row's value, raw; the attribute of that name where it isn't given
     heading : for people; "" is made from the name, None isn't shown to them
     words : the value for people, where its name and type don't say how it is written
     metric, unit : of the fact that each row's value is; "" is none
-    label : as which its value names the row's facts; "" doesn't
+    label : as which its value names the row's facts, where it has one (not None); "" doesn't
+    also : labels that this fact has beside those
+    is_said_only : for people, in no row that a program reads
     """
 
     name: str
-    of: Callable[[R], Any]
+    of: Callable[[R], Any] | None = None
     heading: str | None = ""
-    words: Callable[[R], str] | None = None
+    words: Callable[[R], object] | None = None
     metric: str = ""
     unit: str | Callable[[R], str] = ""
     label: str = ""
+    also: Mapping[str, str] = field(default_factory=dict)
+    is_said_only: bool = False
+
+    def value(self, row: R) -> Any:
+        """That row's value, raw."""
+        return getattr(row, self.name) if self.of is None else self.of(row)
+
+    def cell(self, row: R) -> Any:
+        """Its value in a row: of money whole cents, of an hour's price millionths."""
+        value = self.value(row)
+        if isinstance(value, float) and (self.is_money or is_money(self.name)):
+            return round(value, 2 if self.is_money else 6)
+        return value
+
+    @property
+    def is_money(self) -> bool:
+        """Whether it holds amounts in USD; an hour's price is none of those."""
+        return (is_money(self.name) and not self.name.endswith("hour")) or self.unit == "USD/month"
 
     def unit_of(self, row: R) -> str:
         """The unit of that row's fact."""
         return self.unit if isinstance(self.unit, str) else self.unit(row)
+
+
+def of_first(column: Column[Any]) -> Column[Any]:
+    """The same of the first of several things that stand behind a row."""
+    return replace(column, of=lambda of: column.value(of[0]))
+
+
+def is_money(name: str) -> bool:
+    """Whether amounts of that name are in USD."""
+    return "usd" in name.split("_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,20 +106,47 @@ class Listing(Generic[A, R]):
     Attributes
     ----------
     items : what stands behind the rows, in the order in which they are shown
+    columns : may hang on the answer; without any it is no table, and people are told its lines
     title : over it, where an answer has several
     empty : what is said where there is none; "" leaves the listing out
-    line : a row as a sentence, where the words are too many for columns
+    line : a row as a sentence, where the words are too many for columns; what stands before a tab stands in one column, what
+        comes after a line's end on a line of its own
+    verdict : of a row, said before its line
+    code : of a row, to be copied as it is
     is_shown : to people who didn't ask for it
+    told : the items that people are shown, where those aren't all
+    most : of them in a terminal; None is all
+    unknown : what people read where a value is None
+    note : a sentence under it; of one that people aren't shown, told beside its CSV
     """
 
     name: str
     items: Callable[[A], Sequence[R]]
-    columns: tuple[Column[R], ...]
+    columns: tuple[Column[R], ...] | Callable[[A], tuple[Column[R], ...]] = ()
     title: str = ""
     empty: str = ""
     line: Callable[[R], str] | None = None
+    verdict: Callable[[R], Any] | None = None
+    code: Callable[[R], str] | None = None
     is_shown: bool = True
+    told: Callable[[A], Sequence[R]] | None = None
+    most: int | None = None
+    unknown: str | Callable[[A], str] = "not known"
+    note: Callable[[A], str] = lambda _: ""
 
     def rows(self, answer: A) -> list[Row]:
         """One row an item, raw."""
-        return [{column.name: column.of(one) for column in self.columns} for one in self.items(answer)]
+        columns = [one for one in self.columns_of(answer) if one.name and not one.is_said_only]
+        return [{column.name: column.cell(one) for column in columns} for one in self.items(answer)]
+
+    def columns_of(self, answer: A) -> tuple[Column[R], ...]:
+        """The columns of that answer."""
+        return self.columns if isinstance(self.columns, tuple) else self.columns(answer)
+
+    def seen(self, answer: A) -> Sequence[R]:
+        """The items that people are shown."""
+        return self.told(answer) if self.told else self.items(answer)
+
+    def unknown_of(self, answer: A) -> str:
+        """What people read where a value isn't known."""
+        return self.unknown if isinstance(self.unknown, str) else self.unknown(answer)

@@ -16,6 +16,7 @@ NVIDIA_MIG_PREFIX: Final = "nvidia.com/mig-"
 DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"  # + a DeviceClass: its implicit resource
 
 # Node labels: Kubernetes
+AWS_ZONE_ID: Final = "topology.k8s.aws/zone-id"
 HOSTNAME: Final = "kubernetes.io/hostname"
 ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"
@@ -23,6 +24,8 @@ OLD_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"  # before 1.17; volum
 OLD_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"  # on every Namespace: its own name
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+ARCHITECTURE: Final = "kubernetes.io/arch"
+OPERATING_SYSTEM: Final = "kubernetes.io/os"
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
 DEFAULT_NAMESPACE: Final = "default"
 CONTROLLER_REVISION_HASH: Final = "controller-revision-hash"
@@ -55,6 +58,21 @@ NVIDIA_GPU_COUNT: Final = "nvidia.com/gpu.count"  # physical, by GPU feature dis
 NVIDIA_GPU_REPLICAS: Final = "nvidia.com/gpu.replicas"
 NVIDIA_SHARING_STRATEGY: Final = "nvidia.com/gpu.sharing-strategy"
 
+# Argo Rollouts, LeaderWorkerSet
+ROLLOUTS_POD_TEMPLATE_HASH: Final = "rollouts-pod-template-hash"
+ROLLOUTS_REVISION: Final = "rollout.argoproj.io/revision"
+ROLLOUTS_DESIRED_REPLICAS: Final = "rollout.argoproj.io/desired-replicas"
+LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
+LWS_WORKER_INDEX: Final = "leaderworkerset.sigs.k8s.io/worker-index"
+LWS_GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
+LWS_GROUP_KEY: Final = "leaderworkerset.sigs.k8s.io/group-key"
+LWS_REVISION: Final = "leaderworkerset.sigs.k8s.io/template-revision-hash"
+LWS_SUBGROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/subgroup-index"
+LWS_SUBGROUP_KEY: Final = "leaderworkerset.sigs.k8s.io/subgroup-key"
+LWS_EXCLUSIVE: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"  # an annotation
+LWS_SUBGROUP_EXCLUSIVE: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+LWS_REPLICAS: Final = "leaderworkerset.sigs.k8s.io/replicas"
+
 # Annotations the snapshot may keep; everything else is dropped at the door.
 REVISION: Final = "deployment.kubernetes.io/revision"
 DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
@@ -79,6 +97,11 @@ KEPT_ANNOTATIONS: Final = frozenset(
         KEDA_PAUSED_REPLICAS,
         HAMI_REGISTER,
         WARNINGS_SWITCH,
+        ROLLOUTS_REVISION,
+        ROLLOUTS_DESIRED_REPLICAS,
+        LWS_EXCLUSIVE,
+        LWS_SUBGROUP_EXCLUSIVE,
+        LWS_REPLICAS,
         REVISION,
         DESIRED_REPLICAS,
         MAX_REPLICAS,
@@ -143,3 +166,11 @@ def is_extended_resource(name: str) -> bool:
         return False
     domain = name.split("/", 1)[0]
     return not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
+
+
+CACHES: Final = frozenset({"memcached"})
+DATA_STORES: Final = CACHES | {
+    "redis", "valkey", "keydb", "dragonfly", "etcd", "zookeeper", "consul", "postgres", "postgresql", "mysql", "mariadb", "mongo", "mongodb",
+    "cassandra", "scylla", "elasticsearch", "opensearch", "kafka", "rabbitmq", "nats", "clickhouse", "influxdb", "cockroach", "minio",
+}  # fmt: skip
+"""Images, by their last name, of programs that keep data."""

@@ -15,6 +15,7 @@ _LARGEST_DENOMINATOR = 64
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _UNITS = (("d", 86_400, 172_800), ("h", 3_600, 3_600), ("min", 60, 60), ("s", 1, 1))  # name, seconds, used from
 _STEPS = ((600, 1), (172_800, 60), (864_000, 3_600), (inf, 86_400))  # below so many seconds, rounded to so many
+_COMMAND: Final = re.compile(r": kubectl [^:;]*\Z")
 _MARKDOWN = re.compile(r"[\\`*_\[\]()<>#$:~|!&@]")
 # What Streamlit and GFM look for in the text after the escapes are read: addresses (not after a letter), e-mail, :icons:.
 _ALIVE = re.compile(r"(?i)(?=https?:)|(?=www\.)|(?<=@)|(?<=:)(?=[\w+-]*[a-z][\w+/-]*:|[+-]1:)")
@@ -83,8 +84,9 @@ def literal(text: str | Text) -> str:
 
 
 def sentence(words: str | Text) -> str:
-    """`words` as `capital` has them, with a full stop."""
-    return capital(str(words)).rstrip(".") + "."
+    """`words` as `capital` has them, with a full stop; a command at the end is copied, and gets none."""
+    said = capital(str(words)).rstrip(".")
+    return said if _COMMAND.search(said) else f"{said}."
 
 
 def capital(words: str) -> str:
@@ -103,6 +105,16 @@ def plural(number: int, one: str, many: str = "") -> str:
 def count(number: int, one: str, many: str = "") -> str:
     """``1 pod``, ``1,523 nodes``, ``2 pods are`` (of ``pod is``, ``pods are``)."""
     return f"{number:,} {plural(number, one, many)}"
+
+
+def some(number: int | None) -> str | None:
+    """``1,234``; "" for none, None for not known."""
+    return None if number is None else f"{number:,}" if number else ""
+
+
+def percent(part: int | None, whole: int) -> int | None:
+    """A share in percent; None where it isn't known, or of nothing."""
+    return round(100 * part / whole) if whole and part is not None else None
 
 
 def spelled(number: int) -> str:

@@ -148,8 +148,8 @@ VALUED: Final = (
         for one in CLOUDS
         for key in (*one.zone, *one.region, *one.machine_type, *one.model, *one.count, *one.bought)
     ),
-    "kubernetes.io/arch",
-    "kubernetes.io/os",
+    vocabulary.ARCHITECTURE,
+    vocabulary.OPERATING_SYSTEM,
     "beta.kubernetes.io/arch",
     "beta.kubernetes.io/os",
     vocabulary.GKE_GPU_PARTITION_SIZE,

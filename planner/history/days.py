@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from planner.ground.errors import InputError
-from planner.ground.words import Text, count, listing
-from planner.history.levels import History
+from planner.ground.words import Text, count, listing, moment, usd
+from planner.history.levels import History, Streak
 from planner.history.trend import Outlook, Trend
 from planner.rollout.answers import Verdict
 
@@ -296,3 +296,21 @@ def trends_sentence(lines: Sequence[TrendLine], history: History) -> Text:
     of = f"{count(len(history.moments), 'snapshot')} of {count(len(days), 'day')}"
     of += f", {count(len(history.clusters), 'cluster')}" if len(history.clusters) > 1 else ""
     return Text(f"{listing(said, most=4)} ({of}).")
+
+
+def since(one: Streak) -> str:
+    """``between … and …``: it began after the last snapshot that said something else, and by the first that says so."""
+    if one.before is None:
+        return f"{moment(one.since)} or before"
+    return f"between {moment(one.before)} and {moment(one.since)}"
+
+
+def money_words(money: Sequence[DayOfMoney]) -> str:
+    """``$38,390 a month at list price, $5,490 of it idle; $36,000 on 2026-10-22``; "" where nothing is known."""
+    known = [one for one in money if one.cost_usd is not None]
+    if not known:
+        return ""
+    first, last = known[0], known[-1]
+    idle = f", {usd(last.idle_usd)} of it idle" if last.idle_usd is not None else ""
+    before = f"; {usd(first.cost_usd or 0.0)} on {first.day}" if first.day != last.day else ""
+    return f"{usd(last.cost_usd or 0.0)} a month at list price{idle}{before}"

@@ -71,7 +71,11 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
             why = f"too short a history to say: {duration(hours * 3_600)} of it is known"
         elif prices is not None:
             terms = tuple(_terms(used, prices, fall))
-            why = _said(terms, today, fall) if terms else "no commitment is sold for it, or its price isn't known"
+            why = (
+                _said(terms, today, fall) + _cautions(terms, series, until, hours)
+                if terms
+                else "no commitment is sold for it, or its price isn't known"
+            )
         best = max(terms, key=lambda one: one.best.saved_usd, default=None)
         yield ModelUse(
             gpu_model=model,
@@ -159,6 +163,45 @@ def _said(terms: Sequence[Term], today: int, fall: float) -> str:
             f"falls by {fall:.0%}"
         )
     return f"{'; '.join(parts)} ({today} held today)"
+
+
+def _cautions(terms: Sequence[Term], series: Sequence[Sequence[tuple[float, int]]], until: float, hours: float) -> str:
+    """What an expert says beside the figures: how long a history they rest on, which way use goes, and what GPUs ask for.
+
+    Source: Google, "Purchase commitments with attached reservations" (read 2026-11): who commits to GPUs must reserve them.
+    """
+    if not any(one.best.level for one in terms):
+        return ""
+    said = []
+    begin = min(at for one in series for at, _ in one)
+    middle = (begin + until) / 2
+    halves = [
+        uses(part, end)
+        for part, end in ((_within(series, begin, middle), middle), (_within(series, middle, until), until))
+    ]
+    before, after = (_mean_level(one) for one in halves)
+    if before and after < _FALLEN * before:
+        said.append(f"use has fallen from {before:.3g} to {after:.3g} GPUs in the mean of the two halves of it")
+    if hours < LONG_HOURS or said:
+        said.insert(0, f"{duration(hours * 3_600)} of history")
+        said.append("no advice for 3 years")
+    basis = f"; {', '.join(said)}" if said else ""
+    return f"{basis}; GPUs under a commitment need a reservation attached to it; flexible (spend-based) ones for hosts aren't reckoned"
+
+
+LONG_HOURS: Final = 90 * 24.0
+"""Of history, under which nothing is said for three years."""
+_FALLEN: Final = 0.8  # of the first half's use
+
+
+def _within(series: Sequence[Sequence[tuple[float, int]]], begin: float, end: float) -> list[list[tuple[float, int]]]:
+    found = [[(at, held) for at, held in one if begin <= at <= end] for one in series]
+    return [one for one in found if one]
+
+
+def _mean_level(used: Sequence[Use]) -> float:
+    hours = sum(one.hours for one in used)
+    return sum(one.level * one.hours for one in used) / hours if hours else 0.0
 
 
 def commitments_sentence(lines: Iterable[ModelUse]) -> Text:

@@ -13,7 +13,7 @@ from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
-from planner.kubernetes.kinds import POD, ROLLING, kind_in, several
+from planner.kubernetes.kinds import PLAYED, POD, ROLLING, kind_in, several
 from planner.kubernetes.owners import unjudged, workload_keys
 from planner.kubernetes.records import Presence, Severity, Snapshot
 
@@ -24,6 +24,9 @@ SNAPSHOT_KINDS: Final = tuple(
 
 DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if kind.group == wire.DEVICES)
 """To be added where the server has dynamic resource allocation."""
+
+CUSTOM_KINDS: Final = ",".join(f"{kind.resource}.{kind.group}" for kind in PLAYED if kind.is_custom)
+"""To be added where the server has them: the kinds of other projects whose rollouts are played."""
 
 
 UNCHECKED: Final = "certificate-unchecked"

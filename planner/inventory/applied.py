@@ -242,5 +242,7 @@ def _undo(workload: Workload, back: Object, *, is_template_sealed: bool) -> str:
     if not is_template_sealed:
         return commands.patch(workload.key, back)
     spec = {key: one for key, one in (back.get("spec") or {}).items() if key != "template"}
-    undone = commands.kubectl("rollout undo", workload.key)
+    undone = commands.undo(workload.key)
+    if not workload.traits.undoes:
+        return undone
     return f"{undone} && {commands.patch(workload.key, {'spec': spec})}" if spec else undone

@@ -21,12 +21,13 @@ from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
 from planner.inventory.last_applied import BY_FIELD, fields_in
 from planner.inventory.parse import DAMAGE, damage_in_words
+from planner.inventory.records.progressive import groups_document, strategy_document
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_workload
 from planner.inventory.sealed import fields_of, seal
 from planner.inventory.template_rules import problems_of
-from planner.kubernetes.kinds import ROLLING_UPDATE, kind_called
-from planner.kubernetes.patches import merge, of_apply
+from planner.kubernetes.kinds import CANARY, ROLLING_UPDATE, kind_called
+from planner.kubernetes.patches import merge, of_apply, with_whole_lists
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -41,6 +42,7 @@ from planner.kubernetes.records import (
 )
 
 Object = dict[str, Any]
+_TEMPLATES = ("template", "leaderWorkerTemplate", "workloadRef")
 NOT_READ = "change-not-read"
 """A finding's code: fields of a patch that the planner doesn't read."""
 
@@ -121,8 +123,15 @@ def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, 
 
 
 def has_new_template(before: Workload, after: Workload) -> bool:
-    """Whether the pod templates differ; ``"1"`` and ``"1000m"`` are the same."""
-    return not before.template.makes_the_same_pods(after.template)
+    """Whether the pod templates differ, or what else makes its pods others; ``"1"`` and ``"1000m"`` are the same.
+
+    A LeaderWorkerSet's revision holds ``leaderWorkerTemplate`` as a whole (lws `pkg/utils/revision` ``getPatch``).
+    """
+    old, new = before.worker_template, after.worker_template
+    if old is not None and new is not None and not old.makes_the_same_pods(new):
+        return True
+    groups = [replace(one.groups, starts="") if one.groups is not None else None for one in (before, after)]
+    return groups[0] != groups[1] or not before.template.makes_the_same_pods(after.template)
 
 
 def claim_document(template: ClaimTemplate) -> Object:
@@ -146,9 +155,16 @@ def document_of(workload: Workload) -> Object:
         "minReadySeconds": workload.min_ready_seconds,
     }
     traits = workload.traits
+    if workload.template_of:
+        kind, _, name = workload.template_of.split("/")
+        spec |= {"template": None, "selector": None, "workloadRef": {"kind": kind, "name": name}}
     if traits.rolls_out:
         spec |= {"revisionHistoryLimit": workload.revision_history_limit}
-        spec[traits.strategy_field] = _strategy_document(workload.strategy)
+        spec[traits.strategy_field] = _strategy_document(workload)
+    if workload.groups is not None and workload.worker_template is not None:
+        templates = workload.template.manifest, workload.worker_template.manifest
+        spec |= {"selector": None, "template": None, "startupPolicy": workload.groups.starts}
+        spec["leaderWorkerTemplate"] = groups_document(workload.groups, *templates)
     if traits.has_replicas:
         spec["replicas"] = workload.replicas
     if traits.can_pause:
@@ -212,6 +228,9 @@ def read_changed(before: Workload, document: Object) -> Workload:
         completions=after.completions,
         backoff_limit=after.backoff_limit,
         active_deadline_seconds=after.active_deadline_seconds,
+        template_of=after.template_of,
+        groups=after.groups,
+        worker_template=after.worker_template,
     )
 
 
@@ -219,7 +238,8 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
         decoded = msgspec.convert(document, wire.Workload)
-        template = (document.get("spec") or {}).get("template") or {}
+        spec = document.get("spec") or {}
+        template = spec if "leaderWorkerTemplate" in spec else spec.get("template") or {}
         _check_template(decoded, template, kind, where)
         return read_workload(Shared(), decoded, template, kind=kind_called(kind))
     except DAMAGE as error:
@@ -248,7 +268,10 @@ def _requirement_document(requirement: Requirement) -> Object:
     return {"key": requirement.key, "operator": requirement.operator, "values": list(requirement.values)}
 
 
-def _strategy_document(strategy: Strategy) -> Object:
+def _strategy_document(workload: Workload) -> Object:
+    strategy = workload.strategy
+    if (own := strategy_document(strategy)) is not None:
+        return own
     if strategy.kind != ROLLING_UPDATE:
         return {"type": strategy.kind}
     rolling = {
@@ -256,7 +279,8 @@ def _strategy_document(strategy: Strategy) -> Object:
         "maxUnavailable": strategy.max_unavailable,
         "partition": strategy.partition,
     }
-    return {"type": strategy.kind, "rollingUpdate": {key: one for key, one in rolling.items() if one is not None}}
+    field = "rollingUpdateConfiguration" if workload.groups is not None else "rollingUpdate"
+    return {"type": strategy.kind, field: {key: one for key, one in rolling.items() if one is not None}}
 
 
 # ── the patch ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -293,11 +317,11 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
     patch = _patch_of(text, workload)
     where = f"patch for {workload.key}"
     try:
-        document = merge(document_of(workload), _sealed(_without_lost_commands(patch)))
+        document = merge(document_of(workload), _meant(workload, _sealed(_without_lost_commands(patch))))
     except ChangeError as error:
         raise ChangeError(error.what, where=f"{where}, {error.where}", mend=error.mend) from None
     spec = document.get("spec")
-    if not isinstance(spec, dict) or not isinstance(spec.get("template"), dict):
+    if not isinstance(spec, dict) or not any(isinstance(spec.get(field), dict) for field in _TEMPLATES):
         raise ChangeError("it takes the pod template away", where=where, mend="Give the changed fields only")
     strategy = spec.get(workload.traits.strategy_field) or {}
     is_rolling = not isinstance(strategy, dict) or strategy.get("type") in (None, ROLLING_UPDATE)
@@ -329,17 +353,30 @@ def applied_to(before: Workload, given: Object) -> Workload:
     live, applied = document_of(before), fields_in(before.applied)
     given = _sealed({"metadata": said, "spec": spec})
     patch = of_apply(
-        given, {key: applied.get(key, {}) for key in given}, live, is_by_field=applied.get(BY_FIELD, False)
-    )
-    return read_changed(before, merge(live, _without_lost_commands(patch)))
+        given, {key: applied.get(key, {}) for key in given}, live, is_by_field=applied.get(BY_FIELD, False),
+        has_whole_lists=before.traits.is_custom,
+    )  # fmt: skip
+    return read_changed(before, merge(live, _meant(before, _without_lost_commands(patch))))
+
+
+def _meant(workload: Workload, patch: Object) -> Object:
+    """A patch as the API server takes it of this kind."""
+    meant: Object = with_whole_lists(patch) if workload.traits.is_custom else patch
+    return meant
 
 
 def _sealed(patch: Object) -> Object:
-    """`patch` with what it says of the pod template sealed as the template is."""
+    """`patch` with what it says of the pod templates sealed as the templates are."""
     spec = patch.get("spec")
-    if not isinstance(spec, dict) or not isinstance(spec.get("template"), dict):
+    if not isinstance(spec, dict):
         return patch
-    return {**patch, "spec": {**spec, "template": seal(spec["template"])}}
+    templates = {"template": spec["template"]} if isinstance(spec.get("template"), dict) else {}
+    sealed_ones: Object = {field: seal(one) for field, one in templates.items()}
+    groups = spec.get("leaderWorkerTemplate")
+    if isinstance(groups, dict):
+        both = {field: one for field, one in groups.items() if field.endswith("Template") and isinstance(one, dict)}
+        sealed_ones["leaderWorkerTemplate"] = groups | {field: seal(one) for field, one in both.items()}
+    return {**patch, "spec": {**spec, **sealed_ones}}
 
 
 def _unread(key: str, fields: list[str]) -> Finding:
@@ -397,6 +434,9 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
         if change.strategy_kind not in traits.strategies:
             mend = f"A {kind} knows {' and '.join(traits.strategies)}"
             raise ChangeError(f'the strategy "{change.strategy_kind}" doesn\'t exist', where=workload.key, mend=mend)
+        if traits.is_custom:
+            mend = f"Write it into the patch: spec.{traits.strategy_field}"
+            raise ChangeError(f"a {kind}'s strategy is more than its name", where=workload.key, mend=mend)
         is_rolling = change.strategy_kind == ROLLING_UPDATE
         strategy = Strategy(
             kind=change.strategy_kind,
@@ -406,7 +446,7 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
     for name, value in given.items():
         if value is None:
             continue
-        if strategy.kind != ROLLING_UPDATE or (name == "max_surge" and not traits.can_surge):
+        if strategy.kind not in (CANARY, ROLLING_UPDATE) or (name == "max_surge" and not traits.can_surge):
             what = f"{name} has no meaning for a {kind} with {strategy.kind}"
             raise ChangeError(what, where=workload.key, mend="Leave it out, or choose RollingUpdate")
     return replace(

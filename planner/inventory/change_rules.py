@@ -91,8 +91,10 @@ def _check_strategy(strategy: Strategy, workload: Workload) -> None:
 def _check_template(before: Workload | None, after: Workload) -> None:
     """Labels, restart policy, and the containers that are new or changed."""
     spec = after.template.spec
+    if after.template_of:
+        return
     if not after.traits.is_batch:
-        if not labels_match(after.selector, after.template.labels):
+        if after.groups is None and not labels_match(after.selector, after.template.labels):
             mend = "Give the template the labels that the selector asks for"
             raise ChangeError("the selector doesn't select its own pod template", where=after.key, mend=mend)
         if spec.restart_policy != "Always":

@@ -330,7 +330,7 @@ def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         if workload.is_paused and workload.traits.can_pause:
             what = "is paused: a change of its template starts no rollout"
-            mend = commands.kubectl("rollout resume", workload.key)
+            mend = commands.resume(workload.key)
             code = "deployment-paused"
             yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from planner.ground import words
-from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET, ROLLING
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
 
 _PARTS = (Presence.PRESENT, Presence.PARTIAL)
@@ -49,12 +49,12 @@ def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield from _owners(snapshot, lasting, is_listed)
     if POD.name in is_listed:
         pods = ((_owner_key(pod), 1, int(pod.is_ready)) for pod in snapshot.pods)
-        direct = (one for one in snapshot.workloads if not one.traits.part)
+        direct = (one for one in snapshot.every_workload if not one.traits.part)
         owners: list[Workload | ReplicaSet] = [*snapshot.replica_sets, *direct]
         yield from _uncounted(POD.name, owners, pods)
     if REPLICA_SET.name in is_listed:
         sets = ((_owner_key(one), one.status_replicas, one.ready_replicas) for one in snapshot.replica_sets)
-        deployments = [one for one in snapshot.workloads if one.kind == DEPLOYMENT.name]
+        deployments = [one for one in snapshot.workloads if one.traits.part == REPLICA_SET.name]
         yield from _uncounted(REPLICA_SET.name, deployments, sets)
 
 
@@ -75,7 +75,7 @@ _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 
 
 def _owners(snapshot: Snapshot, lasting: Iterable[Pod], is_listed: set[str]) -> Iterator[tuple[str, str]]:
-    known = {*(one.key for one in snapshot.workloads), *(one.key for one in snapshot.replica_sets)}
+    known = {*(one.key for one in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
     owned: list[Pod | ReplicaSet] = [*lasting, *(one for one in snapshot.replica_sets if one.replicas)]
     lost: dict[str, Counter[str]] = defaultdict(Counter)
     for one in owned:

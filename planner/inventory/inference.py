@@ -51,8 +51,10 @@ def with_inferred(snapshot: Snapshot) -> Snapshot:
 
 def untold_revision(snapshot: Snapshot, workload: Workload) -> str:
     """Why the pods don't tell which revision of a Deployment is which, "" where they do or were not asked."""
-    if workload.kind != DEPLOYMENT.name or snapshot.presence.get(REPLICA_SET.name) is not Presence.INFERRED:
+    if workload.traits.part != REPLICA_SET.name or snapshot.presence.get(REPLICA_SET.name) is not Presence.INFERRED:
         return ""
+    if workload.kind != DEPLOYMENT.name:
+        return f"the snapshot doesn't hold {REPLICA_SET.name}s, which tell where a {workload.kind} is"
     sets = [one for one in snapshot.replica_sets if one.owner is not None and one.owner.uid == workload.uid]
     if len(sets) > 1:
         return f"the snapshot doesn't hold {REPLICA_SET.name}s, and its pods are of {len(sets)} of them"

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner.kubernetes.kinds import NODE
-from planner.kubernetes.nodes import is_spot, machine_type, node_pool
+from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import Node, Snapshot
 
 
@@ -48,6 +48,7 @@ class NodeSeen:
     first_at: float
     last_at: float
     is_going: bool = False
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def watch_snapshots(snapshots: Sequence[tuple[str, Snapshot]]) -> Watch:
             first = seen[key].first_at if key in seen else snapshot.taken_at
             seen[key] = NodeSeen(
                 cluster=cluster, node=node.name, node_pool=node_pool(node), machine_type=machine_type(node),
-                created_at=node.created_at, first_at=first, last_at=snapshot.taken_at, is_going=is_going(node),
+                created_at=node.created_at, first_at=first, last_at=snapshot.taken_at, is_going=is_going(node), zone=zone(node),
             )  # fmt: skip
     return Watch(
         source=f"{len(snapshots)} snapshots" if len(snapshots) > 1 else "events of the snapshot",

@@ -39,7 +39,7 @@ from planner.inventory.records import (
 from planner.inventory.records.shared import ReadObject, Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
+from planner.kubernetes.kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, WORKLOADS, kind_called
 from planner.kubernetes.pod_templates import is_templated, templated
 from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
@@ -198,7 +198,7 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
         return read or pods.read_pod(shared, _decoded(item, kind))
     decoded = _decoded(item, kind)
     if kind in _TEMPLATED:
-        record = _TEMPLATED[kind](shared, decoded, _template_in(item))
+        record = _TEMPLATED[kind](shared, decoded, _template_in(item, kind))
     else:
         record = _READERS[kind](shared, decoded)
     # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
@@ -420,6 +420,7 @@ class Reader:
         for kind, known in wire.READ.items():
             fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
         fields["nodes"].sort(key=lambda node: str(node.name))
+        fields["workloads"], fields["made"] = _apart(fields["workloads"])
         unplayed_used = sum(is_templated(one.kind, one.api_group) for one in self._unplayed.values())
         read = sum(map(len, self.found.values())) + self._unplayed_read
         used = sum(map(len, fields.values())) + unplayed_used
@@ -535,8 +536,25 @@ _TWICE = "is in the input more than once, with different content; the first one 
 _ONE_STATE = "Give one state of one cluster: don't join dumps of different times or clusters, or edited copies"
 
 
-def _template_in(item: Item) -> workloads.Raw:
-    """The pod template of a workload that could be decoded."""
+def _apart(workloads: Iterable[model.Workload]) -> tuple[list[model.Workload], list[model.Workload]]:
+    """Those that a person changes, and those that one of them makes: a LeaderWorkerSet's StatefulSet, a leader's."""
+    own: list[model.Workload] = []
+    made: list[model.Workload] = []
+    for one in workloads:
+        (made if one.owner is not None and _makes(one.owner.kind, one.kind) else own).append(one)
+    return own, made
+
+
+def _makes(owner: str, kind: str) -> bool:
+    return owner == POD.name or kind_called(owner).part == kind
+
+
+def _template_in(item: Item, kind: str) -> workloads.Raw:
+    """The pod template of a workload that could be decoded; of one with several its whole spec."""
+    if kind == LEADER_WORKER_SET.name:
+        document = item if isinstance(item, dict) else msgspec.json.decode(item)
+        whole = document.get("spec")
+        return whole if isinstance(whole, dict) else {}
     if isinstance(item, dict):
         return (item.get("spec") or {}).get("template") or {}
     spec = msgspec.json.decode(item, type=wire.Templated).spec

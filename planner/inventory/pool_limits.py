@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.ground.errors import InputError
-from planner.kubernetes.records import EMPTY, Amounts, Labels, Taint
+from planner.inventory.instance_types import InstanceType
+from planner.kubernetes.records import EMPTY, Amounts, Labels, Requirement, Taint
 
 
 class LimitSource(StrEnum):
@@ -17,6 +18,7 @@ class LimitSource(StrEnum):
     KARPENTER = "Karpenter NodePool"
     AUTOSCALER_STATUS = "cluster-autoscaler-status"
     TYPED = "typed"
+    INSTANCE_TYPES = "instance types"  # a cloud's list of machines: of no pool, and of every one of Karpenter's
     UNKNOWN = "unknown"
 
 
@@ -50,6 +52,10 @@ class PoolLimits:
     maximum_per_zone : where the limit holds for each zone by itself
     resource_limits : Karpenter's ``spec.limits``: sums over the nodes of the pool
     group_names : what the cluster autoscaler calls the pool's groups of nodes (`LimitSource.AUTOSCALER_STATUS`)
+    machine : what its machine type is, where that is known
+    balances : whether new nodes are spread over its zones (GKE's location policy ``BALANCED``, the default)
+    requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
+    instance_types : of `LimitSource.INSTANCE_TYPES`
     """
 
     name: str
@@ -69,6 +75,13 @@ class PoolLimits:
     labels: Labels = EMPTY
     taints: tuple[Taint, ...] = ()
     group_names: tuple[str, ...] = ()
+    disk_gib: int | None = None
+    pods_a_node: int | None = None
+    machine: InstanceType | None = None
+    balances: bool = True
+    requirements: tuple[Requirement, ...] = ()
+    weight: int = 0
+    instance_types: tuple[InstanceType, ...] = ()
 
 
 def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:

@@ -70,7 +70,7 @@ _STAY: Final = frozenset(
     ["kind", "api_group", "operator", "effect", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
      "preemption_policy", "os", "restart_policy", "command_form", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scopes",
      "pod_management_policy", "unhealthy_pod_eviction_policy", "min_available", "max_unavailable", "unread", "allocated",
-     "conditions", "spec_name", "last_state", "selectors", "allocation_mode", "match_attribute", "distinct_attribute"]
+     "conditions", "last_state", "selectors", "allocation_mode", "match_attribute", "distinct_attribute"]
 )  # fmt: skip
 _CLASSES: Final = frozenset(
     ["priority_class_name", "scheduler_name", "runtime_class_name", "storage_class_name", "device_class_name"]

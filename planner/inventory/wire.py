@@ -579,9 +579,90 @@ class RollingUpdate(Wire):
     partition: Count | None = None
 
 
+class CanaryScale(Wire):
+    replicas: Count | None = None
+    weight: Count | None = None
+    match_traffic_weight: bool | None = None
+
+
+class Pause(Wire):
+    duration: IntOrString | None = None
+
+
+class CanaryStep(Wire):
+    set_weight: Count | None = None
+    pause: Pause | None = None
+    set_canary_scale: CanaryScale | None = None
+    analysis: Present | None = None
+    experiment: Present | None = None
+    set_header_route: Present | None = None
+    set_mirror_route: Present | None = None
+    plugin: Present | None = None
+
+
+class TrafficRouting(Wire):
+    max_traffic_weight: Count | None = None
+
+
+class Canary(Wire):
+    """An Argo Rollout's, as far as it says how many pods there are."""
+
+    steps: list[CanaryStep] | None = None
+    max_surge: IntOrString | None = None
+    max_unavailable: IntOrString | None = None
+    traffic_routing: TrafficRouting | None = None
+    dynamic_stable_scale: bool | None = None
+    min_pods_per_replica_set: Count | None = None
+    scale_down_delay_seconds: Count | None = None
+    abort_scale_down_delay_seconds: Count | None = None
+    replica_progress_threshold: Present | None = None
+    anti_affinity: Present | None = None
+    analysis: Present | None = None
+
+
+class BlueGreen(Wire):
+    preview_replica_count: Count | None = None
+    auto_promotion_enabled: bool | None = None
+    auto_promotion_seconds: Count | None = None
+    max_unavailable: IntOrString | None = None
+    scale_down_delay_seconds: Count | None = None
+    abort_scale_down_delay_seconds: Count | None = None
+    anti_affinity: Present | None = None
+    pre_promotion_analysis: Present | None = None
+    post_promotion_analysis: Present | None = None
+
+
 class Strategy(Wire):
     type: str | None = None
     rolling_update: RollingUpdate | None = None
+    canary: Canary | None = None
+    blue_green: BlueGreen | None = None
+
+
+class GroupStrategy(Wire):
+    """A LeaderWorkerSet's."""
+
+    type: str | None = None
+    rolling_update_configuration: RollingUpdate | None = None
+
+
+class SubGroups(Wire):
+    type: str | None = None
+    sub_group_size: Count | None = None
+
+
+class LeaderWorkerTemplate(Wire):
+    size: Count | None = None
+    restart_policy: str | None = None
+    leader_template: PodTemplate | None = None
+    worker_template: PodTemplate | None = None
+    sub_group_policy: SubGroups | None = None
+    volume_claim_templates: list[Present] | None = None
+
+
+class TemplateReference(Wire):
+    kind: str | None = None
+    name: str | None = None
 
 
 class PhaseStatus(Wire):
@@ -623,7 +704,7 @@ class FailurePolicy(Wire):
 
 
 class WorkloadSpec(Wire):
-    """The specs of Deployment, ReplicaSet, StatefulSet, DaemonSet and Job together."""
+    """The specs of Deployment, ReplicaSet, StatefulSet, DaemonSet, Job and the kinds of others that are played together."""
 
     replicas: Count | None = None
     selector: LabelSelector | None = None
@@ -646,6 +727,31 @@ class WorkloadSpec(Wire):
     active_deadline_seconds: Seconds | None = None
     pod_failure_policy: FailurePolicy | None = None
     suspend: bool | None = None
+    workload_ref: TemplateReference | None = None
+    rollout_strategy: GroupStrategy | None = None
+    leader_worker_template: LeaderWorkerTemplate | None = None
+    startup_policy: str | None = None
+
+
+class Weight(Wire):
+    weight: Int32 | None = None
+
+
+class Weights(Wire):
+    canary: Weight | None = None
+
+
+class CanaryStatus(Wire):
+    weights: Weights | None = None
+
+
+class BlueGreenStatus(Wire):
+    active_selector: str | None = None
+    scale_up_preview_check_point: bool | None = None
+
+
+class PauseCondition(Wire):
+    reason: str | None = None
 
 
 class WorkloadCondition(Wire):
@@ -657,7 +763,7 @@ class WorkloadCondition(Wire):
 
 
 class WorkloadStatus(Wire):
-    observed_generation: Int64 | None = None
+    observed_generation: Int64 | str | None = None  # a text in Argo's
     replicas: Count | None = None
     ready_replicas: Count | None = None
     available_replicas: Count | None = None
@@ -673,6 +779,15 @@ class WorkloadStatus(Wire):
     succeeded: Count | None = None
     ready: Int32 | None = None
     conditions: list[WorkloadCondition] | None = None
+    stable_rs: str | None = field(name="stableRS", default=None)
+    current_pod_hash: str | None = None
+    current_step_index: Int32 | None = None
+    abort: bool | None = None
+    promote_full: bool | None = None
+    controller_pause: bool | None = None
+    pause_conditions: list[PauseCondition] | None = None
+    canary: CanaryStatus | None = None
+    blue_green: BlueGreenStatus | None = None
 
 
 class Workload(Object):
@@ -1203,7 +1318,10 @@ READ: dict[str, Kind] = {
     NODE.name: Kind(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Kind(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
     POD.name: Kind(Pod, "pods", POD.group, POD.resource),
-    **{one.name: Kind(Workload, "workloads", one.group, one.resource, (one.version,)) for one in WORKLOADS},
+    **{
+        one.name: Kind(Workload, "workloads", one.group, one.resource, (one.version,), is_rare=one.is_custom)
+        for one in WORKLOADS
+    },
     **{one.name: Kind(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
     "ControllerRevision": Kind(ControllerRevision, "controller_revisions", "apps", "controllerrevisions"),
     "HorizontalPodAutoscaler": Kind(

@@ -76,6 +76,7 @@ class Cloud:
     machines : patterns of machine types → the GPU model, also as a group of the pattern
     spot_label, is_spot_tainted : how to select its spot nodes, and whether they carry it as a taint
     notice : of spot nodes
+    rehearsal : what an interruption tried on purpose is, and the words of the command, NODE and ZONE the node's
     resize : words of a command before a pool's name, after it; the number of nodes comes last
     fee_usd_per_hour : for each cluster
     admits_tolerations : its API server has the plugin ExtendedResourceToleration on
@@ -100,9 +101,14 @@ class Cloud:
     spot_label: tuple[str, str] | None = None
     is_spot_tainted: bool = False
     notice: Notice | None = None
+    rehearsal: tuple[str, Labels] | None = None
     resize: tuple[Labels, Labels] | None = None
     fee_usd_per_hour: float = 0.0
     admits_tolerations: bool = False
+
+    def label_of(self, how: str, value: str) -> str:
+        """The label that says with this value that a node was bought so; "" where none does."""
+        return next((label for label, values in self.bought.items() if values.get(value) == how), "")
 
 
 KUBERNETES: Final = Cloud(
@@ -146,6 +152,10 @@ GKE: Final = Cloud(
     spot_label=(GKE_SPOT, "true"),
     is_spot_tainted=True,
     notice=GKE_NOTICE,
+    rehearsal=(
+        "a real preemption (the node is stopped: choose one you can spare)",
+        ("gcloud", "compute", "instances", "simulate-maintenance-event", "NODE", "--zone", "ZONE"),
+    ),
     resize=(("gcloud", "container", "clusters", "resize", "CLUSTER", "--node-pool"), ("--num-nodes",)),
     fee_usd_per_hour=0.10,  # https://cloud.google.com/kubernetes-engine/pricing (2026): for each cluster, of whatever mode
     admits_tolerations=True,
@@ -211,6 +221,10 @@ EKS: Final = Cloud(
         what="EC2 gives notice two minutes ahead; a termination handler or Karpenter has to turn it into a drain",
         source="Amazon EC2, Spot instance interruption notices: two minutes",
     ),
+    rehearsal=(
+        "a real interruption (an experiment of aws:ec2:send-spot-instance-interruptions)",
+        ("aws", "fis", "start-experiment", "--experiment-template-id", "TEMPLATE"),
+    ),
 )
 KOPS: Final = Cloud(name="kOps", pool=("kops.k8s.io/instancegroup",))
 AKS: Final = Cloud(
@@ -240,6 +254,10 @@ AKS: Final = Cloud(
         seconds=30,
         what="Azure announces the eviction at least 30 s ahead; AKS then drains the node, as well as it can",
         source="https://learn.microsoft.com/azure/aks/node-auto-drain; Azure Scheduled Events: at least 30 seconds",
+    ),
+    rehearsal=(
+        "a real eviction",
+        ("az", "vmss", "simulate-eviction", "--resource-group", "GROUP", "--name", "SCALE_SET", "--instance-id", "ID"),
     ),
 )
 OKE: Final = Cloud(
@@ -311,6 +329,17 @@ AS_SPOT: Final = next((key, value) for key, values in BOUGHT.items() for value, 
 def group_beginnings(pool: str) -> Labels:
     """What the names of autoscalers' groups of nodes begin with where a pool is called so: ``eks-<pool>-``."""
     return tuple(cloud.group.format(pool) for cloud in CLOUDS if cloud.group)
+
+
+def labels_of_new(cloud: Cloud, *, pool: str, machine: str, model: str, count: int, bought: str) -> dict[str, str]:
+    """What a new node of a pool is labelled with by its cloud; `model` as the cloud calls it, "" for none."""
+    found = {cloud.pool[0]: pool, KUBERNETES.machine_type[0]: machine}
+    if model:
+        found |= {cloud.model[0]: model, cloud.count[0]: str(count)}
+    for key, values in cloud.bought.items():
+        if values.get("true") == bought:
+            found[key] = "true"
+    return found
 
 
 def labels_of(what: str) -> Labels:

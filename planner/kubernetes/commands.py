@@ -26,17 +26,43 @@ def kubectl(verb: str, key: str, *more: str, resource: str = "") -> str:
     `resource`: what kubectl calls a kind that isn't in `planner.kubernetes.kinds`, ``rayservice.ray.io``.
     """
     _, namespace, name = key.split("/", 2)
-    return command("kubectl", *verb.split(), f"{resource or kind_in(key).singular}/{name}", "-n", namespace, *more)
+    return command("kubectl", *verb.split(), f"{resource or kind_in(key).named}/{name}", "-n", namespace, *more)
 
 
 def patch(key: str, change: object) -> str:
-    """``kubectl patch deployment/api -n prod -p '{"spec": …}'``: a strategic merge patch."""
-    return kubectl("patch", key, "-p", json.dumps(change))
+    """``kubectl patch deployment/api -n prod -p '{"spec": …}'``: a strategic merge patch; custom resources take a merge patch."""
+    return kubectl("patch", key, *(["--type=merge"] if kind_in(key).is_custom else []), "-p", json.dumps(change))
 
 
 def scale(key: str, replicas: int) -> str:
     """``kubectl scale deployment/api -n prod --replicas=2``."""
     return kubectl("scale", key, f"--replicas={replicas}")
+
+
+def undo(key: str, *more: str) -> str:
+    """What brings the revision before back: ``kubectl rollout undo deployment/api -n prod``, a plugin's command, or a comment where
+    nothing does."""
+    kind, (_, namespace, name) = kind_in(key), key.split("/", 2)
+    if not kind.undoes:
+        return comment(f"apply the manifest that {key} had before").strip()
+    if kind.is_custom:
+        return command(*kind.undoes.split(), name, "-n", namespace, *more)
+    return kubectl(kind.undoes.removeprefix("kubectl "), key, *more)
+
+
+def promote(key: str) -> str:
+    """``kubectl argo rollouts promote api -n prod``, and beside it the plain patch of the status that the plugin sends.
+
+    Source: argo-rollouts 1.9 `pkg/kubectl-argo-rollouts/cmd/promote/promote.go` ``clearPauseConditionsPatch``.
+    """
+    _, namespace, name = key.split("/", 2)
+    plain = kubectl("patch", key, "--subresource=status", "--type=merge", "-p", '{"status": {"pauseConditions": null}}')
+    return f"{command('kubectl', 'argo', 'rollouts', 'promote', name, '-n', namespace)}{comment(f'without the plugin: {plain}')}"
+
+
+def resume(key: str) -> str:
+    """What lets a paused workload roll out again."""
+    return patch(key, {"spec": {"paused": False}}) if kind_in(key).is_custom else kubectl("rollout resume", key)
 
 
 def wait(key: str, seconds: float, *, pods: int, strategy: str) -> str:
@@ -51,12 +77,28 @@ def wait(key: str, seconds: float, *, pods: int, strategy: str) -> str:
         return kubectl(ROLLOUT_STATUS, key, _timeout(seconds))
     if how == ROLLOUT_STATUS:
         how = f"jsonpath={{.status.{kind.status.ready if pods else kind.status.wanted}}}="
-    return kubectl("wait", key, f"--for={how}{pods}", _timeout(seconds))
+    return kubectl("wait", key, f"--for={how}{pods if how.endswith('=') else ''}", _timeout(seconds))
 
 
 def wait_for(resource: str, key: str, waits: Sequence[str], seconds: float) -> tuple[str, ...]:
     """``kubectl wait rayservice.ray.io/llm -n prod --for=… --timeout=20m``, one for each of `waits`."""
     return tuple(kubectl("wait", key, f"--for={one}", _timeout(seconds), resource=resource) for one in waits)
+
+
+def evict(namespace: str, name: str) -> str:
+    """Evict a pod, asking again while a budget refuses, until it is gone: one shell command of several. One that is gone
+    already isn't asked for."""
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+    ask = f"{command('printf', '%s', json.dumps(body))} | {command('kubectl', 'create', '--raw', path, '-f', '-')}"
+    gone = command("kubectl", "wait", f"pod/{name}", "-n", namespace, "--for=delete", "--timeout=10m")
+    is_there = command("kubectl", "get", f"pod/{name}", "-n", namespace)
+    return f"until ! {is_there} >/dev/null 2>&1 || {ask} >/dev/null; do sleep 10; done; {gone}"
+
+
+def wait_scheduled(namespace: str, name: str) -> str:
+    """``kubectl wait pod/api-1 -n prod --for=condition=PodScheduled --timeout=5m``."""
+    return command("kubectl", "wait", f"pod/{name}", "-n", namespace, "--for=condition=PodScheduled", "--timeout=5m")
 
 
 def _timeout(seconds: float) -> str:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.vocabulary import POD_TEMPLATE_HASH
+from planner.ground.vocabulary import POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 
 ROLLING_UPDATE: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"
 ON_DELETE: Final = "OnDelete"
+CANARY: Final = "Canary"
+BLUE_GREEN: Final = "BlueGreen"
 
 # the letters and digits of names Kubernetes makes up: apimachinery `pkg/util/rand/rand.go`
 _MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"
@@ -60,10 +62,13 @@ class Kind:
     has_ordinals : whether its pods are numbered, each with a name that its successor takes over
     can_pause : whether ``spec.paused`` stops its rollouts
     progress_deadline_seconds : default of ``spec.progressDeadlineSeconds``; None: it has no such field
+    undoes : what goes back to the revision before, to be followed by kind and name where kubectl does it; "" where nothing does
     waits : how kubectl waits until all its pods are there: `ROLLOUT_STATUS`, or what ``kubectl wait --for=`` takes, where a
         ``=`` at the end wants the number of pods; "" where there is no way
     has_scale : whether it has the subresource that ``kubectl scale`` writes
     pod_suffix : regular expression of what follows its name in the names of its pods
+    project, source : whose it is and by which version's rules it is played, where it isn't Kubernetes' own; and the files they are in
+    modelled : what of its rollouts is played, and what isn't, for people
     """
 
     name: str
@@ -82,14 +87,28 @@ class Kind:
     can_pause: bool = False
     progress_deadline_seconds: int | None = None
     status: StatusFields = StatusFields()
+    undoes: str = "kubectl rollout undo"
     waits: str = ""
     has_scale: bool = False
     pod_suffix: str = rf"(?:-\d+)?-{_MADE_UP}{{5}}"
+    project: str = ""
+    source: str = ""
+    modelled: str = ""
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether a cluster has it only where its project is installed."""
+        return bool(self.project)
 
     @property
     def singular(self) -> str:
         """What kubectl calls one of them."""
         return self.name.lower()
+
+    @property
+    def named(self) -> str:
+        """What kubectl is told of one of them: where another group may have a kind of that name, with its group."""
+        return f"{self.resource}.{self.group}" if self.is_custom else self.singular
 
     @property
     def path(self) -> str:
@@ -124,7 +143,7 @@ class Kind:
     @property
     def surges_freely(self) -> bool:
         """Whether the pods of its maxSurge go to any node, beside the old ones."""
-        return self.can_surge and self.has_replicas
+        return self.can_surge and self.has_replicas and not self.is_custom
 
     def key(self, namespace: str, name: str) -> str:
         """``Deployment/prod/ml-worker``, ``Node/gpu-0``: what such an object is called everywhere."""
@@ -198,21 +217,70 @@ JOB: Final = Kind(
     waits="jsonpath={.status.ready}=",
     status=StatusFields(wanted="active", ready="ready", available="", updated=""),
 )
+ROLLOUT: Final = Kind(
+    name="Rollout",
+    resource="rollouts",
+    group="argoproj.io",
+    version="v1alpha1",
+    part=REPLICA_SET.name,
+    part_hash_label=ROLLOUTS_POD_TEMPLATE_HASH,
+    scale=Scale.REPLICAS,
+    strategy_field="strategy",
+    strategies=(CANARY, BLUE_GREEN),
+    default_surge="25%",
+    default_unavailable="25%",
+    can_pause=True,
+    progress_deadline_seconds=600,
+    undoes="kubectl argo rollouts undo",
+    waits="jsonpath={.status.phase}=Healthy",
+    has_scale=True,
+    pod_suffix=rf"-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}",
+    project="Argo Rollouts 1.9",
+    source="argo-rollouts `rollout/{canary,bluegreen,replicaset,sync,pause,trafficrouting}.go`, `utils/replicaset/canary.go`",
+    modelled="canary with steps (setWeight, setCanaryScale, pause) with and without a traffic router, dynamicStableScale, "
+    "minPodsPerReplicaSet, maxSurge, maxUnavailable; blue-green with previewReplicaCount, autoPromotion and scaleDownDelaySeconds; "
+    "undo, abort. A pause without a duration is promoted once nothing else moves; analyses, experiments, plugins and traffic "
+    "routers are assumed to pass at once.",
+)
+LEADER_WORKER_SET: Final = Kind(
+    name="LeaderWorkerSet",
+    resource="leaderworkersets",
+    group="leaderworkerset.x-k8s.io",
+    version="v1",
+    part=STATEFUL_SET.name,
+    scale=Scale.REPLICAS,
+    strategy_field="rolloutStrategy",
+    strategies=(ROLLING_UPDATE,),
+    default_surge=0,
+    default_unavailable=1,
+    undoes="",
+    waits="condition=Available",
+    status=StatusFields(available="readyReplicas"),
+    has_scale=True,
+    pod_suffix=r"-\d+(?:-\d+)?",
+    project="LeaderWorkerSet 0.8",
+    source="lws `pkg/controllers/{leaderworkerset,pod}_controller.go`, `pkg/webhooks/pod_webhook.go`",
+    modelled="groups of a leader and workers: replicas, size, both start-up policies, RecreateGroupOnPodRestart, partition, maxSurge, "
+    "maxUnavailable, exclusive topology, subgroups",
+)
 
 REPLICATION_CONTROLLER: Final = "ReplicationController"
 """Known by its pods only."""
 
-WORKLOADS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB)
+WORKLOADS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, ROLLOUT, LEADER_WORKER_SET)
 """What a person names and changes: the kinds of `Snapshot.workloads`."""
 
-ROLLING: Final = tuple(kind for kind in WORKLOADS if kind.rolls_out)
+PLAYED: Final = tuple(kind for kind in WORKLOADS if kind.rolls_out)
+"""Those whose rollouts are played."""
+ROLLING: Final = tuple(kind for kind in PLAYED if not kind.is_custom)
+"""Those of them that every cluster has."""
 PARTS: Final = (REPLICA_SET,)
 """What a workload makes its pods through."""
 
 _ROWS = {kind.name: kind for kind in (NODE, POD, *PARTS, *WORKLOADS)}
 
 
-ROLLING_TEXT: Final = f"{', '.join(kind.name for kind in ROLLING[:-1])} or {ROLLING[-1].name}"
+ROLLING_TEXT: Final = f"{', '.join(kind.name for kind in PLAYED[:-1])} or {PLAYED[-1].name}"
 """The kinds that roll out, for a sentence."""
 
 

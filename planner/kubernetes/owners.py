@@ -15,15 +15,19 @@ from planner.kubernetes.units import GPUS, Nouns, units_of
 Owners = Mapping[str, Owner | None]
 """Key of what makes pods (``ReplicaSet/prod/api-5d8f7``) → its own owner, None for what has none."""
 
-_LONGEST_CHAIN = len(PARTS) + len(WORKLOADS)  # one of each kind; damaged owners may own each other
+_LONGEST_CHAIN = len(PARTS) + len(WORKLOADS) + 1  # one of each kind; damaged owners may own each other
 _UNPLAYED = frozenset(row.kind for row in TEMPLATED if row.waits) - {kind.name for kind in (POD, *PARTS, *WORKLOADS)}
 _MODELLED = frozenset(kind.name for kind in (NODE, POD, *PARTS, *WORKLOADS))
 
 
 def owners_of(snapshot: Snapshot) -> Owners:
-    """The owners of the snapshot's ReplicaSets and workloads, and of objects whose rollout isn't played."""
+    """The owners of the snapshot's ReplicaSets and workloads, of objects whose rollout isn't played, and of pods that own such."""
     makers = (snapshot.unplayed, snapshot.replica_sets, snapshot.every_workload)
-    return {one.key: one.owner for some in makers for one in some}
+    found = {one.key: one.owner for some in makers for one in some}
+    leaders = {one.owner.uid for one in snapshot.made if one.owner is not None and one.owner.kind == POD.name}
+    return found | {
+        POD.key(pod.namespace, pod.name): pod.owner for pod in snapshot.pods if leaders and pod.uid in leaders
+    }
 
 
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:
@@ -72,8 +76,8 @@ def topmost(key: str, owners: Owners) -> str:
     is another workload's where the table says that one makes its pods through such."""
     for _ in range(_LONGEST_CHAIN):
         kind, owner = kind_in(key), owners.get(key)
-        is_part = kind in PARTS or kind.name not in _MODELLED
-        if owner is None or not (is_part or kind_called(owner.kind).part == kind.name):
+        is_part = kind in PARTS or kind.name == POD.name or kind.name not in _MODELLED
+        if owner is None or not (is_part or owner.kind == POD.name or kind_called(owner.kind).part == kind.name):
             break
         key = owner.key(key.split("/", 2)[1])
     return key
@@ -164,8 +168,8 @@ def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
 def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
     """For each pod that isn't finished and is of an object whose rollout isn't played: its uid → that object's key.
 
-    The topmost of the table's kinds counts (a LeaderWorkerSet, though StatefulSets stand between), else the pod's workload,
-    where its kind isn't known at all.
+    The topmost of the table's kinds counts (a RayService, though a RayCluster stands between), else the pod's workload, where its
+    kind isn't known at all, or is another project's and wasn't listed.
     """
     return snapshot.derived.once(_unjudged_above, snapshot)
 
@@ -177,7 +181,9 @@ def _unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
         if pod.is_terminal or pod.owner is None:
             continue
         workload = keys[pod.uid]
-        topmost_unplayed = "" if kind_in(workload).name in _MODELLED else workload
+        kind = kind_in(workload)
+        is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
+        topmost_unplayed = "" if is_judged else workload
         owner: Owner | None = pod.owner
         seen = set[str]()
         while owner is not None and (key := owner.key(pod.namespace)) not in seen:

@@ -89,14 +89,31 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
     return result
 
 
-def of_apply(given: Object, applied: Object, live: Object, *, is_by_field: bool = False) -> Object:
+def with_whole_lists(patch: Any) -> Any:
+    """`patch` as a JSON merge patch means it, which is all that kinds of custom resources take: a list replaces the list.
+
+    Source: RFC 7386; Kubernetes *Update API Objects in Place Using kubectl patch* (strategic merge isn't for custom resources).
+    """
+    if not isinstance(patch, dict):
+        return patch
+    lists = {
+        key: [*one, {_DIRECTIVE: "replace"}]
+        for key, one in patch.items()
+        if key in MERGE_KEYS and isinstance(one, list)
+    }
+    return {key: lists[key] if key in lists else with_whole_lists(one) for key, one in patch.items()}
+
+
+def of_apply(
+    given: Object, applied: Object, live: Object, *, is_by_field: bool = False, has_whole_lists: bool = False
+) -> Object:
     """The patch that ``kubectl apply`` sends for a manifest: what it says otherwise, and null for what was applied before and isn't in
     it. What nobody applied (the API server's defaults, replicas of an autoscaler) is in neither, and stays.
 
     `applied`: field → the fields below it, or elements with their merge key (`inventory.last_applied`). `is_by_field`: as
     server-side apply does it, which takes away single fields, not what lies above them, and replaces what is atomic. Source:
     apimachinery `strategicpatch.CreateThreeWayMergePatch`, structured-merge-diff `merge/update.go`; fields with retainKeys:
-    ``patchStrategy`` tags in k8s.io/api.
+    ``patchStrategy`` tags in k8s.io/api. `has_whole_lists`: of a custom resource (`with_whole_lists`).
     """
     patch: Object = {
         key: _gone(one, live.get(key), key) if is_by_field else None for key, one in applied.items() if key not in given
@@ -106,9 +123,11 @@ def of_apply(given: Object, applied: Object, live: Object, *, is_by_field: bool 
         if isinstance(value, dict) and _DIRECTIVE in value:
             continue  # kubectl carries out no directive of a manifest, and drops what it stands in
         if isinstance(value, dict) and isinstance(now, dict) and not (is_by_field and key in _ATOMIC):
-            made = of_apply(value, before if isinstance(before, dict) else {}, now, is_by_field=is_by_field)
-            patch[key] = made | {_RETAIN: list(value)} if key in _RETAINED and not is_by_field else made
-        elif isinstance(value, list) and isinstance(now, list) and key in MERGE_KEYS:
+            below = before if isinstance(before, dict) else {}
+            made = of_apply(value, below, now, is_by_field=is_by_field, has_whole_lists=has_whole_lists)
+            retains = key in _RETAINED and not is_by_field and not has_whole_lists
+            patch[key] = made | {_RETAIN: list(value)} if retains else made
+        elif isinstance(value, list) and isinstance(now, list) and key in MERGE_KEYS and not has_whole_lists:
             patch |= _elements(key, value, before if isinstance(before, list) else [], now, is_by_field)
         elif isinstance(value, dict) and is_by_field and key in _ATOMIC:
             patch[key] = {**value, _DIRECTIVE: "replace"}

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from planner.ground.vocabulary import SAFE_TO_EVICT
+from planner.ground.vocabulary import LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import PersistentVolume, PersistentVolumeClaim, Pod, Volume
+
+GANG_LABELS: Final = (
+    "training.kubeflow.org/job-name",
+    LWS_NAME,
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io",
+    "kueue.x-k8s.io/pod-group-name",
+    "volcano.sh/job-name",
+)
+"""Of pods that only work together; the value names the group."""
+_GROUP_OF_SET: Final = LWS_GROUP_INDEX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +86,10 @@ def stays(pod: Pod) -> bool:
     """
     says_so = pod.annotations.get(SAFE_TO_EVICT) == "false"
     return pod.owner is None or says_so or bool(node_data(pod.spec.volumes).kept) or bool(pod.spec.resource_claims)
+
+
+def gang_of(pod: Pod) -> str:
+    """The group without which the pod doesn't work, ``ml/training.kubeflow.org/job-name=llm``; "" where nothing says so."""
+    label = next((one for one in GANG_LABELS if one in pod.labels), "")
+    group = pod.labels.get(_GROUP_OF_SET, "")
+    return f"{pod.namespace}/{label}={pod.labels[label]}/{group}" if label else ""

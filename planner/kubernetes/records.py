@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, overload
 
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
+from planner.kubernetes.progressive import BlueGreen, Canary, Groups, Progress
 
 V = TypeVar("V")
 D = TypeVar("D")
@@ -441,24 +442,28 @@ class Template:
 
     def shows_the_same(self, other: Template) -> bool:
         """Whether the pods of both are alike in what is kept of pods: `unread`, such as their environment, isn't."""
-        mine, theirs = ({**one.labels, POD_TEMPLATE_HASH: ""} for one in (self, other))
+        hashes = {POD_TEMPLATE_HASH: "", ROLLOUTS_POD_TEMPLATE_HASH: ""}
+        mine, theirs = ({**one.labels, **hashes} for one in (self, other))
         return mine == theirs and self.spec == other.spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """Update strategy as written. `max_surge` and `max_unavailable` are an int, a text such as ``"25%"``, or None where
-    the field doesn't exist (Recreate, OnDelete). `kind`: RollingUpdate | Recreate | OnDelete."""
+    the field doesn't exist (Recreate, OnDelete). `kind`: RollingUpdate | Recreate | OnDelete, an Argo Rollout's Canary |
+    BlueGreen, whose own fields are in `canary` or `blue_green`."""
 
     kind: str = ROLLING_UPDATE
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
     partition: int = 0
+    canary: Canary | None = None
+    blue_green: BlueGreen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """Deployment, StatefulSet, DaemonSet or Job, by `kind`. Fields of other kinds keep their defaults."""
+    """Deployment, StatefulSet, DaemonSet, Job, …, by `kind`. Fields of other kinds keep their defaults."""
 
     kind: str
     namespace: str
@@ -501,6 +506,22 @@ class Workload:
     conditions: Labels = EMPTY  # type → "status/reason"
     progressing_at: float | None = None  # Deployment: when its condition Progressing was last written
     applied: str = ""  # which fields were applied, as JSON (`inventory.last_applied`); "": it doesn't say
+    progress: Progress | None = None  # Argo Rollout
+    template_of: str = ""  # Argo Rollout: key of the workload that has its pod template (workloadRef)
+    groups: Groups | None = None  # LeaderWorkerSet
+    worker_template: Template | None = None  # LeaderWorkerSet; `template` is its leaders'
+
+    @property
+    def templates(self) -> tuple[tuple[Template, int], ...]:
+        """The templates of its pods, and how many pods of each there shall be."""
+        if self.groups is None or self.worker_template is None:
+            return ((self.template, self.replicas),)
+        return (self.template, self.replicas), (self.worker_template, self.replicas * (self.groups.size - 1))
+
+    @property
+    def pods_wanted(self) -> int:
+        """How many pods there shall be of one that has replicas; a group has several."""
+        return self.replicas * self.groups.size if self.groups is not None else self.replicas
 
     @property
     def key(self) -> str:
@@ -1074,10 +1095,13 @@ class Snapshot:
     nodes: tuple[Node, ...] = ()
     namespaces: tuple[Namespace, ...] = ()
     pods: tuple[Pod, ...] = ()
-    workloads: tuple[Workload, ...] = ()  # Deployments, StatefulSets, DaemonSets, Jobs
+    workloads: tuple[Workload, ...] = ()  # Deployments, StatefulSets, DaemonSets, Jobs, …: `kinds.WORKLOADS`
     others: tuple[
         Workload, ...
     ] = ()  # those that the reader may not see, by other names (`inventory.sight`): counted, never listed
+    made: tuple[
+        Workload, ...
+    ] = ()  # those that another workload makes its pods through: a LeaderWorkerSet's StatefulSets
     unplayed: tuple[Unplayed, ...] = ()  # objects of kinds whose rollout isn't played, and of kinds that nobody knows
     replica_sets: tuple[ReplicaSet, ...] = ()
     controller_revisions: tuple[ControllerRevision, ...] = ()
@@ -1120,8 +1144,8 @@ class Snapshot:
 
     @property
     def every_workload(self) -> tuple[Workload, ...]:
-        """What the engine reckons with, seen or not."""
-        return self.workloads + self.others if self.others else self.workloads
+        """What the engine reckons with, seen or not, and what others make."""
+        return self.workloads + self.others + self.made if self.others or self.made else self.workloads
 
     def lacks(self, kind: str) -> bool:
         """Whether the kind was looked for and not given, or not all of it, or refused."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from planner.ground.errors import ChangeError, InputError
-from planner.kubernetes.kinds import RECREATE
+from planner.kubernetes.kinds import BLUE_GREEN, RECREATE
 from planner.kubernetes.records import Workload
 
 _SHARE = re.compile(r"(\d{1,9})(%?)\Z", re.ASCII)
@@ -97,7 +97,7 @@ def rolling_limits(workload: Workload, replicas: int | None = None) -> tuple[int
     """(surge, unavailable) the controller works with, at `replicas` (a DaemonSet: nodes it should run on).
 
     Surge is rounded up, unavailable as the kind's row says, and one of them is at least 1. Under Recreate all pods are
-    unavailable. (0, 0) for a kind that doesn't roll out.
+    unavailable; a blue-green has both sets whole. (0, 0) for a kind that doesn't roll out.
     """
     count = workload.replicas if replicas is None else replicas
     strategy, traits = workload.strategy, workload.traits
@@ -105,6 +105,8 @@ def rolling_limits(workload: Workload, replicas: int | None = None) -> tuple[int
         return 0, 0
     if strategy.kind == RECREATE:
         return 0, count
+    if strategy.kind == BLUE_GREEN:
+        return count, 0
     max_surge = strategy.max_surge if traits.can_surge else None
     surge, unavailable = fenceposts(max_surge, strategy.max_unavailable, count, round_up=traits.rounds_unavailable_up)
     return surge, min(unavailable, count) if traits.part else unavailable

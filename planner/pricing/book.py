@@ -17,13 +17,14 @@ from typing import Final
 
 from planner.ground.errors import InputError
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.pricing.history import PriceChange
+from planner.pricing.catalogue import is_catalogue, read_catalogue
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,
     GpuModel,
     MachinePrice,
     PriceBook,
+    PriceChange,
     Provisioning,
     UnitKey,
     UnitPrice,
@@ -147,6 +148,12 @@ def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: b
         For anything that isn't such a table, with the line and the column: an unknown header, a price of 0 or less or
         with a decimal comma, a zone where a region belongs, another currency, two prices for one thing.
     """
+    if is_catalogue(text):
+        listed = read_catalogue(text, where=where, source=source, as_of=as_of)
+        if not listed:
+            raise InputError("has a header and no prices", where=where, mend="Add a line for each price")
+        digest = blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest()
+        return PriceTable(machines=listed, digest=digest)
     rows = _Rows(text, where)
     layout = rows.layout
     machines: list[MachinePrice] = []
@@ -183,7 +190,7 @@ def compose(
     own: Iterable[PriceTable] = (),
     as_of: str,
     source: str,
-    spot_moves: tuple[float, ...] = (),
+    changes: tuple[PriceChange, ...] = (),
 ) -> PriceBook:
     """One book of several tables; a later table wins over an earlier one, own tables over all others.
 
@@ -193,7 +200,7 @@ def compose(
     units: dict[str, UnitPrice] = {}
     gpus: dict[str, GpuModel] = {}
     own_machines: dict[str, MachinePrice] = {}
-    digest = blake2b(f"{as_of} {source} {spot_moves}".encode(), digest_size=16)
+    digest = blake2b(f"{as_of} {source} {changes}".encode(), digest_size=16)
     for is_own, layer in ((False, tuple(tables)), (True, tuple(own))):
         for table in layer:
             digest.update(f"{is_own} {table.digest}".encode())
@@ -216,7 +223,7 @@ def compose(
         own_machines=FrozenMap(own_machines),
         units=FrozenMap(units),
         gpu_models=FrozenMap(gpus),
-        spot_moves=spot_moves,
+        changes=changes,
     )
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import Final
 
 from planner.ground import words
@@ -24,6 +23,7 @@ from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.commitments import covered, price_committed, unused
 from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
+from planner.pricing.split import GpuShares
 
 # USD per vCPU over USD per GiB, where the family's own are not in the book (GPU families): N1's and the median of the
 # eight families of the snapshot, which lie between 7.46 and 8.81.
@@ -131,7 +131,8 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
     requested : mapping
         Node name → amounts that its bound pods request; a node that isn't in it has no pods. None: no pods were seen.
     """
-    shares, nodes = _GpuShares(book), tuple(nodes)
+    nodes = tuple(nodes)
+    shares = GpuShares(book, nodes)
     owned = covered(book, nodes, requested or {}) if book.commitments else {}
     priced: list[NodeCost] = []
     members: dict[tuple[str, Provisioning], list[tuple[NodePrice, NodeCost | None]]] = defaultdict(list)
@@ -178,26 +179,7 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
     )  # fmt: skip
 
 
-class _GpuShares:
-    """The share of GPUs in a type's price, for regions where the book has only the machine's total.
-
-    Taken as the median over the regions where it is known: Google scales a type's parts alike from region to region.
-    """
-
-    def __init__(self, book: PriceBook) -> None:
-        known: dict[tuple[str, str], list[float]] = defaultdict(list)
-        for row in book.machines.values():
-            for bought, each in row.gpu_each_usd_per_hour.items():
-                if total := row.total_usd_per_hour.get(bought):
-                    known[row.machine_type, bought].append(row.gpu_count * each / total)
-        self._known = {key: median(values) for key, values in known.items()}
-
-    def of(self, price: Price) -> float:
-        """1 for own prices of machines with GPUs that are not taken apart: such a machine is bought for its GPUs."""
-        return self._known.get((price.machine_type, price.provisioning.priced_as.value), 1.0)
-
-
-def _split(book: PriceBook, node: Node, price: Price, shares: _GpuShares) -> SplitCost:
+def _split(book: PriceBook, node: Node, price: Price, shares: GpuShares) -> SplitCost:
     month = (price.usd_per_hour or 0.0) * HOURS_PER_MONTH
     gpu = 0.0
     if price.gpu_count or any(is_gpu_resource(name) for name in node.allocatable):

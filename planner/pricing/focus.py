@@ -1,6 +1,7 @@
 """The bill as rows of FOCUS, the FinOps Open Cost and Usage Specification, version 1.2: https://focus.finops.org/
 
-A row is a node's charge for one holder of it, over a month of 730 hours from the moment of the snapshot. A snapshot isn't
+A row is a node's charge for one holder of it, over a month of 730 hours at the state of the snapshot: a projection, and `x_Projection`
+says so. Billing and charge period are the calendar month of the snapshot (UTC). A snapshot isn't
 a bill: the columns in `UNKNOWN` stay empty, because nothing in a cluster or a price book tells them. Columns that begin
 with ``x_`` are Headroom's own, as the specification has it.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from json import dumps
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from planner.kubernetes.clouds import seller_of
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.allocation import AllocatedCost
-from planner.pricing.cluster import NodeCost, UnusedCommitment
+from planner.pricing.cluster import ClusterCost, NodeCost, UnusedCommitment
 
 VERSION: Final = "1.2"
 
@@ -37,7 +38,7 @@ COLUMNS: Final = (
     "ServiceName", "ServiceSubcategory", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId",
     "SubAccountName", "SubAccountType", "Tags",
 )  # fmt: skip
-OWN: Final = ("x_AllocatedTo", "x_Share", "x_NodePool", "x_GpuCost", "x_CpuCost", "x_MemoryCost")
+OWN: Final = ("x_Projection", "x_AllocatedTo", "x_Share", "x_NodePool", "x_GpuCost", "x_CpuCost", "x_MemoryCost")
 
 OF_COMMITMENTS: Final = (
     "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName", "CommitmentDiscountQuantity",
@@ -48,8 +49,7 @@ UNKNOWN: Final = (
     "BillingAccountId", "BillingAccountName", "BillingAccountType", "CapacityReservationId", "CapacityReservationStatus",
     "ChargeClass", "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName",
     "CommitmentDiscountQuantity", "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit",
-    "ConsumedQuantity", "ConsumedUnit", "InvoiceId", "InvoiceIssuerName", "PricingCurrencyContractedUnitPrice",
-    "PricingCurrencyEffectiveCost", "PricingCurrencyListUnitPrice", "RegionName", "SkuId", "SkuMeter", "SkuPriceId",
+    "InvoiceId", "PricingCurrencyContractedUnitPrice", "PricingCurrencyEffectiveCost", "PricingCurrencyListUnitPrice", "RegionName", "SkuId", "SkuMeter", "SkuPriceId",
     "SubAccountId", "SubAccountName", "SubAccountType",
 )  # fmt: skip
 
@@ -90,33 +90,47 @@ def focus_rows(
     lies with the rows that use it, and with a row for what isn't used. Both columns add up to the same.
     """
     known, priced = {one.name: one for one in resources}, {cost.node.node: cost for cost in costs}
-    period = _time(start), _time(start + HOURS_PER_MONTH * 3600)
+    period = _month(start)
+    projection = {"x_Projection": f"730 hours at the state of {_time(start)}"}
+    seller = next((one.provider_name for one in known.values() if one.provider_name), None)
     every = list(lines)
-    rows: list[Row] = [_row(line, priced[line.node], known[line.node], period) for line in every]
+    rows: list[Row] = [{**_row(line, priced[line.node], known[line.node], period), **projection} for line in every]
     fees: dict[str, float] = {}
+    hours: dict[str, float] = {}
     nodes: dict[str, NodeCost] = {}
     for line in every:
         cost = priced[line.node]
         if cost.commitment_id:
             fees[cost.commitment_id] = fees.get(cost.commitment_id, 0.0) + line.usd
             nodes.setdefault(cost.commitment_id, cost)
+    for name in nodes:
+        hours[name] = HOURS_PER_MONTH * len({line.node for line in every if priced[line.node].commitment_id == name})
     for one in unused:
         if one.usd_per_month is not None:
             cents = round(one.usd_per_month, 2)
             fees[one.commitment_id] = fees.get(one.commitment_id, 0.0) + cents
-            rows.append(_of_commitment(one.commitment_id, period) | _unused_row(one, cents))
+            hours[one.commitment_id] = hours.get(one.commitment_id, 0.0) + one.nodes * HOURS_PER_MONTH
+            rows.append(_of_commitment(one.commitment_id, period, seller) | _unused_row(one, cents) | projection)
     for name, fee in sorted(fees.items()):
         bought = {"ChargeCategory": "Purchase", "ChargeFrequency": "Recurring", "BilledCost": round(fee, 2)}
+        each = fee / hours[name]
         said = {
             "ChargeDescription": f"Commitment {name}, a month",
-            "PricingCategory": "Committed",
+            "CommitmentDiscountQuantity": hours[name],
+            "ContractedCost": round(fee, 2),
+            "ContractedUnitPrice": each,
             "EffectiveCost": 0.0,
+            "ListCost": round(fee, 2),
+            "ListUnitPrice": each,
+            "PricingCategory": "Standard",
+            "PricingQuantity": hours[name],
+            "PricingUnit": "Hours",
         }
-        rows.append(_of_commitment(name, period) | bought | said)
+        rows.append(_of_commitment(name, period, seller) | bought | said | projection)
     return rows
 
 
-def _of_commitment(name: str, period: tuple[str | None, str | None]) -> dict[str, Any]:
+def _of_commitment(name: str, period: tuple[str | None, str | None], seller: str | None) -> dict[str, Any]:
     """A row that is about a commitment and no node."""
     empty: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
     return (
@@ -129,7 +143,10 @@ def _of_commitment(name: str, period: tuple[str | None, str | None]) -> dict[str
             "BillingPeriodEnd": period[1],
             "ChargePeriodStart": period[0],
             "ChargePeriodEnd": period[1],
+            "InvoiceIssuerName": seller,
             "PricingCurrency": "USD",
+            "ProviderName": seller,
+            "PublisherName": seller,
             "ResourceId": name,
             "ResourceName": name,
             "ResourceType": "Commitment",
@@ -157,19 +174,35 @@ def _unused_row(one: UnusedCommitment, cents: float) -> dict[str, Any]:
         "ChargeFrequency": "Usage-Based",
         "CommitmentDiscountQuantity": one.nodes * HOURS_PER_MONTH,
         "CommitmentDiscountStatus": "Unused",
+        "ContractedCost": cents,
+        "ContractedUnitPrice": cents / (one.nodes * HOURS_PER_MONTH),
         "EffectiveCost": cents,
+        "ListCost": cents,
+        "ListUnitPrice": cents / (one.nodes * HOURS_PER_MONTH),
         "PricingCategory": "Committed",
+        "PricingQuantity": one.nodes * HOURS_PER_MONTH,
+        "PricingUnit": "Hours",
         "RegionId": one.region_id,
         "x_Share": "unused commitment",
     }
 
 
 def _time(seconds: float) -> str | None:
-    """In ISO 8601; None where the snapshot's clock says a year that no calendar has (after 9999)."""
+    """In UTC, as FOCUS writes dates (ISO 8601 with a Z); None where the snapshot's clock says a year that no calendar has (after 9999)."""
     try:
-        return datetime.fromtimestamp(seconds, tz=UTC).isoformat()
+        return f"{datetime.fromtimestamp(seconds, tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def _month(seconds: float) -> tuple[str | None, str | None]:
+    """The calendar month of a moment, its end exclusive; None as `_time`."""
+    try:
+        begin = datetime.fromtimestamp(seconds, tz=UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        end = (begin + timedelta(days=31)).replace(day=1)
+    except (OverflowError, ValueError, OSError):
+        return None, None
+    return _time(begin.timestamp()), _time(end.timestamp())
 
 
 def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str | None, str | None]) -> Row:
@@ -193,9 +226,12 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str 
         "ChargeFrequency": "Usage-Based",
         "ChargePeriodStart": period[0],
         "ChargePeriodEnd": period[1],
+        "ConsumedQuantity": round(hours, 4),
+        "ConsumedUnit": "Hours",
         "ContractedCost": round((contracted or 0.0) * hours, 2),
         "ContractedUnitPrice": contracted,
         "EffectiveCost": line.usd,
+        "InvoiceIssuerName": node.provider_name or None,
         "ListCost": round((price.list_usd_per_hour or 0.0) * hours, 2),
         "ListUnitPrice": price.list_usd_per_hour,
         "PricingCategory": price.pricing_category.value,
@@ -220,3 +256,9 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str 
         "x_CpuCost": line.cpu_usd,
         "x_MemoryCost": line.memory_usd,
     }
+
+
+def unfilled(bill: ClusterCost) -> tuple[str, ...]:
+    """The columns of FOCUS that this bill can't fill: those of commitments only where none is given."""
+    is_owned = bool(bill.unused_commitments) or any(one.commitment_id for one in bill.nodes)
+    return tuple(name for name in UNKNOWN if not (is_owned and name in OF_COMMITMENTS))

@@ -13,28 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from itertools import groupby
 from statistics import median
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.pricing.model import PriceBook
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceChange:
-    """From `observed_on` (ISO date) on, until the next change of the same machine and region."""
-
-    observed_on: str
-    machine_type: str
-    region_id: str
-    on_demand_usd_per_hour: float
-    spot_usd_per_hour: float | None  # None before Spot was recorded
-
-    @property
-    def discount(self) -> float | None:
-        """Share taken off the on-demand price, 0 … 1."""
-        return None if self.spot_usd_per_hour is None else 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
+from planner.pricing.book import age_days
+from planner.pricing.model import PriceBook, PriceChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +107,9 @@ def discount_series(
     return tuple(found for found in series if found.points)
 
 
-MOVE_DAYS: Final = 30
+MONTH_DAYS: Final = 30
 _SEEN_DAYS: Final = 365  # of the log, up to its end, in which moves are looked at
+_FEWEST_SEEN_DAYS: Final = 182  # in which moves begin, however long they are
 _STEP_DAYS: Final = 7
 _MOVES_KEPT: Final = 200
 
@@ -155,9 +142,17 @@ def _price_on(steps: list[tuple[date, float]], day: date) -> float:
     return next(usd for since, usd in reversed(steps) if since <= day)
 
 
-def spot_moves(changes: Iterable[PriceChange]) -> tuple[float, ...]:
-    """How Spot prices moved within `MOVE_DAYS` in the last year of the log: equally likely moves, sorted."""
-    found = moves(changes, days=MOVE_DAYS)
+def move_days(as_of: str, now: float) -> int:
+    """Days over which a price of `as_of` (ISO date) may have moved by the end of the month that begins `now` (seconds since
+    the epoch): its age and the month. A price without a date is taken to be today's."""
+    return MONTH_DAYS + (int(age_days(as_of, now)) if as_of else 0)
+
+
+@lru_cache(maxsize=64)
+def spot_moves(changes: tuple[PriceChange, ...], days: int = MONTH_DAYS) -> tuple[float, ...]:
+    """How Spot prices moved within `days` in the last year of the log (in more of it where moves take longer than half of
+    it): equally likely moves, sorted."""
+    found = moves(changes, days=days, seen_days=max(_SEEN_DAYS, days + _FEWEST_SEEN_DAYS))
     if len(found) <= _MOVES_KEPT:
         return tuple(found)
     return tuple(found[int((i + 0.5) * len(found) / _MOVES_KEPT)] for i in range(_MOVES_KEPT))

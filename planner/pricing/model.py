@@ -165,14 +165,30 @@ class OwnedCommitment:
     usd_per_hour: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceChange:
+    """From `observed_on` (ISO date) on, until the next change of the same machine and region."""
+
+    observed_on: str
+    machine_type: str
+    region_id: str
+    on_demand_usd_per_hour: float
+    spot_usd_per_hour: float | None  # None before Spot was recorded
+
+    @property
+    def discount(self) -> float | None:
+        """Share taken off the on-demand price, 0 … 1."""
+        return None if self.spot_usd_per_hour is None else 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PriceBook:
     """All prices. Built by `planner.pricing.book`; looked into by `planner.pricing.machine` and `…node`.
 
     `machines`: `MachinePrice.key` → price; `own_machines` the same from the user's own list, which wins; `units`: text
     of a `UnitKey` → price; `gpu_models`: model → GPU; `discounts`: `PricingCategory` → negotiated share off the list
-    price, 0 ≤ share < 1, taken off everything but the user's own prices; `spot_moves`: how Spot prices moved within 30
-    days, as shares, each as likely as the others (`planner.pricing.history.spot_moves`). Books made of the same tables and discounts
+    price, 0 ≤ share < 1, taken off everything but the user's own prices; `changes`: the log of list
+    prices, of which `planner.pricing.history` tells how far Spot moves. Books made of the same tables and discounts
     have the same `digest`, are equal, and can stand for one another in caches.
     """
 
@@ -185,7 +201,7 @@ class PriceBook:
     units: FrozenMap[UnitPrice] = EMPTY
     gpu_models: FrozenMap[GpuModel] = EMPTY
     discounts: FrozenMap[float] = EMPTY
-    spot_moves: tuple[float, ...] = ()
+    changes: tuple[PriceChange, ...] = ()
     commitments: tuple[OwnedCommitment, ...] = ()  # that the account owns already
 
     def __eq__(self, other: object) -> bool:

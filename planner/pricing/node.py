@@ -6,7 +6,10 @@ Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.ground.vocabulary import (
+    AWS_ZONE_ID,
     CPU,
     GKE_ACCELERATOR_COUNT,
     INSTANCE_TYPE,
@@ -47,8 +50,13 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
 
 
 def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bool) -> Price:
-    machine_type = nodes.machine_type(node)
-    region = nodes.region(node)
+    machine_type, region = nodes.machine_type(node), nodes.region(node)
+    zone_id = node.labels.get(AWS_ZONE_ID, "")
+    if zone_id and f"{machine_type} {zone_id}" in book.own_machines:  # a list with prices a zone
+        of_zone = price_machine(
+            book, machine_type, zone_id, provisioning, gpu=gpu_model(node), gpu_count=physical_gpus(node) or 0
+        )
+        return replace(of_zone, region_id=region)
 
     def refuse(reason: PriceReason, why: str) -> Price:
         return Price(

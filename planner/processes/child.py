@@ -13,9 +13,7 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import planner
-
-_ROOT = str(Path(planner.__file__).parents[1])
+_ROOT = str(Path(__file__).parents[__name__.count(".")])
 
 
 def begin(module: str) -> tuple[subprocess.Popen[bytes], Connection]:

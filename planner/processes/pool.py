@@ -39,7 +39,7 @@ class Worker:
     """One process, and what it holds."""
 
     def __init__(self) -> None:
-        self._process, self._connection = child.begin("planner.processes.worker")
+        self._process, self._connection = child.begin(f"{__package__}.worker")
         self.held: set[str] = set()
         self._send("key", sealed.key())
 

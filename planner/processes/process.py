@@ -88,7 +88,7 @@ class Process:
 
     def _begin(self) -> None:
         self._held = ""  # the name of its snapshot, where that is of a live cluster
-        self._process, self._pipe = child.begin("planner.processes.process")
+        self._process, self._pipe = child.begin(f"{__package__}.process")
         self._pipe.send((sealed.key(), self._niceness))
 
     def know(self, known: Known) -> None:

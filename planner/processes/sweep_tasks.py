@@ -102,9 +102,9 @@ def _facts(snapshot: Snapshot, key: str, question: str, seed: int) -> Iterable[F
                 fact("way_out", one.kind.value, number=number, workload=key)
                 for number, one in enumerate(found.remedies, 1)
             ]
-            return [*rollout.facts(found), *ways]
+            return [*rollout.QUESTION.facts(found), *ways]
         if question == PLAN:
-            return list(plan.facts(plan.answer(snapshot, PlanSettings(), Given(book=_book()))))
+            return list(plan.QUESTION.facts(plan.answer(snapshot, PlanSettings(), Given(book=_book()))))
         if question == "grid":
             return list(_grid(rollouts.strategy_grid(snapshot, scenario_of(snapshot, settings), key)))
         asked = SavingsSettings(workload=key, spot=SpotSettings(runs=MONTHS))

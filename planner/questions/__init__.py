@@ -63,6 +63,8 @@ INDEX: Final[Mapping[str, Entry]] = {
         is_recorded=True),
     "what_if": Entry("what_if", CAPACITY, "The same answers after nodes are added, drained, lost, upgraded or tainted.",
             doing="The cluster is changed, and everything is answered for it again"),
+    "make_room": Entry("make_room", CAPACITY, "Which pods would have to move so that those that wait can start.",
+            doing="The fewest moves are looked for, and played"),
     "costs": Entry("costs", COST, "What the cluster costs a month, by pool, and what of it is idle.",
             doing="Nodes are priced, and the bill is shared out", is_recorded=True),
     "idle": Entry("idle", COST, "GPUs that pods hold and don't use: whose, since when, what they cost."),
@@ -93,4 +95,4 @@ INDEX: Final[Mapping[str, Entry]] = {
 def question_called(name: str) -> Any:
     """The `planner.questions.question.Question` of that name."""
     module, _, attribute = INDEX[name].where.partition(".")
-    return getattr(import_module(f"planner.questions.{module}"), attribute or "QUESTION")
+    return getattr(import_module(f"{__name__}.{module}"), attribute or "QUESTION")

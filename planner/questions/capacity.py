@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
-from planner.capacity.headroom import Fit, fits
+from planner.capacity.headroom import Fit, fits, in_pools, stops
 from planner.capacity.node_pools import pools
 from planner.capacity.pod_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
 from planner.capacity.room import (
     PoolLine,
+    PoolOffer,
     ResourceLine,
     findings_of_room,
     of,
@@ -25,8 +27,8 @@ from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.ground import collector
 from planner.ground.budget import allowed
 from planner.ground.settings import setting, settings_within
-from planner.ground.tables import Row
-from planner.ground.words import Text, sentence
+from planner.ground.sheet import Column, Listing
+from planner.ground.words import Text, percent, roughly, sentence, some
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import NO_POOL
@@ -34,7 +36,7 @@ from planner.kubernetes.records import Finding, Snapshot
 from planner.questions import overview as overview_question
 from planner.questions.filters import Filter, Kept
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Fact, Given, Question, column_of, fact, unit_of
+from planner.questions.question import NOTHING, Fact, Given, Question, Want, column_of, fact, unit_of
 from planner.rollout import prepared as prepared_question
 
 
@@ -123,11 +125,7 @@ def answer(snapshot: Snapshot, settings: CapacitySettings, given: Given = NOTHIN
 
 
 def facts(answer: CapacityAnswer) -> Iterator[Fact]:
-    """Each resource, each pool, how many more of each shape fit, and what of the free GPUs no pod of a size can use."""
-    for line in answer.resources:
-        unit = unit_of(line.resource)
-        for name in ("allocatable", "requested", "free", "free_cordoned", "pending"):
-            yield fact(f"resource_{name}", getattr(line, name), unit, resource=line.resource)
+    """Each pool, and what of the free GPUs no pod of a size can use."""
     for place in answer.pools:
         yield fact("pool_nodes", place.pool.node_count, "nodes", node_pool=place.pool.name)
         yield fact("pool_room", place.room, "nodes", node_pool=place.pool.name)
@@ -135,74 +133,128 @@ def facts(answer: CapacityAnswer) -> Iterator[Fact]:
             labels = {"node_pool": place.pool.name, "resource": name}
             yield fact("pool_allocatable", amount, unit_of(name), **labels)
             yield fact("pool_requested", of(place.requested, name), unit_of(name), **labels)
-    for one in (*answer.shapes, *answer.standard, *answer.workloads):
-        yield fact("fits", one.known_count, "pods", shape=one.shape)
     for size in answer.fragments.sizes[1:] if answer.fragments else ():
         yield fact("gpus_stranded", size.stranded, unit_of(answer.resource), pods_of=size.gpus)
 
 
-def fit_rows(answer: CapacityAnswer) -> list[Row]:
-    """How many more of each shape fit, one a line."""
-    return rows_of([*answer.shapes, *answer.standard, *answer.workloads])
+def _fits(answer: CapacityAnswer) -> list[Fit]:
+    return [*answer.shapes, *answer.standard, *answer.workloads]
 
 
-def rows_of(fits: Sequence[Fit]) -> list[Row]:
-    """The same, of any shapes."""
+def _number(one: Fit) -> str:
+    return "?" if one.unknown else f"{one.count:,}{'+' if one.is_at_least else ''}"
+
+
+def _stops(one: Fit) -> str:
+    if one.unknown:
+        return f"not known: {one.unknown}"
+    is_less = one.quota_limit is not None and one.quota_limit < one.count
+    return f"{stops(one.obstacles)}{f'; quota {one.quota} lets in {one.quota_limit}' if is_less else ''}"
+
+
+def fit_columns(fits: Sequence[Fit]) -> tuple[Column[Fit], ...]:
+    """What is shown of any shapes: what they ask for has a column a resource."""
+    asked = sorted({name for one in fits for name in one.requests})
+    return (
+        Column("shape", label="shape"),
+        *(Column(column_of("asks", name), partial(_asked_of, name), heading=None) for name in asked),
+        Column("fits", lambda one: one.known_count, heading="more fit", words=_number, metric="fits", unit="pods"),
+        Column("at_least", lambda one: one.is_at_least, heading=None),
+        Column("by_preempting", heading=None),
+        Column("quota_lets_in", lambda one: one.quota_limit, heading=None),
+        Column("stops", lambda one: one.unknown or "; ".join(map(str, one.obstacles)), heading="what stops the next",
+            words=_stops,
+        ),
+        Column("where", lambda one: "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
+            words=lambda one: "" if one.unknown else in_pools(one.by_place),
+        ),
+    )  # fmt: skip
+
+
+def _asked_of(name: str, one: Fit) -> int | None:
+    return one.requests.get(name)
+
+
+def _amount(name: str, of: str, heading: str = "") -> Column[ResourceLine]:
+    """An amount of a resource; of what is out of use none is left out."""
+
+    def words(line: ResourceLine) -> str | None:
+        amount = getattr(line, of)
+        is_none = amount == 0 and of == "free_cordoned"
+        return None if amount is None else "" if is_none else roughly(amount, line.resource)
+
+    unit: Callable[[ResourceLine], str] = lambda line: unit_of(line.resource)  # noqa: E731
+    return Column(
+        name, lambda line: getattr(line, of), heading=heading, words=words, metric=f"resource_{of}", unit=unit
+    )
+
+
+def _stranded(answer: CapacityAnswer) -> list[str]:
+    """``pods of 4: 0 of 1 usable (stranded: 1 taint)``."""
     return [
-        {
-            "shape": one.shape,
-            **{
-                column_of("asks", name): one.requests.get(name)
-                for name in sorted({n for f in fits for n in f.requests})
-            },
-            "fits": one.known_count,
-            "at_least": one.is_at_least,
-            "by_preempting": one.by_preempting,
-            "quota_lets_in": one.quota_limit,
-            "stops": one.unknown or "; ".join(map(str, one.obstacles)),
-            "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
-        }
-        for one in fits
+        f"pods of {size.gpus}: {size.free - size.stranded} of {size.free} usable"
+        + (
+            f" (stranded: {', '.join(f'{gpus} {reason}' for reason, gpus, _ in size.by_reason)})"
+            if size.by_reason
+            else ""
+        )
+        for size in (answer.fragments.sizes[1:] if answer.fragments else ())
     ]
 
 
-def resource_rows(answer: CapacityAnswer) -> list[Row]:
-    """One row a resource, in millicores, bytes or devices."""
-    return [
-        {
-            "resource": line.resource,
-            "unit": unit_of(line.resource),
-            "allocatable": line.allocatable,
-            "requested": line.requested,
-            "free": line.free,
-            "free_cordoned": line.free_cordoned,
-            "pending": line.pending,
-        }
-        for line in answer.resources
-    ]
-
-
-def pool_rows(answer: CapacityAnswer) -> list[Row]:
-    """One row a node pool and what it offers; `may_grow_by` is empty where nobody says."""
-    return [
-        {
-            "node_pool": line.pool.name,
-            "nodes": line.pool.node_count,
-            "machine_types": ", ".join(line.pool.machine_types),
-            "gpu_model": line.pool.accelerator,
-            "gpu_label": ", ".join(line.pool.gpu_labels),
-            "offered_as": one.noun if one else "",
-            "gpus": one.allocatable if one else 0,
-            "gpus_free": one.free if one else 0,
-            "gpus_out_of_use": one.out_of_use if one else 0,
-            "bought": ", ".join(line.pool.provisioning),
-            "limits": line.pool.limit_text,
-            "may_grow_by": line.room,
-        }
-        for line in answer.pools
-        for one in line.offers or (None,)
-    ]
-
+_SHAPES: Final[Listing[CapacityAnswer, Fit]] = Listing(
+    name="shapes",
+    items=lambda answer: answer.shapes,
+    line=lambda one: f"{one.shape}: {one.sentence}" + (f"\nkube-scheduler: {one.message}" if one.message else ""),
+)
+_FITS: Final[Listing[CapacityAnswer, Fit]] = Listing(
+    name="fits",
+    title="what fits",
+    items=_fits,
+    columns=lambda answer: fit_columns(_fits(answer)),
+    note=lambda answer: f"Standard shapes: {answer.standard_basis}." if answer.standard_basis else "",
+)
+_RESOURCES: Final[Listing[CapacityAnswer, ResourceLine]] = Listing(
+    name="resources",
+    title="resources, as bound pods request them",
+    items=lambda answer: answer.resources,
+    columns=(
+        Column("resource", label="resource"),
+        Column("unit", lambda line: unit_of(line.resource), heading=None),
+        _amount("allocatable", "allocatable"),
+        _amount("requested", "requested"),
+        _amount("free", "free"),
+        _amount("free_cordoned", "free_cordoned", "out of use"),
+        _amount("pending", "pending", "wanted"),
+        Column("held", lambda line: percent(line.requested, line.allocatable), heading="held %", is_said_only=True),
+    ),
+    empty="No nodes in this snapshot.",
+)
+_POOLS: Final[Listing[CapacityAnswer, tuple[PoolLine, PoolOffer | None]]] = Listing(
+    name="pools",
+    title="node pools",
+    items=lambda answer: [(line, one) for line in answer.pools for one in line.offers or (None,)],
+    columns=(
+        Column("node_pool", lambda of: of[0].pool.name, heading="pool"),
+        Column("nodes", lambda of: of[0].pool.node_count),
+        Column("machine_types", lambda of: ", ".join(of[0].pool.machine_types), heading="machine"),
+        Column("gpu_model", lambda of: of[0].pool.accelerator, heading="GPU"),
+        Column("gpu_label", lambda of: ", ".join(of[0].pool.gpu_labels), heading=None),
+        Column("offered_as", lambda of: of[1].noun if of[1] else ""),
+        Column("gpus", lambda of: of[1].allocatable if of[1] else 0, heading="in all"),
+        Column("gpus_free", lambda of: of[1].free if of[1] else 0, heading="free"),
+        Column("gpus_out_of_use", lambda of: of[1].out_of_use if of[1] else 0, heading="out of use",
+            words=lambda of: some(of[1].out_of_use) if of[1] else "",
+        ),
+        Column("bought", lambda of: ", ".join(of[0].pool.provisioning)),
+        Column("limits", lambda of: of[0].pool.limit_text),
+        Column("may_grow_by", lambda of: of[0].room, heading=None),
+    ),
+)  # fmt: skip
+_STRANDED: Final[Listing[CapacityAnswer, str]] = Listing(
+    name="stranded", title="free GPUs", items=_stranded, line=str,
+    note=lambda answer: sentence(answer.fragments.sentence) if answer.fragments else "",
+)  # fmt: skip
 
 QUESTION: Final = Question(
     name="capacity",
@@ -210,7 +262,13 @@ QUESTION: Final = Question(
     result=CapacityAnswer,
     answer=answer,
     facts=facts,
-    tables={"fits": fit_rows, "resources": resource_rows, "pools": pool_rows},
+    listings=(_SHAPES, _FITS, _STRANDED, _RESOURCES, _POOLS),
+    notes=lambda answer: [f"{one.severity.value}: {one.what}. {one.mend}" for one in answer.findings],
+    about="""What is left of the cluster, and what still fits.
+
+    Counts are those of the real scheduler's rules: pods of a shape are placed until the first doesn't fit.
+    """,
+    wants=(Want.POOLS,),
     hangs_on=(NODE.name,),
     parts_hang_on=(POD.name,),
     lists=tuple(kind.name for kind in ROLLING),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Figure, Listing, of_first
 from planner.ground.words import Text
-from planner.history.terms import TERM_WORDS, ModelUse, commitments_sentence, model_uses
+from planner.history.commitment import Above, Point, Use
+from planner.history.terms import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import USD_A_MONTH
 from planner.questions.costs import known_book
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question, Want
 from planner.questions.trends import known_history
 
 
@@ -45,87 +45,88 @@ def answer(snapshot: Snapshot, settings: CommitmentsSettings, given: Given = NOT
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def facts(answer: CommitmentsAnswer) -> Iterator[Fact]:
-    """The cheapest level of each term, what it saves and risks."""
-    yield fact("models", len(answer.lines), "models")
-    for line in answer.lines:
-        named = {"model": line.gpu_model, "resource": line.resource, "region": line.region}
-        yield fact("held_today", line.today, line.resource, **named)
-        for one in line.terms:
-            yield fact("commitment_level", one.best.level, line.resource, term=one.term, **named)
-            yield fact("commitment_saving", one.best.saved_usd, USD_A_MONTH, term=one.term, **named)
-            yield fact(
-                "commitment_saving_after_fall", one.best.saved_after_fall_usd, USD_A_MONTH, term=one.term, **named
-            )
+Bought = tuple[ModelUse, Term]
+Level = tuple[ModelUse, Term, Point]
 
 
-def best_rows(answer: CommitmentsAnswer) -> list[Row]:
-    """One row a model, region and term."""
-    return [
-        {
-            "model": line.gpu_model or line.resource,
-            "region": line.region,
-            "term": TERM_WORDS[one.term],
-            "gpus": one.best.level,
-            "held_today": line.today,
-            "usd_per_month": round(one.best.usd_per_month, 2),
-            "saves": round(one.best.saved_usd, 2),
-            "saves_after_fall": round(one.best.saved_after_fall_usd, 2),
-            "usd_per_gpu_hour": round(one.usd_per_gpu_hour, 6),
-        }
-        for line in answer.lines
-        for one in line.terms
-    ]
+def _bought(answer: CommitmentsAnswer) -> list[Bought]:
+    return [(line, one) for line in answer.lines for one in line.terms]
 
 
-def curve_rows(answer: CommitmentsAnswer) -> list[Row]:
-    """One row a model, region, term and level."""
-    return [
-        {
-            "model": line.gpu_model or line.resource,
-            "region": line.region,
-            "term": TERM_WORDS[one.term],
-            "gpus": point.level,
-            "usd_per_month": round(point.usd_per_month, 2),
-            "saves": round(point.saved_usd, 2),
-            "saves_after_fall": round(point.saved_after_fall_usd, 2),
-            "is_today": point.level == line.today,
-        }
-        for line in answer.lines
-        for one in line.terms
-        for point in one.points
-    ]
+def _model(line: ModelUse) -> str:
+    return line.gpu_model or line.resource
 
 
-def use_rows(answer: CommitmentsAnswer) -> list[Row]:
-    """One row a model, region and level: the hours at it."""
-    return [
-        {
-            "model": line.gpu_model or line.resource,
-            "region": line.region,
-            "gpus_held": one.level,
-            "hours": round(one.hours, 2),
-            "share": round(one.hours / line.hours, 4),
-        }
-        for line in answer.lines
-        for one in line.used
-    ]
-
-
-def above_rows(answer: CommitmentsAnswer) -> list[Row]:
-    """One row a model and region: what the hours above the best level cost a month, each way."""
-    return [
-        {
-            "model": line.gpu_model or line.resource,
-            "region": line.region,
-            "gpu_hours_a_month": round(line.above.gpu_hours, 1),
-            "on_demand_usd": round(line.above.on_demand_usd, 2),
-            "spot_usd": None if line.above.spot_usd is None else round(line.above.spot_usd, 2),
-            "flex_start_usd": None if line.above.flex_start_usd is None else round(line.above.flex_start_usd, 2),
-        }
-        for line in answer.lines
-        if line.above is not None
-    ]
+_NAMES: Final[tuple[Column[ModelUse], ...]] = (
+    Column("model", _model),
+    Column("region"),
+    Column("", lambda line: line.gpu_model, label="model"),
+    Column("", lambda line: line.resource, label="resource"),
+    Column("", lambda line: line.region, label="region"),
+)
+_BEST: Final[Listing[CommitmentsAnswer, Bought]] = Listing(
+    name="best",
+    title="the cheapest level, USD a month",
+    empty="No commitment's price is known for these models.",
+    items=_bought,
+    columns=(
+        *(of_first(one) for one in _NAMES),
+        Column("term", lambda of: TERM_WORDS[of[1].term]),
+        Column("", lambda of: of[1].term, label="term"),
+        Column("gpus", lambda of: of[1].best.level, metric="commitment_level", unit=lambda of: of[0].resource),
+        Column("held_today", lambda of: of[0].today),
+        Column("usd_per_month", lambda of: of[1].best.usd_per_month),
+        Column("saves", lambda of: of[1].best.saved_usd, metric="commitment_saving", unit=USD_A_MONTH),
+        Column("saves_after_fall", lambda of: of[1].best.saved_after_fall_usd, metric="commitment_saving_after_fall",
+            unit=USD_A_MONTH,
+        ),
+        Column("usd_per_gpu_hour", lambda of: of[1].usd_per_gpu_hour),
+    ),
+)  # fmt: skip
+_CURVE: Final[Listing[CommitmentsAnswer, Level]] = Listing(
+    name="curve",
+    is_shown=False,
+    items=lambda answer: [(line, one, point) for line, one in _bought(answer) for point in one.points],
+    columns=(
+        *(of_first(one) for one in _NAMES),
+        Column("term", lambda of: TERM_WORDS[of[1].term]),
+        Column("gpus", lambda of: of[2].level),
+        Column("usd_per_month", lambda of: of[2].usd_per_month),
+        Column("saves", lambda of: of[2].saved_usd, unit=USD_A_MONTH),
+        Column("saves_after_fall", lambda of: of[2].saved_after_fall_usd, unit=USD_A_MONTH),
+        Column("is_today", lambda of: of[2].level == of[0].today),
+    ),
+)
+_USE: Final[Listing[CommitmentsAnswer, tuple[ModelUse, Use]]] = Listing(
+    name="use",
+    is_shown=False,
+    items=lambda answer: [(line, one) for line in answer.lines for one in line.used],
+    columns=(
+        *(of_first(one) for one in _NAMES),
+        Column("gpus_held", lambda of: of[1].level),
+        Column("hours", lambda of: round(of[1].hours, 2)),
+        Column("share", lambda of: round(of[1].hours / of[0].hours, 4)),
+    ),
+)
+_ABOVE: Final[Listing[CommitmentsAnswer, tuple[ModelUse, Above]]] = Listing(
+    name="above",
+    title="the hours above it, USD a month",
+    unknown="no price",
+    items=lambda answer: [(line, line.above) for line in answer.lines if line.above],
+    columns=(
+        *(of_first(one) for one in _NAMES),
+        Column("gpu_hours_a_month", lambda of: round(of[1].gpu_hours, 1)),
+        Column("on_demand_usd", lambda of: of[1].on_demand_usd),
+        Column("spot_usd", lambda of: of[1].spot_usd),
+        Column("flex_start_usd", lambda of: of[1].flex_start_usd),
+    ),
+)
+_HELD: Final[Listing[CommitmentsAnswer, ModelUse]] = Listing(
+    name="held",
+    is_shown=False,
+    items=lambda answer: answer.lines,
+    columns=(*_NAMES, Column("held_today", lambda line: line.today, metric="held_today", unit=lambda line: line.resource)),
+)  # fmt: skip
 
 
 def _status(answer: CommitmentsAnswer) -> ExitStatus:
@@ -137,8 +138,15 @@ QUESTION: Final = Question(
     settings=CommitmentsSettings,
     result=CommitmentsAnswer,
     answer=answer,
-    facts=facts,
-    tables={"best": best_rows, "curve": curve_rows, "use": use_rows, "above": above_rows},
+    figures=(Figure("models", lambda answer: len(answer.lines), "models"),),
+    listings=(_BEST, _CURVE, _USE, _ABOVE, _HELD),
+    notes=lambda answer: [f"Prices as of {answer.prices_as_of}; a commitment is paid whether it is used or not."],
+    about="""Hours at each level of GPUs held on demand, per model and region; the commitments that would have cost least.
+
+    STORE is what headroom snapshot wrote. A price is a GPU's with its share of the machine. Exits 4 where nothing can be
+    said: a history of less than a week, or no price.
+    """,
+    wants=(Want.HISTORY, Want.PRICES),
     status=_status,
     hangs_on=(NODE.name,),
 )

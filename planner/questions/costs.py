@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting, settings_within
+from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.tables import Row
-from planner.ground.words import usd
+from planner.ground.words import count, sentence, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
-from planner.pricing.allocation import Share
+from planner.pricing.allocation import AllocatedCost, Share
 from planner.pricing.bill import NAMESPACE, POOL, USD_A_MONTH, WORKLOAD, ClusterBill, bill
-from planner.pricing.focus import OF_COMMITMENTS, UNKNOWN, focus_rows
+from planner.pricing.cluster import PoolCost
+from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
 from planner.pricing.model import PriceBook
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question, Want
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,11 @@ def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
     pools = tuple(pool for pool in whole.pools if kept.pool(pool.node_pool or NO_POOL))
     hidden = len(whole.lines) - len(lines) + len(whole.pools) - len(pools)
     cents = sum(round(100 * one.usd) for one in whole.lines) - sum(round(100 * one.usd) for one in lines)
-    sentence = (
+    said = (
         f"{kept.headline(len(lines), len(whole.lines), 'line')} ({usd(cents / 100)}). Whole cluster: {whole.sentence}"
     )
     return replace(
-        whole, lines=lines, pools=pools, hidden=hidden, hidden_usd=cents / 100, sentence=type(whole.sentence)(sentence)
+        whole, lines=lines, pools=pools, hidden=hidden, hidden_usd=cents / 100, sentence=type(whole.sentence)(said)
     )
 
 
@@ -81,92 +84,130 @@ def known_book(given: Given) -> PriceBook:
     return given.book
 
 
-def facts(answer: ClusterBill) -> Iterator[Fact]:
-    """What the cluster costs, what of it is idle, each pool, and who bears it; a pool without a price has none."""
-    for line in answer.lines:
-        yield fact("allocated_cost", line.usd, USD_A_MONTH, by=answer.by, name=line.name, share=line.share)
-    is_known = answer.usd_per_month is not None
-    yield fact("cost", answer.usd_per_month, USD_A_MONTH)
-    yield fact("cost_with_sustained_use", answer.sustained_use_usd_per_month if is_known else None, USD_A_MONTH)
-    for part in ("gpu", "cpu", "memory"):
-        yield fact("cost_idle", getattr(answer.idle, part) if answer.idle else None, USD_A_MONTH, paid_for=part)
-    yield fact("nodes_priced", len(answer.nodes), "nodes")
-    yield fact("nodes_without_price", sum(len(group.nodes) for group in answer.unpriced), "nodes")
-    for pool in answer.pools:
-        place = {"node_pool": pool.node_pool, "provisioning": pool.provisioning}
-        yield fact("pool_nodes", pool.node_count, "nodes", **place)
-        yield fact("pool_cost", pool.usd_per_month, USD_A_MONTH, **place)
-        yield fact("pool_idle", pool.idle.total if pool.idle else None, USD_A_MONTH, **place)
+def _idle(part: str, of: str = "idle") -> Callable[[Any], float | None]:
+    """What nobody requests of the bill or at list price, in all or of that part."""
+    return lambda one: getattr(idle, part) if (idle := getattr(one, of)) else None
 
 
-def allocation_rows(answer: ClusterBill) -> list[Row]:
-    """Who bears the bill, USD a month in whole cents: their sum is the bill."""
-    return [
-        {
-            answer.by: line.name or line.share.value,
-            "share": line.share,
-            "usd_per_month": line.usd,
-            "gpu_usd_per_month": line.gpu_usd,
-            "cpu_usd_per_month": line.cpu_usd,
-            "memory_usd_per_month": line.memory_usd,
-        }
-        for line in answer.lines
-    ]
+def _sustained_use(of: PoolCost | ClusterBill) -> float | None:
+    return None if of.usd_per_month is None else of.sustained_use_usd_per_month
 
 
-def bill_in_focus(answer: ClusterBill) -> list[Row]:
-    """The bill as rows of FOCUS: a row a node and holder."""
-    return focus_rows(
-        answer.by_node, answer.nodes, answer.resources, answer.starts_at, unused=answer.unused_commitments
+def _unpriced(answer: ClusterBill) -> int:
+    return sum(len(group.nodes) for group in answer.unpriced)
+
+
+def _notes(answer: ClusterBill) -> Iterator[str]:
+    for group in answer.unpriced:
+        more = f" (and {len(group.nodes) - 1:,} more)" if len(group.nodes) > 1 else ""
+        yield f"△ {count(len(group.nodes), 'node')}: {group.sentence}{more}"
+    yield from (f"note: {note}" for note in answer.notes)
+    yield from (f"not in it: {one.sentence}" for one in answer.not_in)
+
+
+def _borne(answer: ClusterBill) -> str:
+    if answer.bill_usd_per_month is None:
+        return ""
+    hidden = f", with {usd(answer.hidden_usd)} that the filter hides," if answer.hidden_usd else ""
+    return (
+        f"USD a month after sustained use; the lines{hidden} add up to the bill, {usd(answer.bill_usd_per_month)}, to the "
+        f"cent. Shared: the system's namespaces. Idle: requested by nobody."
     )
 
 
-def unfilled(answer: ClusterBill) -> tuple[str, ...]:
-    """The columns of FOCUS that this bill can't fill: those of commitments only where none is given."""
-    is_owned = bool(answer.unused_commitments) or any(one.commitment_id for one in answer.nodes)
-    return tuple(name for name in UNKNOWN if not (is_owned and name in OF_COMMITMENTS))
+_POOLS: Final[Listing[ClusterBill, PoolCost]] = Listing(
+    name="pools",
+    title="node pools",
+    items=lambda answer: answer.pools,
+    empty="No nodes, so nothing to pay for.",
+    unknown=lambda answer: "no price" if answer.idle or not answer.nodes else "not known",
+    note=lambda answer: f"{sentence(answer.list_sentence)} List prices are less negotiated discounts.",
+    columns=(
+        Column("node_pool", words=lambda pool: pool.node_pool or NO_POOL, label="node_pool"),
+        Column("bought", lambda pool: pool.provisioning, label="provisioning"),
+        Column("machine_types", lambda pool: ", ".join(pool.machine_types),
+            words=lambda pool: ", ".join(filter(None, pool.machine_types)) or "unknown",
+        ),
+        Column("nodes", lambda pool: pool.node_count, metric="pool_nodes", unit="nodes"),
+        Column("nodes_without_price", lambda pool: pool.unpriced_count, heading="without a price",
+            words=lambda pool: f"{pool.unpriced_count:,}" if pool.unpriced_count else "",
+        ),
+        Column("usd_per_month", heading="list $/month", metric="pool_cost", unit=USD_A_MONTH),
+        Column("idle_usd_per_month", _idle("total"), heading="idle $/month", metric="pool_idle", unit=USD_A_MONTH),
+        Column("idle_gpu_usd_per_month", _idle("gpu"), heading="of that GPUs"),
+        Column("idle_cpu_usd_per_month", _idle("cpu"), heading="CPU"),
+        Column("idle_memory_usd_per_month", _idle("memory"), heading="memory"),
+        Column("with_sustained_use_usd_per_month", _sustained_use, heading="after sustained use"),
+        Column("reason"),
+    ),
+)  # fmt: skip
 
 
-def pool_rows(answer: ClusterBill) -> list[Row]:
-    """One row a pool and way of buying; money is USD a month, empty where no node has a price."""
-    rows: list[Row] = []
-    for pool in answer.pools:
-        is_known, idle = pool.usd_per_month is not None, pool.idle
-        rows.append(
-            {
-                "node_pool": pool.node_pool,
-                "bought": pool.provisioning,
-                "machine_types": ", ".join(pool.machine_types),
-                "nodes": pool.node_count,
-                "nodes_without_price": pool.unpriced_count,
-                "usd_per_month": _money(pool.usd_per_month),
-                "idle_usd_per_month": _money(idle.total if idle else None),
-                "idle_gpu_usd_per_month": _money(idle.gpu if idle else None),
-                "idle_cpu_usd_per_month": _money(idle.cpu if idle else None),
-                "idle_memory_usd_per_month": _money(idle.memory if idle else None),
-                "with_sustained_use_usd_per_month": _money(pool.sustained_use_usd_per_month if is_known else None),
-                "reason": pool.reason,
-            }
-        )
-    return rows
+def _allocation(answer: ClusterBill) -> tuple[Column[AllocatedCost], ...]:
+    return (
+        Column(answer.by, lambda line: line.name or line.share.value),
+        Column("", lambda line: line.name, label="name"),
+        Column("share", label="share"),
+        Column("usd_per_month", lambda line: line.usd, heading="$/month", metric="allocated_cost", unit=USD_A_MONTH, also={"by": answer.by}),
+        Column("gpu_usd_per_month", lambda line: line.gpu_usd, heading="GPUs"),
+        Column("cpu_usd_per_month", lambda line: line.cpu_usd, heading="CPU"),
+        Column("memory_usd_per_month", lambda line: line.memory_usd, heading="memory"),
+    )  # fmt: skip
 
 
-def _money(amount: float | None) -> float | None:
-    return None if amount is None else round(amount, 2)
-
-
-def _status(answer: ClusterBill) -> ExitStatus:
-    return ExitStatus.NOT_KNOWN if answer.usd_per_month is None else ExitStatus.ANSWERED
-
+_ALLOCATION: Final[Listing[ClusterBill, AllocatedCost]] = Listing(
+    name="allocation",
+    title="who it is for",
+    items=lambda answer: answer.lines,
+    empty="No node has a price, so there is no bill to share out.",
+    note=_borne,
+    columns=_allocation,
+)
+_FOCUS: Final[Listing[ClusterBill, Row]] = Listing(
+    name="focus",
+    items=lambda answer: focus_rows(
+        answer.by_node, answer.nodes, answer.resources, answer.starts_at, unused=answer.unused_commitments
+    ),
+    is_shown=False,
+    unknown="",
+    note=lambda answer: f"FOCUS {VERSION}. A snapshot can't fill: {', '.join(unfilled(answer))}.",
+    columns=tuple(Column(name, itemgetter(name)) for name in (*COLUMNS, *OWN)),
+)
 
 QUESTION: Final = Question(
     name="costs",
     settings=CostsSettings,
     result=ClusterBill,
     answer=answer,
-    facts=facts,
-    tables={"pools": pool_rows, "allocation": allocation_rows, "focus": bill_in_focus},
-    status=_status,
+    figures=(
+        Figure("", lambda answer: answer.bill_usd_per_month, USD_A_MONTH, label="The bill", unknown="no price",
+            hint="A month, after sustained use, for nodes that run all month: what is shared out below.",
+        ),
+        Figure("", _idle("total", "bill_idle"), USD_A_MONTH, label="Idle",
+            hint="Of the bill: what no bound pod requests.",
+        ),
+        Figure("", _idle("gpu", "bill_idle"), USD_A_MONTH, label="Idle GPUs"),
+        Figure("cost", lambda answer: answer.usd_per_month, USD_A_MONTH, label="List price", unknown="no price",
+            hint="A month, less negotiated discounts, before sustained use: the base of the table of pools.",
+        ),
+        Figure("nodes_without_price", _unpriced, "nodes", label="Without a price",
+            whole=lambda answer: _unpriced(answer) + len(answer.nodes),
+        ),
+        Figure("cost_with_sustained_use", _sustained_use, USD_A_MONTH),
+        *(Figure("cost_idle", _idle(part), USD_A_MONTH, also={"paid_for": part}) for part in ("gpu", "cpu", "memory")),
+        Figure("nodes_priced", lambda answer: len(answer.nodes), "nodes"),
+    ),
+    listings=(_POOLS, _ALLOCATION, _FOCUS),
+    notes=_notes,
+    given_rows={"by": {"csv": "focus", "markdown": "allocation"}},
+    about="""What the cluster's nodes cost a month, by pool and way of buying, who bears it, and what nobody requests of it.
+
+    --by shares the bill out, after sustained use: used, shared (the system's namespaces) and idle lines that add up to
+    it to the cent. With --by, CSV has the columns of FOCUS 1.2. Nodes without a price are counted, never taken for
+    free. Exits 4 when no node has one, or when pods weren't seen: the bill is known then, and whose it is isn't.
+    """,
+    wants=(Want.PRICES,),
+    status=lambda answer: ExitStatus.NOT_KNOWN if answer.usd_per_month is None else ExitStatus.ANSWERED,
     hangs_on=(NODE.name,),
     parts_hang_on=(POD.name,),
-)
+)  # fmt: skip

@@ -12,15 +12,16 @@ from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.what_if import apply
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.settings import setting
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
+from planner.history.days import since
 from planner.history.levels import Streak
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
-from planner.questions import costs, findings, overview, savings, trends
+from planner.questions import costs, findings, overview, savings
 from planner.questions.overview import WorkloadOverview
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Fact, Given, Question, Want
 from planner.questions.wording import heading
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled
@@ -157,7 +158,7 @@ def _workloads(
 
 
 def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
-    told = list(overview.facts(snapshot.derived.once(overview.overview, snapshot)))
+    told = list(overview.QUESTION.facts(snapshot.derived.once(overview.overview, snapshot)))
     kept = [one for one in told if one.metric in _NUMBERS]
     if given.book is not None:
         alone = replace(given, others=(), limits=())
@@ -253,63 +254,73 @@ def _finding_words(found: DiffAnswer) -> Iterator[str]:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def facts(found: DiffAnswer) -> Iterator[Fact]:
-    """How much differs."""
-    yield fact("workloads_differing", len(found.workloads), "workloads")
-    yield fact("numbers_differing", len(found.numbers), "numbers")
-    yield fact("findings_appeared", len(found.appeared), "findings")
-    yield fact("findings_gone", len(found.gone), "findings")
+Altered = tuple[str, Finding]
 
 
-def workload_rows(found: DiffAnswer) -> list[Row]:
-    """One row a workload whose rollout goes otherwise."""
-    return [
-        {
-            "workload": one.workload,
-            "before": one.before,
-            "after": one.after,
-            "sentence": one.sentence,
-        }
-        for one in found.workloads
-    ]
+def _changes(found: DiffAnswer) -> list[Altered]:
+    return [(change, one) for change, some in (("new", found.appeared), ("gone", found.gone)) for one in some]
 
 
-def number_rows(found: DiffAnswer) -> list[Row]:
-    """One row a number that differs."""
-    return [
-        {
-            "what": one.metric.replace("_", " "),
-            "of": ", ".join(f"{heading(name)} {value}" for name, value in sorted(one.labels.items()) if value),
-            "before": one.before,
-            "after": one.after,
-            "change": None if one.before is None or one.after is None else one.after - one.before,
-            "unit": one.unit,
-        }
-        for one in found.numbers
-    ]
-
-
-def since_rows(found: DiffAnswer) -> list[Row]:
-    """One row a workload that differs, where a history tells since when."""
-    return [{"workload": one.workload, "verdict": one.verdict, "since": trends.since(one)} for one in found.since]
-
-
-def finding_rows(found: DiffAnswer) -> list[Row]:
-    """One row a finding that is new or gone."""
-    return [
-        {"change": change, "severity": one.severity, "code": one.code, "object": one.object, "what": one.what}
-        for change, those in (("new", found.appeared), ("gone", found.gone))
-        for one in those
-    ]
-
+_WORKLOADS: Final[Listing[DiffAnswer, WorkloadDifference]] = Listing(
+    name="workloads",
+    title="workloads",
+    items=lambda found: found.workloads,
+    columns=(Column("workload"), Column("before"), Column("after"), Column("sentence")),
+)
+_DIFFERENT: Final[Listing[DiffAnswer, NumberDifference]] = Listing(
+    name="numbers",
+    title="GPUs, cost and savings",
+    items=lambda found: found.numbers,
+    columns=(
+        Column("what", lambda one: one.metric.replace("_", " ")),
+        Column(
+            "of",
+            lambda one: ", ".join(f"{heading(name)} {value}" for name, value in sorted(one.labels.items()) if value),
+        ),
+        Column("before"),
+        Column("after"),
+        Column("change", lambda one: None if one.before is None or one.after is None else one.after - one.before),
+        Column("unit"),
+    ),
+)
+_FINDINGS: Final[Listing[DiffAnswer, Altered]] = Listing(
+    name="findings",
+    title="findings",
+    items=_changes,
+    columns=(
+        Column("change", lambda of: of[0]),
+        Column("severity", lambda of: of[1].severity),
+        Column("code", lambda of: of[1].code, heading=None),
+        Column("object", lambda of: of[1].object),
+        Column("what", lambda of: of[1].what),
+    ),
+)
+_SINCE: Final[Listing[DiffAnswer, Streak]] = Listing(
+    name="since",
+    title="since when, by the store's snapshots",
+    items=lambda found: found.since,
+    columns=(Column("workload"), Column("verdict"), Column("since", since)),
+)
 
 QUESTION: Final = Question(
     name="diff",
     settings=DiffSettings,
     result=DiffAnswer,
     answer=answer,
-    facts=facts,
-    tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows, "since": since_rows},
+    figures=(
+        Figure("workloads_differing", lambda found: len(found.workloads), "workloads"),
+        Figure("numbers_differing", lambda found: len(found.numbers), "numbers"),
+        Figure("findings_appeared", lambda found: len(found.appeared), "findings"),
+        Figure("findings_gone", lambda found: len(found.gone), "findings"),
+    ),
+    listings=(_WORKLOADS, _DIFFERENT, _FINDINGS, _SINCE),
+    notes=lambda found: [*(f"note: {one}" for one in found.notes), f"from {found.before} to {found.after}"],
+    about="""What differs between CLUSTER and OTHER, or between CLUSTER and itself after --change.
+
+    Workloads that became stuck or rollable, GPUs by model, cost, savings and findings; nothing that is the same. Workloads
+    are compared by kind, namespace and name.
+    """,
+    wants=(Want.ANOTHER, Want.POOLS, Want.PRICES),
     leaves_open=lambda answer: any(Verdict.UNKNOWN in (one.before, one.after) for one in answer.workloads),
     hangs_on=overview.QUESTION.hangs_on,
     lists=overview.QUESTION.lists,

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from planner.ground.exit_status import ExitStatus
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing
 from planner.inventory import account, wire
 from planner.inventory.account import ServerLoad
 from planner.inventory.checks import needed_kinds
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question, Want
 
 
 class Weight(StrEnum):
@@ -112,29 +112,36 @@ def _sentence(kinds: list[KindRead]) -> str:
     return f"{read} could be read; {'; '.join(parts)}."
 
 
-def facts(found: DoctorAnswer) -> Iterator[Fact]:
-    """How each kind was read, and what it cost the API server."""
-    if found.load is not None:
-        yield fact("api_requests_last_minute", found.load.requests_last_minute, "requests")
-        yield fact("api_requests_per_minute_limit", found.load.most_per_minute, "requests")
-    for one in found.kinds:
-        yield fact("kind_presence", one.presence.value, kind=one.kind)
-        yield fact("kind_objects", one.objects, "objects", kind=one.kind)
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def _load(load: ServerLoad) -> str:
+    asked, most = count(load.requests_last_minute, "request"), load.most_per_minute
+    return (
+        f"Load: {asked} to the API server in the last minute, never more than {most} in any. headroom app and serve watch "
+        "it: about a dozen a minute, however many look."
+    )
 
 
-def kind_rows(found: DoctorAnswer) -> list[Row]:
-    """One row a kind."""
-    return [
-        {
-            "kind": one.kind,
-            "group": one.group,
-            "presence": one.presence,
-            "objects": one.objects,
-            "weight": one.weight,
-            "costs": one.costs,
-        }
-        for one in found.kinds
-    ]
+def _codes(found: DoctorAnswer) -> dict[str, str]:
+    codes = {
+        "Rights to add, with kubectl apply -f, and bound to who reads": found.rbac,
+        "To add what isn't in the input": found.command,
+    }
+    return {what: code for what, code in codes.items() if code}
+
+
+_KINDS: Final[Listing[DoctorAnswer, KindRead]] = Listing(
+    name="kinds",
+    items=lambda found: found.kinds,
+    unknown="–",
+    columns=(
+        Column("kind", label="kind"),
+        Column("group"),
+        Column("presence", heading="state", metric="kind_presence"),
+        Column("objects", metric="kind_objects", unit="objects"),
+        Column("weight", heading=None),
+        Column("costs", heading="without it"),
+    ),
+)
 
 
 def _status(found: DoctorAnswer) -> ExitStatus:
@@ -142,12 +149,28 @@ def _status(found: DoctorAnswer) -> ExitStatus:
     return ExitStatus.NOT_KNOWN if lacks else ExitStatus.ANSWERED
 
 
+_LOAD: Final[Listing[DoctorAnswer, ServerLoad]] = Listing(
+    name="load",
+    items=lambda found: (found.load,) if found.load else (),
+    line=_load,
+    columns=(
+        Column("requests_last_minute", metric="api_requests_last_minute", unit="requests"),
+        Column("most_per_minute", metric="api_requests_per_minute_limit", unit="requests"),
+    ),
+)
+
 QUESTION: Final = Question(
     name="doctor",
     settings=DoctorSettings,
     result=DoctorAnswer,
     answer=answer,
-    facts=facts,
-    tables={"kinds": kind_rows},
+    listings=(_KINDS, _LOAD),
+    notes=lambda found: (f"{problem.severity.value}: {problem.what}. {problem.mend}" for problem in found.problems),
+    codes=_codes,
+    about="""What can be read of the cluster, what is missing, which answers that costs, and the exact rights to add.
+
+    Exits 4 where something is missing that verdicts hang on.
+    """,
+    wants=(Want.LOAD,),
     status=_status,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner import restarts
+from planner.capacity.fragmentation import waiting_in_vain
 from planner.drift import services as drift
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import settings_within
@@ -27,6 +28,7 @@ SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
     restarts.findings,
     drift.findings,
     risks.check,
+    waiting_in_vain,
 )
 
 WORD: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}  # the gravest first
@@ -94,11 +96,11 @@ _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
     items=lambda answer: answer.findings,
     line=_line,
     columns=(
-        Column("severity", lambda one: one.severity),
-        Column("code", lambda one: one.code),
-        Column("object", lambda one: one.object),
-        Column("what", lambda one: one.what),
-        Column("mend", lambda one: one.mend),
+        Column("severity"),
+        Column("code", heading=None),
+        Column("object"),
+        Column("what"),
+        Column("mend", heading="how to mend it"),
     ),
 )
 

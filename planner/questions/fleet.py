@@ -3,87 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.capacity.gpu_lines import GpuModelLine, known_sum
+from planner.capacity.fleet import (
+    FleetCluster,
+    FleetModel,
+    FleetWorkload,
+    InCluster,
+    cluster_names,
+    models_of,
+    workload_of,
+)
 from planner.ground.exit_status import ExitStatus
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.units import GPUS, Nouns
 from planner.pricing.bill import USD_A_MONTH, cost_cluster
 from planner.pricing.model import PriceBook
 from planner.questions.overview import ClusterOverview, overview
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
+from planner.questions.question import EXIT, NOTHING, Given, Question, Want, unit_of
 from planner.rollout.answers import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSettings:
     """Nothing is asked: every cluster that is given, as it is."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetCluster:
-    """One cluster as a line. `usd_per_month` is None without a price for any of its nodes; what hangs on nodes or pods that
-    weren't seen is None too."""
-
-    cluster: str
-    taken_at: float
-    nodes: int | None
-    pods: int | None
-    waiting: int | None
-    workloads: int | None
-    stuck: int
-    unknown: int
-    usd_per_month: float | None
-    nodes_without_price: int | None
-    gpus: tuple[GpuModelLine, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetModel:
-    """GPUs of one model and resource over all clusters that have or want some; None where one of them doesn't tell."""
-
-    gpu_model: str
-    resource: str
-    clusters: tuple[str, ...]
-    allocatable: int
-    requested: int | None
-    free: int | None
-    pending: int | None
-    out_of_use: int | None  # nobody holds them, on nodes that take no new pods
-    most_free: str  # the cluster with most of the free ones; "" where none is free
-    sharing: Sharing = Sharing.WHOLE
-    profile: str = ""
-    labels: tuple[str, ...] = ()  # what the clusters' own labels call the model, where that is another word
-    name: str = ""  # with what the numbers are of: ``T4``, ``T4, time slices``
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InCluster:
-    """A workload in one of the clusters that have it."""
-
-    cluster: str
-    replicas: int | None
-    ready: int | None
-    verdict: Verdict
-    images: tuple[str, ...]
-    gpus: int | None
-    nouns: Nouns = GPUS  # what `gpus` are a number of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetWorkload:
-    """A workload that several clusters have under one key; `differs`: what isn't the same everywhere."""
-
-    workload: str
-    where: tuple[InCluster, ...]
-    differs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,18 +43,6 @@ class FleetAnswer:
     models: tuple[FleetModel, ...]
     workloads: tuple[FleetWorkload, ...]
     usd_per_month: float | None
-
-
-def cluster_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
-    """A name for each that no other has: its source, and its number where that comes again."""
-    names: list[str] = []
-    for snapshot in snapshots:
-        name, number = snapshot.source, 1
-        while name in names:
-            number += 1
-            name = f"{snapshot.source} ({number})"
-        names.append(name)
-    return tuple(names)
 
 
 def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING) -> FleetAnswer:
@@ -125,8 +61,8 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
                     nouns=line.nouns,
                 )
             )  # fmt: skip
-    models = tuple(_models(clusters))
-    workloads = tuple(_workload(key, where) for key, where in sorted(found.items()) if len(where) > 1)
+    models = tuple(models_of(clusters))
+    workloads = tuple(workload_of(key, where) for key, where in sorted(found.items()) if len(where) > 1)
     known = [one.usd_per_month for one in clusters if one.usd_per_month is not None]
     total = sum(known) if known else None
     return FleetAnswer(
@@ -156,42 +92,6 @@ def _cluster(name: str, snapshot: Snapshot, seen: ClusterOverview, book: PriceBo
     )
 
 
-def _models(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
-    by: dict[tuple[str, str, Sharing, str], list[tuple[str, GpuModelLine]]] = defaultdict(list)
-    for cluster in clusters:
-        for line in cluster.gpus:
-            by[line.model, line.resource, line.sharing, line.profile].append((cluster.cluster, line))
-    for (model, resource, how, profile), lines in sorted(by.items()):
-        name, most = max(((name, line.free or 0) for name, line in lines), key=lambda one: one[1])
-        yield FleetModel(
-            gpu_model=model,
-            resource=resource,
-            clusters=tuple(name for name, _ in lines),
-            allocatable=sum(line.allocatable for _, line in lines),
-            requested=known_sum(line.requested for _, line in lines),
-            free=known_sum(line.free for _, line in lines),
-            pending=known_sum(line.pending for _, line in lines),
-            out_of_use=known_sum(line.out_of_use for _, line in lines),
-            most_free=name if most else "",
-            sharing=how,
-            profile=profile,
-            labels=tuple(sorted({label for _, line in lines for label in line.labels})),
-            name=lines[0][1].name,
-        )
-
-
-def _workload(key: str, where: Sequence[InCluster]) -> FleetWorkload:
-    seen: dict[str, set[object]] = {
-        "replicas": {one.replicas for one in where},
-        "images": {one.images for one in where},
-        "GPUs": {(one.gpus, one.gpus and one.nouns) for one in where},
-        "verdict": {one.verdict for one in where},
-    }
-    return FleetWorkload(
-        workload=key, where=tuple(where), differs=tuple(name for name, values in seen.items() if len(values) > 1)
-    )
-
-
 def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], total: float | None) -> Text:
     stuck, unknown = (sum(getattr(one, name) for one in clusters) for name in ("stuck", "unknown"))
     every = sum(one.workloads or 0 for one in clusters)
@@ -215,87 +115,100 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def facts(answer: FleetAnswer) -> Iterator[Fact]:
-    """Each cluster, each model over all, and the workloads that several clusters have."""
-    yield fact("clusters", len(answer.clusters), "clusters")
-    yield fact("cost", answer.usd_per_month, USD_A_MONTH)
-    for one in answer.clusters:
-        yield fact("nodes", one.nodes, "nodes", cluster=one.cluster)
-        yield fact("pods_waiting", one.waiting, "pods", cluster=one.cluster)
-        yield fact("workloads_stuck", one.stuck, "workloads", cluster=one.cluster)
-        yield fact("cluster_cost", one.usd_per_month, USD_A_MONTH, cluster=one.cluster)
-    for model in answer.models:
-        labels = {"model": model.gpu_model, "resource": model.resource}
-        labels |= {} if model.sharing is Sharing.WHOLE else {"offered_as": model.name}
-        for name in ("allocatable", "requested", "free", "out_of_use", "pending"):
-            unit = unit_of(model.resource)
-            yield fact(f"gpus_{name}", getattr(model, name), unit, **labels)
-    for workload in answer.workloads:
-        yield fact("in_clusters", len(workload.where), "clusters", workload=workload.workload)
+Shared = tuple[FleetWorkload, InCluster]
 
 
-def cluster_rows(answer: FleetAnswer) -> list[Row]:
-    """One row a cluster."""
-    return [
-        {
-            "cluster": one.cluster,
-            "nodes": one.nodes,
-            "pods": one.pods,
-            "waiting": one.waiting,
-            "workloads": one.workloads,
-            "stuck": one.stuck,
-            "unknown": one.unknown,
-            "usd_per_month": None if one.usd_per_month is None else round(one.usd_per_month, 2),
-            "nodes_without_price": one.nodes_without_price,
-        }
-        for one in answer.clusters
-    ]
+def _shared(answer: FleetAnswer) -> list[Shared]:
+    """A workload that several clusters have, and each of those; what differs first."""
+    return [(one, each) for one in sorted(answer.workloads, key=lambda one: not one.differs) for each in one.where]
 
 
-def model_rows(answer: FleetAnswer) -> list[Row]:
-    """One row a model and resource over all clusters."""
-    return [
-        {
-            "model": one.name,
-            "label": ", ".join(one.labels),
-            "clusters": len(one.clusters),
-            "allocatable": one.allocatable,
-            "held": one.requested,
-            "free": one.free,
-            "out_of_use": one.out_of_use,
-            "waited_for": one.pending,
-            "most_free_in": one.most_free or None,
-        }
-        for one in answer.models
-    ]
+def _amount(name: str, of: str, heading: str = "") -> Column[FleetModel]:
+    return Column(
+        name, lambda one: getattr(one, of), heading=heading, metric=f"gpus_{of}", unit=lambda one: unit_of(one.resource)
+    )
 
 
-def workload_rows(answer: FleetAnswer) -> list[Row]:
-    """One row a workload that several clusters have, and cluster."""
-    return [
-        {
-            "workload": one.workload,
-            "cluster": each.cluster,
-            "replicas": each.replicas,
-            "ready": each.ready,
-            "gpus": each.gpus,
-            "gpus_are": each.nouns.many if each.gpus else "",
-            "verdict": each.verdict,
-            "images": " ".join(each.images),
-            "differs": ", ".join(one.differs),
-        }
-        for one in answer.workloads
-        for each in one.where
-    ]
+_CLUSTERS: Final[Listing[FleetAnswer, FleetCluster]] = Listing(
+    name="clusters",
+    title="clusters",
+    items=lambda answer: answer.clusters,
+    columns=(
+        Column("cluster", label="cluster"),
+        Column("nodes", metric="nodes", unit="nodes"),
+        Column("pods"),
+        Column("waiting", metric="pods_waiting", unit="pods"),
+        Column("workloads"),
+        Column("stuck", metric="workloads_stuck", unit="workloads"),
+        Column("unknown", heading="not known"),
+        Column("usd_per_month", heading="list price a month", metric="cluster_cost", unit=USD_A_MONTH),
+        Column("nodes_without_price", heading="without a price"),
+    ),
+)
+_MODELS: Final[Listing[FleetAnswer, FleetModel]] = Listing(
+    name="models",
+    title="GPUs by model",
+    items=lambda answer: answer.models,
+    empty="No GPUs in these clusters.",
+    columns=(
+        Column("model", lambda one: one.name),
+        Column("label", lambda one: ", ".join(one.labels)),
+        Column("clusters", lambda one: len(one.clusters)),
+        _amount("allocatable", "allocatable", "in all"),
+        _amount("held", "requested"),
+        _amount("free", "free"),
+        _amount("out_of_use", "out_of_use"),
+        _amount("waited_for", "pending", "wanted"),
+        Column("most_free_in", lambda one: one.most_free or None, words=lambda one: one.most_free),
+        Column("", lambda one: one.gpu_model, label="model"),
+        Column("", lambda one: one.resource, label="resource"),
+        Column("", lambda one: None if one.sharing is Sharing.WHOLE else one.name, label="offered_as"),
+    ),
+)  # fmt: skip
+_WORKLOADS: Final[Listing[FleetAnswer, Shared]] = Listing(
+    name="workloads",
+    title="workloads that several clusters have",
+    items=_shared,
+    most=40,
+    columns=(
+        Column("workload", lambda of: of[0].workload),
+        Column("cluster", lambda of: of[1].cluster),
+        Column("replicas", lambda of: of[1].replicas),
+        Column("ready", lambda of: of[1].ready, heading="Ready"),
+        Column("gpus", lambda of: of[1].gpus, heading=None),
+        Column("gpus_are", lambda of: of[1].nouns.many if of[1].gpus else "", heading=None),
+        Column("verdict", lambda of: of[1].verdict),
+        Column("images", lambda of: " ".join(of[1].images), heading=None),
+        Column("differs", lambda of: ", ".join(of[0].differs), heading="what differs"),
+    ),
+)
 
+_IN_SEVERAL: Final[Listing[FleetAnswer, FleetWorkload]] = Listing(
+    name="in_several",
+    items=lambda answer: answer.workloads,
+    is_shown=False,
+    columns=(
+        Column("workload", label="workload"),
+        Column("in_clusters", lambda one: len(one.where), metric="in_clusters", unit="clusters"),
+    ),
+)
 
 QUESTION: Final = Question(
     name="fleet",
     settings=FleetSettings,
     result=FleetAnswer,
     answer=answer,
-    facts=facts,
-    tables={"clusters": cluster_rows, "models": model_rows, "workloads": workload_rows},
+    figures=(
+        Figure("clusters", lambda answer: len(answer.clusters), "clusters"),
+        Figure("cost", lambda answer: answer.usd_per_month, USD_A_MONTH),
+    ),
+    listings=(_CLUSTERS, _MODELS, _WORKLOADS, _IN_SEVERAL),
+    about="""Several clusters side by side: GPUs by model over all of them, what is stuck where, what each costs, and workloads
+    that several have.
+
+    store:URL without a cluster is the latest snapshot of each of its clusters.
+    """,
+    wants=(Want.OTHERS, Want.PRICES),
     states={Verdict.STUCK.value: ExitStatus.REFUSED, Verdict.UNKNOWN.value: EXIT[Verdict.UNKNOWN]},
     states_of=lambda answer: {
         name for one in answer.clusters for name, some in (("stuck", one.stuck), ("unknown", one.unknown)) if some

@@ -10,21 +10,37 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from planner.capacity.gated import Change, GatedWorkload, fails, gated, judged, key_of, limits_passed, untold
+from planner.capacity.gated import (
+    Change,
+    GatedWorkload,
+    apart,
+    beyond_today,
+    fails,
+    gate_sentence,
+    gated,
+    held_to_limits,
+    judged,
+    key_of,
+    limits_passed,
+    nouns_of,
+    untold,
+    verdict_of_all,
+)
 from planner.capacity.rollouts import growing, rollout
-from planner.capacity.scale_ups import SCALE_UP_FAILED
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.settings import setting, settings_within
+from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.tables import Row
-from planner.ground.words import NO_WORDS, Text, count, listing, plural
+from planner.ground.words import NO_WORDS, Text, count, plural
 from planner.inventory.manifest import Manifest, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
-from planner.kubernetes.units import GPUS, Nouns, either
+from planner.kubernetes.units import GPUS, Nouns
+from planner.pricing.bill import USD_A_MONTH
 from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
-from planner.rollout.answers import EventBeside, RolloutResult, Verdict
+from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
 
@@ -120,29 +136,26 @@ def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[Gate
     )  # fmt: skip
 
 
-# ── one workload ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def _answer(
     parts: list[GatedWorkload], together: RolloutResult | None, policy: GatePolicy, unchanged: tuple[str, ...],
     expired: tuple[GateException, ...], manifest: Manifest,
 ) -> GateAnswer:  # fmt: skip
     counted = [part for part in parts if part.exception is None]
-    gpus, dollars = _beyond_today(counted)
-    refusals = limits_passed(policy, gpus, nouns := _nouns(counted), dollars)
+    gpus, dollars = beyond_today(counted)
+    refusals = limits_passed(policy, gpus, nouns := nouns_of(counted), dollars)
     verdicts = [part.verdict for part in counted if fails(part, policy)]
     if together is not None and together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
         verdicts += [Verdict.UNKNOWN] if policy.refuses(Verdict.UNKNOWN, is_growth_automatic=False) else []
     status = gravest(EXIT[verdict] for verdict in verdicts)
     if status is ExitStatus.ANSWERED:
-        status = _held_to_limits(counted, dollars, policy, is_refused=bool(refusals))
+        status = held_to_limits(counted, dollars, policy, is_refused=bool(refusals))
     findings = [*(together.findings if together is not None else ()), *manifest.findings]
     return GateAnswer(
-        sentence=Text(_sentence(parts, counted, status)),
+        sentence=Text(gate_sentence(parts, counted, status)),
         passes=status is ExitStatus.ANSWERED,
         exit_status=status,
         workloads=tuple(parts),
-        together=_with(together, manifest),
+        together=verdict_of_all(together, manifest),
         together_sentence=together.sentence if together else NO_WORDS,
         unchanged=unchanged,
         refusals=refusals,
@@ -150,132 +163,56 @@ def _answer(
         nouns=nouns,
         extra_usd_per_month=dollars,
         expired=expired,
-        findings=_apart(findings),
+        findings=apart(findings),
         meanwhile=together.meanwhile if together is not None else (),
     )
 
 
-def _nouns(parts: list[GatedWorkload]) -> Nouns:
-    """What `_beyond_today` counts of GPUs."""
-    return either(part.nouns for part in parts if part.more_gpus or part.extra_gpus)
-
-
-def _apart(findings: list[Finding]) -> tuple[Finding, ...]:
-    """Each once, but those that are told with their workload."""
-    return tuple(dict.fromkeys(one for one in findings if one.code != SCALE_UP_FAILED))
-
-
-def _beyond_today(parts: list[GatedWorkload]) -> tuple[int, float | None]:
-    """GPUs and USD a month: what the whole change asks for, or what has to be added for it, whichever is more."""
-    gpus = max(0, sum(part.more_gpus for part in parts), *(part.extra_gpus for part in parts))
-    more, added = [part.more_usd_per_month for part in parts], [part.added_usd_per_month for part in parts]
-    known = [one for one in (*more, *added) if one is not None]
-    return gpus, None if len(known) < len(more + added) else max(0.0, sum(known[: len(more)]), *known[len(more) :])
-
-
-def _held_to_limits(
-    parts: list[GatedWorkload], dollars: float | None, policy: GatePolicy, *, is_refused: bool
-) -> ExitStatus:
-    """The exit status of a change whose verdicts pass: what the policy limits may not be known, or be too much."""
-    is_unpriced = policy.most_extra_usd_per_month is not None and dollars is None
-    is_uncounted = policy.most_extra_gpus is not None and not all(part.is_told for part in parts)
-    if is_unpriced or is_uncounted:
-        return ExitStatus.NOT_KNOWN
-    return ExitStatus.REFUSED if is_refused or any(part.refusals for part in parts) else ExitStatus.ANSWERED
-
-
-def _with(together: RolloutResult | None, manifest: Manifest) -> Verdict:
-    """The verdict of all at once, those that aren't known among them."""
-    if together is None or (manifest.unknown and together.verdict is not Verdict.STUCK):
-        return Verdict.UNKNOWN
-    return together.verdict
-
-
-def _sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: ExitStatus) -> str:
-    """``fails: 1 of 3 workloads would be stuck: Deployment/prod/api``; the gravest first."""
-    whole = count(len(parts), "workload")
-    lead = {
-        ExitStatus.ANSWERED: "passes", ExitStatus.NOT_KNOWN: "not known", ExitStatus.REFUSED: "refused by the policy",
-    }.get(status, "fails")  # fmt: skip
-    verbs = {
-        Verdict.STUCK: "stuck",
-        Verdict.NEEDS_GROWTH: "complete once a pool has grown",
-        Verdict.UNKNOWN: "not known",
-    }
-    said = []
-    for verdict, verb in verbs.items():
-        names = [part.workload for part in parts if part.verdict is verdict]
-        if names:
-            said.append(f"{len(names):,} of {whole} {verb} ({listing(names)})")
-    placed = sum(part.is_placement_only for part in parts)
-    suspended = sum(part.is_suspended for part in parts)
-    if not said and suspended < len(parts):
-        alone = "its pods are placed" if placed else "the rollout completes"
-        said.append(alone if len(parts) == 1 else f"all {whole} complete, alone and together")
-    if placed:
-        said.append("placement only" if len(parts) == 1 else f"{placed:,} of them placement only")
-    if suspended:
-        who = "it is" if len(parts) == 1 else f"{suspended:,} of {len(parts):,} {plural(suspended, 'is', 'are')}"
-        said.append(f"{who} suspended and {plural(suspended, 'makes', 'make')} no pods until resumed")
-    excepted = len(parts) - len(counted)
-    if excepted:
-        said.append(f"{excepted} excepted")
-    return f"{lead}: {'; '.join(said)}"
-
-
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+_WORKLOADS: Final[Listing[GateAnswer, GatedWorkload]] = Listing(
+    name="workloads",
+    items=lambda found: found.workloads,
+    columns=(
+        Column("workload", label="workload"),
+        Column("alone", metric="workload_verdict_alone"),
+        Column("together", metric="workload_verdict_together"),
+        Column("lowest_ready", metric="workload_lowest_ready", unit="pods"),
+        Column("replicas"),
+        Column("more_gpus", metric="workload_more_gpus", unit=lambda part: part.nouns.many),
+        Column("gpus_are", lambda part: part.nouns.many if part.more_gpus else ""),
+        Column("more_usd_per_month"),
+        Column("passes"),
+        Column("exception", lambda part: part.exception.reason if part.exception else ""),
+        Column("sentence"),
+        Column("verdict", heading=None, is_said_only=True, metric="workload_verdict"),
+        Column(
+            "excepted",
+            lambda part: part.exception is not None,
+            heading=None,
+            is_said_only=True,
+            metric="workload_is_excepted",
+        ),
+    ),
+)
+_REMEDIES: Final[Listing[GateAnswer, tuple[GatedWorkload, Remedy]]] = Listing(
+    name="remedies",
+    items=lambda found: [(part, remedy) for part in found.workloads for remedy in part.ways_out],
+    columns=(
+        Column("workload", lambda of: of[0].workload),
+        Column("title", lambda of: of[1].title),
+        Column("lowest_ready", lambda of: of[1].lowest_ready),
+        Column("replicas", lambda of: of[1].replicas),
+        Column("seconds", lambda of: of[1].seconds),
+        Column("extra_gpus", lambda of: of[1].extra_gpus),
+        Column("sentence", lambda of: of[1].sentence),
+        Column("command", lambda of: of[1].command),
+    ),
+)
+
+
 def facts(found: GateAnswer) -> Iterator[Fact]:
-    """Whether it passes, what it takes beyond today, each workload's verdicts."""
-    yield fact("gate_passes", found.passes)
-    yield fact("gate_together", found.together.value)
+    """GPUs beyond today, in what they are counted in."""
     yield fact("gate_extra_gpus", found.extra_gpus, found.nouns.many)
-    yield fact("gate_extra_cost", found.extra_usd_per_month, "USD/month")
-    for part in found.workloads:
-        named = {"workload": part.workload}
-        yield fact("workload_verdict", part.verdict.value, **named)
-        yield fact("workload_verdict_alone", part.alone.value, **named)
-        yield fact("workload_verdict_together", part.together.value, **named)
-        yield fact("workload_lowest_ready", part.lowest_ready, "pods", **named)
-        yield fact("workload_more_gpus", part.more_gpus, part.nouns.many, **named)
-        yield fact("workload_is_excepted", part.exception is not None, **named)
-
-
-def workload_rows(found: GateAnswer) -> list[Row]:
-    """One row a workload that rolls."""
-    return [
-        {
-            "workload": part.workload,
-            "alone": part.alone,
-            "together": part.together,
-            "lowest_ready": part.lowest_ready,
-            "replicas": part.replicas,
-            "more_gpus": part.more_gpus,
-            "gpus_are": part.nouns.many if part.more_gpus else "",
-            "more_usd_per_month": part.more_usd_per_month,
-            "passes": part.passes,
-            "exception": part.exception.reason if part.exception else "",
-            "sentence": part.sentence,
-        }
-        for part in found.workloads
-    ]
-
-
-def remedy_rows(found: GateAnswer) -> list[Row]:
-    """One row a way out."""
-    return [
-        {
-            "workload": part.workload,
-            "title": remedy.title,
-            "lowest_ready": remedy.lowest_ready,
-            "replicas": remedy.replicas,
-            "seconds": remedy.seconds,
-            "extra_gpus": remedy.extra_gpus,
-            "sentence": remedy.sentence,
-            "command": remedy.command,
-        }
-        for part in found.workloads
-        for remedy in part.ways_out
-    ]
 
 
 def meanwhile_rows(found: GateAnswer) -> list[Row]:
@@ -289,7 +226,13 @@ QUESTION: Final = Question(
     settings=GateSettings,
     result=GateAnswer,
     answer=answer,
+    figures=(
+        Figure("gate_passes", lambda found: found.passes),
+        Figure("gate_together", lambda found: found.together),
+        Figure("gate_extra_cost", lambda found: found.extra_usd_per_month, USD_A_MONTH),
+    ),
     facts=facts,
-    tables={"workloads": workload_rows, "remedies": remedy_rows, "meanwhile": meanwhile_rows},
+    listings=(_WORKLOADS, _REMEDIES),
+    tables={"meanwhile": meanwhile_rows},
     status=lambda found: ExitStatus(found.exit_status),
 )

@@ -80,7 +80,7 @@ _PODS: Final[Listing[IdleAnswer, HeldIdle]] = Listing(
         Column("workload", lambda one: one.workload, label="workload"),
         Column("node", lambda one: one.node),
         Column("node_pool", lambda one: one.node_pool),
-        Column("model", lambda one: one.model, heading="GPU", label="model"),
+        Column("model", lambda one: one.model or None, heading="GPU", label="model"),
         Column("gpus_are", lambda one: one.nouns.many, heading="offered as"),
         Column("gpus_held", lambda one: one.held, heading="held"),
         Column("gpus_idle", lambda one: one.idle, heading="idle", metric="pod_gpus_idle", unit=_noun),
@@ -115,7 +115,7 @@ _UNITS: Final[Listing[IdleAnswer, IdleUnits]] = Listing(
     items=lambda found: found.units,
     is_shown=False,
     columns=(
-        Column("offered_as", lambda one: "" if one.nouns == GPUS else one.nouns.many, label="offered_as"),
+        Column("offered_as", lambda one: None if one.nouns == GPUS else one.nouns.many, label="offered_as"),
         Column("held", lambda one: one.held, metric="gpus_held", unit=_noun),
         Column("idle", lambda one: one.idle, metric="gpus_held_idle", unit=_noun),
         Column("not_measured", lambda one: one.unmeasured, metric="gpus_held_unmeasured", unit=_noun),
@@ -130,9 +130,9 @@ QUESTION: Final = Question(
     answer=answer,
     figures=(
         Figure("", lambda found: found.idle, label="Held and not used", whole=lambda found: found.held),
-        Figure("cost_held_idle", lambda found: found.idle_usd, USD_A_MONTH, label="Their cost a month"),
+        Figure("cost_held_idle", lambda found: found.idle_usd, USD_A_MONTH, label="Their cost a month", unknown="no price"),
         Figure("", lambda found: found.free, label="Nobody asked for"),
-        Figure("cost_nobody_asked_for", lambda found: found.free_usd, USD_A_MONTH, label="Their cost a month "),
+        Figure("cost_nobody_asked_for", lambda found: found.free_usd, USD_A_MONTH, label="Their cost a month ", unknown="no price"),
     ),
     listings=(_PODS, _WORKLOADS, _UNITS),
     about="""GPUs that pods hold and don't use: whose, since when, and what they cost a month; GPUs that nobody asked for apart.

@@ -14,7 +14,7 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
 from planner.ground.settings import setting, settings_within
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import count
 from planner.inventory.cadvisor import NodeMemoryStats
@@ -303,36 +303,33 @@ def answer_what_if(snapshot: Snapshot, settings: MemoryWhatIfSettings, given: Gi
     return memory_what_if(snapshot, settings.kubelet, change, settings.kubelet, given.stats)
 
 
-def what_if_facts(answer: MemoryWhatIf) -> Iterator[Fact]:
-    """How much changes, which risks go and come, and whether the rollout completes."""
-    yield fact("values_changed", len(answer.differences), "values")
-    yield fact("other_pods_moved", answer.moved_pods, "pods")
-    yield fact("risks_cured", len(answer.cured), "findings")
-    yield fact("risks_caused", len(answer.caused), "findings")
-    yield fact("rollout_verdict", answer.rollout.verdict.value if answer.rollout else None)
-
-
-def difference_rows(answer: MemoryWhatIf) -> list[Row]:
-    """One row a value that changes; empty: not set, or unknown."""
-    return [
-        {
-            "object": one.object,
-            "container": one.container or None,
-            "value": one.field,
-            "now": one.before,
-            "then": one.after,
-        }
-        for one in answer.differences
-    ]
-
+DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
+    name="differences",
+    items=lambda answer: answer.differences,
+    empty="Nothing changes.",
+    unknown="unknown",
+    columns=(
+        Column("object"),
+        Column("container", lambda one: one.container or None, words=lambda one: one.container),
+        Column("value", lambda one: one.field, words=lambda one: str(one.field)),
+        Column("now", lambda one: one.before, words=lambda one: one.before_text),
+        Column("then", lambda one: one.after, words=lambda one: one.after_text),
+    ),
+)
 
 WHAT_IF: Final = Question(
     name="memory_what_if",
     settings=MemoryWhatIfSettings,
     result=MemoryWhatIf,
     answer=answer_what_if,
-    facts=what_if_facts,
-    tables={"differences": difference_rows},
+    figures=(
+        Figure("values_changed", lambda answer: len(answer.differences), "values"),
+        Figure("other_pods_moved", lambda answer: answer.moved_pods, "pods"),
+        Figure("risks_cured", lambda answer: len(answer.cured), "findings"),
+        Figure("risks_caused", lambda answer: len(answer.caused), "findings"),
+        Figure("rollout_verdict", lambda answer: answer.rollout.verdict if answer.rollout else None),
+    ),
+    listings=(DIFFERENCES,),
     status=lambda answer: EXIT[answer.rollout.verdict] if answer.rollout else ExitStatus.ANSWERED,
     hangs_on=(NODE.name, POD.name),
 )

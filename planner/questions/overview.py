@@ -11,8 +11,8 @@ from typing import Final
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.settings import settings_within
-from planner.ground.tables import Row
-from planner.ground.words import NO_WORDS, Text, listing
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import NO_WORDS, Text, listing, some
 from planner.inventory.account import get_command, missing, told, without_workloads
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several
 from planner.kubernetes.nodes import Sharing
@@ -26,6 +26,7 @@ from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glance import Answer, Answers, nodes_with_pods, restarted, unjudged_words
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared import compiled
+from planner.rollout.wording import words
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
 
@@ -205,22 +206,13 @@ def narrowed(snapshot: Snapshot, whole: ClusterOverview, kept: Kept) -> ClusterO
 
 
 def facts(answer: ClusterOverview) -> Iterator[Fact]:
-    """Workloads by verdict, each workload's own rollout, GPUs by model."""
-    yield fact("nodes", answer.node_count, "nodes")
-    yield fact("pods", answer.pod_count, "pods")
-    yield fact("pods_waiting", answer.pending_pods, "pods")
+    """Workloads by verdict, those that aren't judged, GPUs by model."""
     verdicts = Counter(line.verdict for line in answer.workloads)
     for verdict in Verdict:
         yield fact("workloads", verdicts[verdict], "workloads", verdict=verdict)
     for one in answer.unjudged:
         yield fact("workloads_not_judged", len(one.keys), "workloads", kind=one.kind)
         yield fact("gpus_not_judged", one.gpus, one.nouns.many, kind=one.kind)
-    for line in answer.workloads:
-        yield fact("workload_verdict", line.verdict.value, workload=line.workload)
-        yield fact("workload_reason", line.reason.value, workload=line.workload)
-        yield fact("workload_replicas", line.replicas, "pods", workload=line.workload)
-        yield fact("workload_ready", line.ready, "pods", workload=line.workload)
-        yield fact("workload_gpus", line.gpus, line.nouns.many, workload=line.workload)
     for gpu in answer.gpus:
         unit, labels = unit_of(gpu.resource), {"model": gpu.model, "resource": gpu.resource}
         labels |= {} if gpu.sharing is Sharing.WHOLE else {"offered_as": gpu.name}
@@ -228,53 +220,72 @@ def facts(answer: ClusterOverview) -> Iterator[Fact]:
             yield fact(f"gpus_{name}", getattr(gpu, name), unit, **labels)
 
 
-def workload_rows(answer: ClusterOverview) -> list[Row]:
-    """One row a workload, those in trouble first."""
-    return [
-        {
-            "workload": line.workload,
-            "verdict": line.verdict,
-            "reason": line.reason,
-            "replicas": line.replicas,
-            "ready": line.ready,
-            "gpus": line.gpus,
-            "gpus_are": line.nouns.many if line.gpus else "",
-            "gpu_model": line.gpu_model,
-            "node_pools": ", ".join(line.node_pools),
-            "sentence": line.sentence,
-            "headline": str(line.headline),
-        }
-        for line in by_trouble(answer.workloads)
-    ]
+def _ready(line: WorkloadOverview) -> str | None:
+    return None if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,}"
 
 
-def gpu_rows(answer: ClusterOverview) -> list[Row]:
-    """One row a model and resource."""
-    return [
-        {
-            "model": line.model,
-            "label": ", ".join(line.labels),
-            "resource": line.resource,
-            "offered_as": line.sharing.value,
-            "physical": line.physical,
-            "nodes": line.node_count,
-            "allocatable": line.allocatable,
-            "requested": line.requested,
-            "free": line.free,
-            "out_of_use": line.out_of_use,
-            "pending": line.pending,
-        }
-        for line in answer.gpus
-    ]
-
+_WORKLOADS: Final[Listing[ClusterOverview, WorkloadOverview]] = Listing(
+    name="workloads",
+    items=lambda answer: by_trouble(answer.workloads),
+    line=lambda line: f"{line.workload}\t{line.headline}",
+    verdict=lambda line: line.verdict,
+    columns=(
+        Column("workload", label="workload"),
+        Column("verdict", heading="its rollout now", words=lambda line: words(line.verdict, line.reason),
+            metric="workload_verdict",
+        ),
+        Column("reason", heading=None, metric="workload_reason"),
+        Column("replicas", heading=None, metric="workload_replicas", unit="pods"),
+        Column("ready", heading="Ready", words=_ready, metric="workload_ready", unit="pods"),
+        Column("gpus", metric="workload_gpus", unit=lambda line: line.nouns.many),
+        Column("gpus_are", lambda line: line.nouns.many if line.gpus else "", heading="they are",
+            words=lambda line: line.nouns.many if line.gpus and line.nouns != GPUS else "",
+        ),
+        Column("gpu_model", heading=None),
+        Column("node_pools", lambda line: ", ".join(line.node_pools), heading=None),
+        Column("sentence", heading=None),
+        Column("headline", lambda line: str(line.headline), heading="why"),
+    ),
+)  # fmt: skip
+_GPUS: Final[Listing[ClusterOverview, GpuModelLine]] = Listing(
+    name="gpus",
+    title="GPUs",
+    items=lambda answer: answer.gpus,
+    columns=(
+        Column("model", words=lambda line: line.name),
+        Column("label", lambda line: ", ".join(line.labels)),
+        Column("resource", heading=None),
+        Column("offered_as", lambda line: line.sharing.value, heading=None),
+        Column("physical", heading=None),
+        Column("nodes", lambda line: line.node_count),
+        Column("allocatable", heading=None),
+        Column("requested", heading="held"),
+        Column("free", words=lambda line: None if line.free is None else f"{line.free:,} of {line.allocatable:,}"),
+        Column("out_of_use", words=lambda line: some(line.out_of_use)),
+        Column("pending", heading="wanted"),
+        Column(
+            "overcommitted", words=lambda line: some(line.overcommitted), heading="overcommitted by", is_said_only=True
+        ),
+    ),
+)
 
 QUESTION: Final = Question(
     name="overview",
     settings=OverviewSettings,
     result=ClusterOverview,
     answer=answer,
+    figures=(
+        Figure("nodes", lambda answer: answer.node_count, "nodes"),
+        Figure("pods", lambda answer: answer.pod_count, "pods"),
+        Figure("pods_waiting", lambda answer: answer.pending_pods, "pods"),
+    ),
     facts=facts,
-    tables={"workloads": workload_rows, "gpus": gpu_rows},
+    listings=(_WORKLOADS, _GPUS),
+    about="""Every workload's own rollout if its template changed now, with everything else as it is; GPUs by model.
+
+    Exits 0 when the question is answered, 4 when nodes or pods are missing from the snapshot or a list that was refused
+    leaves a workload unknown; --fail-on stuck exits 2 when a workload could not be rolled out, --fail-on unknown 4.
+    """,
     states={verdict.value: status for verdict, status in EXIT.items() if verdict is not Verdict.COMPLETES},
     states_of=lambda answer: {line.verdict.value for line in answer.workloads},
     leaves_open=lambda answer: any(line.verdict is Verdict.UNKNOWN for line in answer.workloads),

@@ -8,24 +8,37 @@ spare nodes are shared by rollouts that follow each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.capacity.readiness import MOST_SPARE, Aims, Measure, MeasureKind, PlanAnswer, Planner, State, World
+from planner.capacity.readiness import (
+    MOST_SPARE,
+    Aims,
+    Left,
+    Measure,
+    MeasureKind,
+    PlanAnswer,
+    Planner,
+    State,
+    Turn,
+    World,
+)
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.progress import tell
 from planner.ground.settings import setting, settings_within
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import sentence, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import USD_A_MONTH
 from planner.questions import overview as overview_question
 from planner.questions.filters import Filter, Kept
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.prepared import compiled
+from planner.rollout.wording import words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,68 +119,91 @@ def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def facts(answer: PlanAnswer) -> Iterator[Fact]:
-    """How many workloads can be rolled out now and with the plan, what it costs, and each measure."""
-    for name in ("total", "ready_now", "ready_free", "ready_all", "unknown"):
-        yield fact(f"plan_{name}", getattr(answer, name), "workloads")
-    yield fact("plan_nodes", answer.nodes, "nodes")
-    yield fact("plan_cost", answer.usd_per_month, USD_A_MONTH)
-    yield fact("plan_cost_of_a_rollout", answer.usd_per_rollout, "USD/rollout")
-    for place, one in enumerate(answer.measures, 1):
-        named = {"measure": place, "kind": one.kind, "workload": one.workload}
-        yield fact("measure_makes", len(one.makes), "workloads", **named)
-        yield fact("measure_nodes", one.nodes, "nodes", **named)
-        yield fact("measure_cost", one.usd_per_month, USD_A_MONTH, **named)
+def _priced(of: Numbered) -> str:
+    """``2. One A100 node more in gpu-a100: $12,263 a month kept, $178 for one rollout``."""
+    number, one = of
+    month, once = ("no price" if amount is None else usd(amount) for amount in (one.usd_per_month, one.usd_per_rollout))
+    price = f": {month} a month kept, {once} for one rollout" if one.kind is MeasureKind.NODES else ""
+    return f"{number}. {one.what}{price}"
 
 
-def measure_rows(answer: PlanAnswer) -> list[Row]:
-    """One row a measure, in the order they are taken."""
-    return [
-        {
-            "number": place,
-            "kind": one.kind,
-            "what": one.what,
-            "workload": one.workload,
-            "makes": len(one.makes),
-            "nodes": one.nodes,
-            "usd_per_month": one.usd_per_month,
-            "usd_per_rollout": one.usd_per_rollout,
-            "command": one.command,
-            "undo": one.undo,
-        }
-        for place, one in enumerate(answer.measures, 1)
-    ]
-
-
-def order_rows(answer: PlanAnswer) -> list[Row]:
-    """One row a workload that can be rolled out with the plan, in the order of rollouts."""
-    return [
-        {
-            "turn": place,
-            "workload": one.workload,
-            "lowest_ready": one.lowest_ready,
-            "replicas": one.replicas,
-            "needs": ", ".join(map(str, one.needs)),
-        }
-        for place, one in enumerate(answer.order, 1)
-    ]
-
-
-def left_rows(answer: PlanAnswer) -> list[Row]:
-    """One row a workload that the plan doesn't make rollable."""
-    return [
-        {"workload": one.workload, "verdict": one.verdict.value, "reason": one.reason.value, "why": one.why}
-        for one in answer.left
-    ]
-
+_MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
+    name="measures",
+    items=lambda answer: list(enumerate(answer.measures, 1)),
+    line=_priced,
+    code=lambda of: f"{of[1].command}\nundo: {of[1].undo}",
+    columns=(
+        Column("number", lambda of: of[0], label="measure"),
+        Column("kind", lambda of: of[1].kind, label="kind"),
+        Column("what", lambda of: of[1].what),
+        Column("workload", lambda of: of[1].workload, label="workload"),
+        Column("makes", lambda of: len(of[1].makes), metric="measure_makes", unit="workloads"),
+        Column("nodes", lambda of: of[1].nodes, metric="measure_nodes", unit="nodes"),
+        Column("usd_per_month", lambda of: of[1].usd_per_month, metric="measure_cost", unit=USD_A_MONTH),
+        Column("usd_per_rollout", lambda of: of[1].usd_per_rollout),
+        Column("command", lambda of: of[1].command),
+        Column("undo", lambda of: of[1].undo),
+    ),
+)
+_ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
+    name="order",
+    title="in this order, after all others",
+    items=lambda answer: list(enumerate(answer.order, 1)),
+    told=lambda answer: [of for of in enumerate(answer.order, 1) if of[1].needs],
+    columns=(
+        Column("turn", lambda of: of[0]),
+        Column("workload", lambda of: of[1].workload),
+        Column("lowest_ready", lambda of: of[1].lowest_ready, heading="lowest Ready",
+            words=lambda of: f"{of[1].lowest_ready:,} of {of[1].replicas:,}",
+        ),
+        Column("replicas", lambda of: of[1].replicas, heading=None),
+        Column("needs", lambda of: ", ".join(map(str, of[1].needs)),
+            words=lambda of: ", ".join(f"{number}." for number in of[1].needs) or "nothing",
+        ),
+    ),
+)  # fmt: skip
+_LEFT: Final[Listing[PlanAnswer, Left]] = Listing(
+    name="left",
+    title="left",
+    items=lambda answer: answer.left,
+    line=lambda one: f"{one.workload}\t{one.why}",
+    verdict=lambda one: one.verdict,
+    columns=(
+        Column("workload"),
+        Column(
+            "verdict",
+            lambda one: one.verdict.value,
+            heading="its rollout",
+            words=lambda one: words(one.verdict, one.reason),
+        ),
+        Column("reason", lambda one: one.reason.value, heading=None),
+        Column("why", words=lambda one: sentence(one.why)),
+    ),
+)
 
 QUESTION: Final = Question(
     name="plan",
     settings=PlanSettings,
     result=PlanAnswer,
     answer=answer,
-    facts=facts,
-    tables={"measures": measure_rows, "order": order_rows, "left": left_rows},
+    figures=(
+        Figure("plan_total", lambda answer: answer.total, "workloads"),
+        Figure("plan_ready_now", lambda answer: answer.ready_now, "workloads"),
+        Figure("plan_ready_free", lambda answer: answer.ready_free, "workloads"),
+        Figure("plan_ready_all", lambda answer: answer.ready_all, "workloads"),
+        Figure("plan_unknown", lambda answer: answer.unknown, "workloads"),
+        Figure("plan_nodes", lambda answer: answer.nodes, "nodes"),
+        Figure("plan_cost", lambda answer: answer.usd_per_month, USD_A_MONTH),
+        Figure("plan_cost_of_a_rollout", lambda answer: answer.usd_per_rollout, "USD/rollout"),
+    ),
+    listings=(_MEASURES, _ORDER, _LEFT),
+    notes=lambda answer: [answer.price_note] if answer.price_note else [],
+    about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
+
+    What costs nothing comes first; then as few nodes as do, within the budgets. Everything is simulated together. Exits 0;
+    --fail-on left exits 5 when the plan leaves a workload that can't be rolled out.
+    """,
+    wants=(Want.PRICES,),
     states={"left": ExitStatus.REFUSED},
     states_of=lambda answer: {"left"} if answer.left else set(),
     leaves_open=lambda answer: answer.unknown > 0,

@@ -82,7 +82,8 @@ class Fact:
 
 
 def fact(metric: str, value: Value, unit: str = "", **labels: object) -> Fact:
-    """A fact; its labels as text."""
+    """A fact; its labels as text, as is a word of a list."""
+    value = value.value if isinstance(value, StrEnum) else value
     return Fact(metric=metric, value=value, unit=unit, labels=FrozenMap({key: str(one) for key, one in labels.items()}))
 
 
@@ -105,6 +106,11 @@ class Want(StrEnum):
     GPU_USE = "gpu use"
     CLOCK = "clock"
     OTHERS = "others"  # several clusters
+    HISTORY = "history"  # a store, instead of a cluster
+    LOAD = "load"  # what reading cost the API server
+    POOLS = "pools"  # how far node pools may grow
+    MANIFEST = "manifest"  # what kubectl apply -f would get, as a setting
+    ANOTHER = "another"  # perhaps a second cluster, or the same at another time
 
 
 def _no_facts(_: Any) -> Iterable[Fact]:
@@ -121,9 +127,12 @@ class Question(Generic[S, A]):
     answer : from snapshot, settings and what was given beside them; raises `HeadroomError` when it can't be answered
     figures, listings : what is shown of the answer, everywhere; facts and tables are made of them, where they aren't given
     notes : sentences under it
+    codes : what can be copied: what it is for → the text
+    given_rows : a setting that was given → format → the rows that are then meant where none are named
     about, wants : of the command that is made of it, where it has no words of its own: its help, what it takes
+    script : what its steps are as a shell script, from the answer and where it comes from; empty without steps
     tells : kinds whose lack it tells itself
-    facts : the answer as flat facts
+    facts : the answer as flat facts, those that no figure and no column has
     tables : name → the answer as rows; the first is what CSV and Markdown show where nothing else is asked for
     status : the exit status of the answer by itself
     states : for a list, state → the exit status it stands for when ``--fail-on`` names it
@@ -145,6 +154,9 @@ class Question(Generic[S, A]):
     figures: tuple[Figure[A], ...] = ()
     listings: tuple[Listing[A, Any], ...] = ()
     notes: Callable[[A], Iterable[str | Text]] = lambda _: ()
+    codes: Callable[[A], Mapping[str, str]] = lambda _: {}
+    given_rows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    script: Callable[[A, str], str] | None = None
     about: str = ""
     wants: tuple[Want, ...] = ()
     tells: tuple[str, ...] = ()
@@ -164,19 +176,24 @@ class Question(Generic[S, A]):
 
     def __post_init__(self) -> None:
         if self.listings:
-            object.__setattr__(self, "tables", {one.name: one.rows for one in self.listings} | dict(self.tables))
-        if self.facts is _no_facts:
-            object.__setattr__(self, "facts", self._facts)
+            made = {one.name: one.rows for one in self.listings if one.columns}
+            object.__setattr__(self, "tables", made | dict(self.tables))
+        own = self.facts
+        object.__setattr__(self, "facts", lambda answer: (*self._facts(answer), *own(answer)))
 
     def _facts(self, answer: A) -> Iterator[Fact]:
         """Each figure, and each row's values that are one, named by the row's labels."""
-        yield from (fact(one.metric, one.of(answer), one.unit) for one in self.figures if one.metric)
+        yield from (fact(one.metric, one.of(answer), one.unit, **one.also) for one in self.figures if one.metric)
         for listing in self.listings:
-            told = [column for column in listing.columns if column.metric]
+            columns = listing.columns_of(answer)
+            told = [one for one in columns if one.metric]
             for item in listing.items(answer) if told else ():
-                named = {column.label: column.of(item) for column in listing.columns if column.label}
-                labels = {name: value for name, value in named.items() if value}
-                yield from (fact(column.metric, column.of(item), column.unit_of(item), **labels) for column in told)
+                named = {one.label: value for one in columns if one.label and (value := one.value(item)) is not None}
+                yield from (fact(one.metric, one.value(item), one.unit_of(item), **named, **one.also) for one in told)
+
+    def listing(self, name: str = "") -> Listing[A, Any] | None:
+        """The listing of that name ("" is the first); None where it is a table that only programs read."""
+        return next((one for one in self.listings if one.name == (name or next(iter(self.tables)))), None)
 
     @property
     def format(self) -> str:

@@ -25,7 +25,7 @@ from planner.questions.diff import DiffAnswer
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
-from planner.questions.wording import for_people
+from planner.questions.wording import for_people, listed
 
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
@@ -76,7 +76,8 @@ class Chapter:
     ----------
     rows : of the answer, where none of the question's tables is meant
     people : rows for people alone, where those of JSON and CSV are long
-    shown : the columns that people get, each with its heading, as `for_people` has it; JSON and CSV have all of them
+    shown : the columns that people get, each with its heading, where they aren't those of the question's listing; JSON and CSV
+        have all of them
     said : the answer in a sentence; one that an earlier chapter has said isn't said again
     closer : for a chapter that asks again, of one thing in the first answer: its settings, None where there is none
     """
@@ -139,6 +140,10 @@ def _assumption_rows(found: SavingsAnswer) -> list[Row]:
     ]
 
 
+_WORKLOADS: Final = {
+    "workload": "", "verdict": "its rollout now", "reason": "cause", "headline": "why", "replicas": "", "ready": "Ready",
+    "gpus": "", "gpu_model": "", "node_pools": "",
+}  # fmt: skip
 CHAPTERS: Final = (
     Chapter(
         title="Readiness plan",
@@ -158,32 +163,12 @@ CHAPTERS: Final = (
         title="Workloads that could not be rolled out now, and all others",
         question="overview",
         table="workloads",
-        shown={
-            "workload": "",
-            "verdict": "its rollout now",
-            "reason": "cause",
-            "headline": "why",
-            "replicas": "",
-            "ready": "Ready",
-            "gpus": "",
-            "gpu_model": "",
-            "node_pools": "",
-        },
+        shown=_WORKLOADS,
     ),
     Chapter(
         title="GPUs by model",
         question="overview",
         table="gpus",
-        shown={
-            "model": "",
-            "resource": "",
-            "nodes": "",
-            "allocatable": "in all",
-            "requested": "held",
-            "free": "",
-            "out_of_use": "",
-            "pending": "wanted",
-        },
         said=lambda found: f"{free_words(supplies_of(found.gpus))}." if supplies_of(found.gpus) else "",
     ),
     Chapter(title="Node pools", question="capacity", table="pools"),
@@ -211,34 +196,12 @@ CHAPTERS: Final = (
         title="Cost by pool",
         question="costs",
         table="pools",
-        shown={
-            "node_pool": "",
-            "bought": "",
-            "machine_types": "",
-            "nodes": "",
-            "nodes_without_price": "without a price",
-            "usd_per_month": "list price a month",
-            "with_sustained_use_usd_per_month": "after sustained use",
-            "idle_usd_per_month": "idle, at list price",
-            "idle_gpu_usd_per_month": "of that GPUs",
-            "idle_cpu_usd_per_month": "CPU",
-            "idle_memory_usd_per_month": "memory",
-            "reason": "",
-        },
         said=lambda found: found.list_sentence,  # the rows' own basis; the next chapter's is the bill
     ),
     Chapter(
         title="Allocation by namespace",
         question="costs",
         table="allocation",
-        shown={
-            "namespace": "",
-            "share": "",
-            "usd_per_month": "a month",
-            "gpu_usd_per_month": "GPUs",
-            "cpu_usd_per_month": "CPU",
-            "memory_usd_per_month": "memory",
-        },
     ),
     Chapter(
         title="Spot savings",
@@ -299,13 +262,11 @@ CHAPTERS: Final = (
         title="Findings",
         question="findings",
         table="findings",
-        shown={"severity": "", "object": "", "what": "", "mend": "how to mend it"},
     ),
     Chapter(
         title="What could be read",
         question="doctor",
         table="kinds",
-        shown={"kind": "", "group": "", "presence": "state", "objects": "", "costs": "without it"},
     ),
 )
 COMPARISON: Final = (
@@ -424,11 +385,17 @@ def _written(chapter: Chapter, asked: Asked | None, failed: str, told: Container
     )  # fmt: skip
     whole = sentence(said) if said else ""
     people = chapter.people(asked.answer) if asked is not None and chapter.people else rows
+    is_plain = not (chapter.shown or chapter.rows or chapter.people)
+    listing = asked.question.listing(chapter.table) if asked is not None and is_plain else None
+    if asked is not None and listing is not None:
+        shown = listed(listing, asked.answer, listing.items(asked.answer)[:MOST_ROWS])
+    else:
+        shown = for_people(people[:MOST_ROWS], chapter.shown)
     return Written(
         chapter=answer,
         rows=rows,
         said="" if whole in told else whole,
-        shown=for_people(people[:MOST_ROWS], chapter.shown),
+        shown=shown,
         more=max(0, len(people) - MOST_ROWS),
     )
 

@@ -14,8 +14,10 @@ from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.quantity import parse
 from planner.ground.settings import setting, settings_within
+from planner.ground.sheet import Column, Listing
 from planner.ground.tables import Row
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
+from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import kinds
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -27,7 +29,9 @@ from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_even
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.rollout.answers import (
+    PendingPods,
     PodState,
+    Remedy,
     RolloutResult,
     Verdict,
     WorkloadRollout,
@@ -138,6 +142,7 @@ class RolloutSettings:
     runs: int = setting(50, least=1, most=1000, help="Placements tried at most.")
     meanwhile: MeanwhileSettings = settings_within(MeanwhileSettings)
     pools: PoolSettings = settings_within(PoolSettings)
+    autoscaling: Autoscaling = settings_within(Autoscaling)
     arrival_seconds: float | None = setting(
         None, label="Until a new node takes pods, seconds", option="--node-arrival-seconds", least=0, most=_MOST_SECONDS,
         help=f"Until a new node takes pods; else {ARRIVAL_WORDS} ({ARRIVAL_SOURCE}).",
@@ -208,7 +213,8 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
 def _played(snapshot: Snapshot, settings: RolloutSettings, scenario: Scenario, given: Given) -> RolloutResult:
     known = settings.pools.known(given)
     beside = settings.meanwhile.beside(known)
-    return rollout(snapshot, scenario, growing(snapshot, known), settings.arrival_seconds, beside=beside)
+    how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
+    return rollout(snapshot, scenario, growing(snapshot, known), how, beside=beside)
 
 
 def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:
@@ -234,20 +240,11 @@ def first_answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = N
 
 
 def facts(answer: RolloutResult) -> Iterator[Fact]:
-    """The verdict, what each workload goes through, what the cluster holds at most, and how many ways out there are."""
+    """The verdict, what the cluster holds at most, and how many ways out there are."""
     yield fact("rollout_verdict", answer.verdict.value)
     yield fact("rollout_seconds", answer.seconds if _ends(answer.verdict) else None, "seconds")
     yield fact("rollout_ways_out", len(answer.remedies), "ways")
     yield fact("rollout_pods_waiting", sum(pods.count for pods in answer.pending), "pods")
-    for one in answer.workloads:
-        named = {"workload": one.workload}
-        yield fact("workload_verdict", one.verdict.value, **named)
-        yield fact("workload_reason", one.reason.value, **named)
-        yield fact("workload_replicas", one.replicas, "pods", **named)
-        yield fact("workload_lowest_ready", one.lowest_ready, "pods", **named)
-        yield fact("workload_peak_pods", one.peak_pods, "pods", **named)
-        yield fact("workload_seconds", one.seconds if _ends(one.verdict) else None, "seconds", **named)
-        yield fact("workload_exceeds_deadline", one.exceeds_deadline, **named)
     for name, amount in answer.capacity.items():
         yield fact("resource_capacity", amount, unit_of(name), resource=name)
         yield fact("resource_peak_held", answer.peak_held.get(name, 0), unit_of(name), resource=name)
@@ -276,39 +273,41 @@ def timeline_rows(rollouts: Iterable[WorkloadRollout]) -> list[Row]:
     ]
 
 
-def workload_rows(answer: RolloutResult) -> list[Row]:
-    """One row a changed workload."""
-    return [
-        {
-            "workload": part.workload,
-            "verdict": part.verdict,
-            "reason": part.reason,
-            "replicas": part.replicas,
-            "lowest_ready": part.lowest_ready,
-            "peak_pods": part.peak_pods,
-            "seconds": part.seconds if _ends(part.verdict) else None,
-            "sentence": part.sentence,
-        }
-        for part in answer.workloads
-    ]
+def _seconds(part: WorkloadRollout) -> float | None:
+    return part.seconds if _ends(part.verdict) else None
 
 
-def remedy_rows(answer: RolloutResult) -> list[Row]:
-    """One row a way out."""
-    return [
-        {
-            "kind": remedy.kind,
-            "title": remedy.title,
-            "lowest_ready": remedy.lowest_ready,
-            "replicas": remedy.replicas,
-            "seconds": remedy.seconds,
-            "extra_gpus": remedy.extra_gpus,
-            "extra_nodes": remedy.extra_nodes,
-            "sentence": remedy.sentence,
-            "command": remedy.command,
-        }
-        for remedy in answer.remedies
-    ]
+_WORKLOADS: Final[Listing[RolloutResult, WorkloadRollout]] = Listing(
+    name="workloads",
+    items=lambda answer: answer.workloads,
+    columns=(
+        Column("workload", label="workload"),
+        Column("verdict", metric="workload_verdict"),
+        Column("reason", metric="workload_reason"),
+        Column("replicas", metric="workload_replicas", unit="pods"),
+        Column("lowest_ready", metric="workload_lowest_ready", unit="pods"),
+        Column("peak_pods", metric="workload_peak_pods", unit="pods"),
+        Column("seconds", _seconds, metric="workload_seconds", unit="seconds"),
+        Column("sentence"),
+        Column(
+            "late",
+            lambda part: part.exceeds_deadline,
+            heading=None,
+            is_said_only=True,
+            metric="workload_exceeds_deadline",
+        ),
+    ),
+)
+_REMEDIES: Final[Listing[RolloutResult, Remedy]] = Listing(
+    name="remedies",
+    items=lambda answer: answer.remedies,
+    columns=tuple(
+        Column(name)
+        for name in (
+            "kind", "title", "lowest_ready", "replicas", "seconds", "extra_gpus", "extra_nodes", "sentence", "command",
+        )
+    ),
+)  # fmt: skip
 
 
 def meanwhile_rows(answer: RolloutResult) -> list[Row]:
@@ -316,18 +315,17 @@ def meanwhile_rows(answer: RolloutResult) -> list[Row]:
     return rows_of_events(answer.meanwhile)
 
 
-def pending_rows(answer: RolloutResult) -> list[Row]:
-    """One row a group of pods left waiting, in the whole cluster."""
-    return [
-        {
-            "namespace": pods.namespace,
-            "owner": pods.owner,
-            "workload": pods.workload,
-            "pods": pods.count,
-            "scheduler_message": pods.message,
-        }
-        for pods in answer.pending
-    ]
+_PENDING: Final[Listing[RolloutResult, PendingPods]] = Listing(
+    name="pending",
+    items=lambda answer: answer.pending,
+    columns=(
+        Column("namespace"),
+        Column("owner"),
+        Column("workload"),
+        Column("pods", lambda pods: pods.count),
+        Column("scheduler_message", lambda pods: pods.message),
+    ),
+)
 
 
 def _status(answer: RolloutResult) -> ExitStatus:
@@ -343,13 +341,8 @@ QUESTION: Final = Question(
     result=RolloutResult,
     answer=answer,
     facts=facts,
-    tables={
-        "workloads": workload_rows,
-        "timeline": lambda answer: timeline_rows(answer.workloads),
-        "remedies": remedy_rows,
-        "pending": pending_rows,
-        "meanwhile": meanwhile_rows,
-    },
+    listings=(_WORKLOADS, _REMEDIES, _PENDING),
+    tables={"timeline": lambda answer: timeline_rows(answer.workloads), "meanwhile": meanwhile_rows},
     status=_status,
     hangs_on=(NODE.name, POD.name),
     stands=lambda answer: answer.verdict is not Verdict.UNKNOWN,

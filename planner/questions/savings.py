@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
@@ -11,21 +10,28 @@ from planner.ground.budget import part
 from planner.ground.errors import InputError
 from planner.ground.settings import setting, settings_within
 from planner.ground.tables import Row
-from planner.ground.words import Text, count, duration, usd
+from planner.ground.words import Text, duration, usd
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import Share
 from planner.pricing.bill import USD_A_MONTH
-from planner.pricing.model import PriceBook
 from planner.questions.costs import known_book
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.spot.assumptions import SpotSettings
-from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, on_demand_shares
-from planner.spot.inputs import Derived, derive, find
-from planner.spot.own_history import OwnHistory
-from planner.spot.workload import SavingsDetail, SavingsLine, savings_detail, savings_line, worst_move
+from planner.spot.fleet import Bearer, FleetSavings, fleet_savings, in_whole
+from planner.spot.inputs import derive, find
+from planner.spot.own_history import OwnHistory, from_files
+from planner.spot.workload import (
+    SavingsDetail,
+    SavingsLine,
+    line_of,
+    planned,
+    savings_detail,
+    savings_line,
+    with_sources,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +75,17 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
         asked = values_of(settings.spot, given, derived.machine_types)
-        derived = _with_sources(derived, given)
-        detail = savings_detail(snapshot, derived, asked)
-        line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings)
+        derived = with_sources(derived, own, has_lives=bool(given.lives), has_gaps=bool(given.gaps))
+        detail = savings_detail(snapshot, derived, asked, planned(snapshot, book, derived, asked))
+        line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings, detail.in_whole)
         return SavingsAnswer(
             sentence=detail.sentence, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own
         )
     fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))
-    lines = tuple(_fleet_lines(snapshot, book, fleet))
+    lines = tuple(
+        line_of(workload, fitness, in_whole(fleet, workload))
+        for workload, fitness in zip(fleet.workloads, fleet.fitness, strict=True)
+    )
     whole = SavingsAnswer(sentence=fleet.sentence, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
     return narrowed(whole, kept_by(snapshot, settings.filter))
 
@@ -107,55 +116,21 @@ def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:
     )
 
 
-def _fleet_lines(snapshot: Snapshot, book: PriceBook, fleet: FleetSavings) -> Iterator[SavingsLine]:
-    """Every workload: what it bears of the on-demand nodes, what it saves as part of the whole, or why it doesn't."""
-    borne = on_demand_shares(snapshot, book)
-    kept_off = dict(fleet.kept_off)
-    moves: dict[str, list[Move]] = defaultdict(list)
-    for move in fleet.moves:
-        moves[move.workload].append(move)
-    for workload, fitness in zip(fleet.workloads, fleet.fitness, strict=True):
-        own = [move for move in moves[workload] if move.is_worth_it]
-        saved = sum(move.expected_usd for move in own)
-        worst = sum(move.spot_usd for move in own) * worst_move(book)
-        why = kept_off.get(workload) or ("" if own else "moving it saves nothing")
-        yield SavingsLine(
-            workload=workload,
-            fitness=fitness,
-            nodes=None,
-            on_demand_usd=borne.get(workload, 0.0),
-            p5_usd=round(saved - worst, 2),
-            saved_usd=round(saved, 2),
-            why=why or f"{count(len(own), 'pool')} left: {', '.join(move.node_pool for move in own)}",
-        )
-
-
 def values_of(settings: SpotSettings, given: Given, machine_types: Iterable[str] = ()) -> dict[str, Any]:
     """What was asked, by assumption; observed lives and gaps among them: of `machine_types` where enough are known.
 
-    Own nodes' lives hold the bulk losses that they suffered: none are drawn on top unless asked for.
+    Lives hold the bulk losses that were suffered, or say them: no others are drawn unless asked for.
     """
     own = given.own_history
     every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {
         "lives": given.lives or (own and own.lives_for(machine_types)) or None,
         "gaps": given.gaps or (own and own.gaps) or None,
     }
-    if own and own.lives and not given.lives and every["zone_losses_per_month"] is None:
-        every["zone_losses_per_month"] = 0.0
+    if every["lives"] or every["gaps"]:
+        own = own if own and not given.lives else from_files(given.lives, given.gaps, "")
+        told = own.found if every["lives"] else {"gap_drift": own.gap_drift}
+        every = told | {name: value for name, value in every.items() if value is not None}
     return {name: value for name, value in every.items() if value is not None}
-
-
-def _with_sources(derived: Derived, given: Given) -> Derived:
-    """Says where lives and gaps come from that nobody gave as such."""
-    own = given.own_history
-    if own is None:
-        return derived
-    from_own: dict[str, str] = {}
-    if own.lives and not given.lives:
-        from_own |= {"lives": own.source, "zone_losses_per_month": f"among the lives of {own.source}"}
-    if own.gaps and not given.gaps:
-        from_own["gaps"] = own.source
-    return replace(derived, sources=FrozenMap({**derived.sources, **from_own}))
 
 
 def detail_of(answer: SavingsAnswer) -> SavingsDetail:
@@ -170,7 +145,7 @@ def facts(answer: SavingsAnswer) -> Iterator[Fact]:
         named = {"workload": line.workload}
         yield fact("spot_fitness", line.fitness.value, **named)
         yield fact("on_demand_cost", line.on_demand_usd, USD_A_MONTH, **named)
-        yield fact("spot_saving", line.saved_usd, USD_A_MONTH, percentile="50", **named)
+        yield fact("spot_saving", line.saved_usd, USD_A_MONTH, **named)
         yield fact("spot_saving", line.p5_usd, USD_A_MONTH, percentile="5", **named)
     if answer.fleet is not None:
         for name in ("bill", "on_demand", "kept", "freed", "packing", "spot", "saved", "expected"):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.capacity.gpu_lines import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
-from planner.capacity.seats import NodeSeats, seats
+from planner.capacity.seats import NodeSeats, Seat, in_words, seats
 from planner.ground.settings import settings_within
-from planner.ground.tables import Row
-from planner.ground.words import Text, count, plural
+from planner.ground.sheet import Column, Listing
+from planner.ground.words import Text, listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.rollout.prepared import compiled
+from planner.questions.question import NOTHING, Given, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,23 +36,8 @@ class SeatsAnswer:
 def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
     """`seats`, in a sentence too."""
     nodes = seats(snapshot)
-    supplies = supplies_of(gpu_lines(compiled(snapshot)))
-    sentence = "; ".join(filter(None, (_free(one, nodes) for one in supplies))) or "no node has GPUs"
-    whole = SeatsAnswer(sentence=Text(sentence), nodes=nodes)
+    whole = SeatsAnswer(sentence=Text(in_words(snapshot, nodes)), nodes=nodes)
     return narrowed(whole, kept_by(snapshot, settings.filter))
-
-
-def _free(supply: Supply, every: Sequence[NodeSeats]) -> str:
-    """``3 of 8 GPUs on 2 nodes are free; at most 2 on one node``; time slices, MIG slices … by themselves."""
-    if supply.sharing in (Sharing.PARTS, Sharing.DEVICES):
-        return free_words([supply])  # there are no seats of them
-    nodes = [node for node in every if node.offer == supply.offer]
-    total, free = sum(node.gpus for node in nodes), sum(node.gpus_free for node in nodes)
-    hole, shut = max(node.gpus_free for node in nodes), sum(node.gpus_out_of_use for node in nodes)
-    aside = f" ({shut:,} more {plural(shut, 'is', 'are')} {OUT_OF_USE})" if shut else ""
-    of = f"{total:,} {supply.noun_for(total)} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
-    parts = f"; pods hold parts of them too, {supply.parts_held}" if supply.parts_held else ""
-    return f"{free:,} of {of}{aside}; at most {hole:,} on one node{parts}"
 
 
 def narrowed(whole: SeatsAnswer, kept: Kept) -> SeatsAnswer:
@@ -68,64 +49,58 @@ def narrowed(whole: SeatsAnswer, kept: Kept) -> SeatsAnswer:
     return SeatsAnswer(sentence=sentence, nodes=nodes, hidden=len(whole.nodes) - len(nodes))
 
 
-def facts(answer: SeatsAnswer) -> Iterator[Fact]:
-    """Seats and free seats of each node."""
-    for node in answer.nodes:
-        place = {
-            "node": node.node, "node_pool": node.node_pool, "zone": node.zone, "model": node.model, "resource": node.resource,
-        }  # fmt: skip
-        unit = node.offer.noun(0)
-        yield fact("seats", node.gpus, unit, **place)
-        yield fact("seats_free", node.gpus_free, unit, **place)
-        yield fact("seats_out_of_use", node.gpus_out_of_use, unit, **place)
-        yield fact("node_is_cordoned", node.is_cordoned, **place)
+def _unit(node: NodeSeats) -> str:
+    return node.offer.noun(0)
 
 
-def node_rows(answer: SeatsAnswer) -> list[Row]:
-    """One row a node and what it offers."""
-    return [
-        {
-            "node": node.node,
-            "node_pool": node.node_pool,
-            "zone": node.zone,
-            "model": node.model,
-            "label": node.label,
-            "resource": node.resource,
-            "offered_as": node.sharing.value,
-            "cordoned": node.is_cordoned,
-            "seats": node.gpus,
-            "free": node.gpus_free,
-            "out_of_use": node.gpus_out_of_use,
-            "held_by": ", ".join(sorted({seat.holder for seat in node.seats if seat.holder})),
-            "could_take": ", ".join(node.could_take),
-        }
-        for node in answer.nodes
-    ]
+def _holders(node: NodeSeats) -> list[str]:
+    return sorted({seat.holder for seat in node.seats if seat.holder})
 
 
-def seat_rows(answer: SeatsAnswer) -> list[Row]:
-    """One row a GPU."""
-    return [
-        {
-            "node": node.node,
-            "resource": node.resource,
-            "seat": place,
-            "holder": seat.holder or None,
-            "pod": seat.pod or None,
-            "terminating": seat.is_terminating,
-        }
-        for node in answer.nodes
-        for place, seat in enumerate(node.seats)
-    ]
-
+_NODES: Final[Listing[SeatsAnswer, NodeSeats]] = Listing(
+    name="nodes",
+    items=lambda answer: answer.nodes,
+    columns=(
+        Column("node", words=lambda node: f"{node.node} ({node.out_of_use})" if node.out_of_use else node.node, label="node"),
+        Column("node_pool", heading="pool", label="node_pool"),
+        Column("zone", label="zone"),
+        Column("model", words=lambda node: node.name, label="model"),
+        Column("label", heading=None),
+        Column("resource", heading=None, label="resource"),
+        Column("offered_as", lambda node: node.sharing.value, heading=None),
+        Column("cordoned", lambda node: node.is_cordoned, heading=None, metric="node_is_cordoned"),
+        Column("seats", lambda node: node.gpus, heading=None, metric="seats", unit=_unit),
+        Column("free", lambda node: node.gpus_free, words=lambda node: f"{node.gpus_free:,}/{node.gpus:,}", metric="seats_free",
+            unit=_unit,
+        ),
+        Column("out_of_use", lambda node: node.gpus_out_of_use, heading=None, metric="seats_out_of_use", unit=_unit),
+        Column("held_by", lambda node: ", ".join(_holders(node)), words=lambda node: listing(_holders(node))),
+        Column("could_take", lambda node: ", ".join(node.could_take), heading="next pod of",
+            words=lambda node: listing(node.could_take),
+        ),
+    ),
+)  # fmt: skip
+_SEATS: Final[Listing[SeatsAnswer, tuple[NodeSeats, int, Seat]]] = Listing(
+    name="seats",
+    items=lambda answer: [(node, place, seat) for node in answer.nodes for place, seat in enumerate(node.seats)],
+    is_shown=False,
+    columns=(
+        Column("node", lambda of: of[0].node),
+        Column("resource", lambda of: of[0].resource),
+        Column("seat", lambda of: of[1]),
+        Column("holder", lambda of: of[2].holder or None),
+        Column("pod", lambda of: of[2].pod or None),
+        Column("terminating", lambda of: of[2].is_terminating),
+    ),
+)
 
 QUESTION: Final = Question(
     name="seats",
     settings=SeatsSettings,
     result=SeatsAnswer,
     answer=answer,
-    facts=facts,
-    tables={"nodes": node_rows, "seats": seat_rows},
+    listings=(_NODES, _SEATS),
+    about="Nodes with GPUs as rows of seats: who holds each, by requests of bound pods, and whose next pod would fit.",
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
 )

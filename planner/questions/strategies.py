@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,7 +10,7 @@ from planner.capacity import rollouts
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.ground.errors import InputError
 from planner.ground.settings import settings_within
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text
 from planner.inventory.applied import Applied, applied
 from planner.kubernetes.kinds import NODE, POD, RECREATE
@@ -18,7 +18,7 @@ from planner.kubernetes.records import Snapshot, Strategy
 from planner.kubernetes.units import GPUS, Nouns
 from planner.pricing.bill import USD_A_MONTH
 from planner.questions import strategy_costs
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import choice as choices
@@ -121,47 +121,43 @@ def cell_of(grid: StrategyGrid, pair: choices.Pair) -> GridCell:
     return next(c for row in grid.cells for c in row if (c.max_surge, c.max_unavailable) == pair)
 
 
-def facts(answer: StrategiesAnswer) -> Iterator[Fact]:
-    """Each strategy that completes, and whether anything beats it."""
-    for one in answer.options:
-        named = {"workload": answer.workload, "strategy": one.name}
-        yield fact("strategy_is_best", one.is_best, **named)
-        yield fact("strategy_is_recommended", one.is_recommended, **named)
-        yield fact("strategy_lowest_ready", one.lowest_ready, "pods", **named)
-        yield fact("strategy_seconds", one.seconds, "seconds", **named)
-        yield fact("strategy_extra_gpus", one.extra_gpus, answer.nouns.many, **named)
-        yield fact("strategy_evictions", one.evictions, "pods", **named)
-        yield fact("strategy_cost", one.usd_per_month, USD_A_MONTH, **named)
+def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
+    of, gpus = {"workload": answer.workload}, answer.nouns.many
+    return (
+        Column("strategy", lambda one: one.name, words=lambda one: f"{one.name} (now)" if one.is_current else one.name,
+            label="strategy",
+        ),
+        Column("is_recommended", heading=None, metric="strategy_is_recommended", also=of),
+        Column("is_best", heading="of all", metric="strategy_is_best", also=of,
+            words=lambda one: "recommended" if one.is_recommended else "" if one.is_best else "beaten",
+        ),
+        Column("is_current", heading=None),
+        Column("lowest_ready", heading="lowest Ready", words=lambda one: f"{one.lowest_ready} of {answer.replicas}",
+            metric="strategy_lowest_ready", unit="pods", also=of,
+        ),
+        Column("replicas", lambda _: answer.replicas, heading=None),
+        Column("seconds", heading="takes", metric="strategy_seconds", unit="seconds", also=of),
+        Column("peak_gpus", heading=None),
+        Column("extra_gpus", heading=f"{gpus} more", metric="strategy_extra_gpus", unit=gpus, also=of),
+        Column("evictions", metric="strategy_evictions", unit="pods", also=of),
+        Column("usd_per_month", heading="a month", metric="strategy_cost", unit=USD_A_MONTH, also=of),
+        Column("score", heading=None),
+    )  # fmt: skip
 
 
-def option_rows(answer: StrategiesAnswer) -> list[Row]:
-    """One row a strategy that completes, the best first."""
-    return [
-        {
-            "strategy": one.name,
-            "is_recommended": one.is_recommended,
-            "is_best": one.is_best,
-            "is_current": one.is_current,
-            "lowest_ready": one.lowest_ready,
-            "replicas": answer.replicas,
-            "seconds": one.seconds,
-            "peak_gpus": one.peak_gpus,
-            "extra_gpus": one.extra_gpus,
-            "evictions": one.evictions,
-            "usd_per_month": one.usd_per_month,
-            "score": one.score,
-        }
-        for one in answer.options
-    ]
-
-
+STRATEGIES: Final[Listing[StrategiesAnswer, Option]] = Listing(
+    name="strategies",
+    items=lambda answer: answer.options,
+    told=lambda answer: [one for one in answer.options if one.is_best or one.is_current],
+    columns=_columns,
+    unknown="not asked",
+)
 QUESTION: Final = Question(
     name="strategies",
     version="v2",  # v1 held patches as they were given
     settings=StrategiesSettings,
     result=StrategiesAnswer,
     answer=answer,
-    facts=facts,
-    tables={"strategies": option_rows},
+    listings=(STRATEGIES,),
     hangs_on=(NODE.name, POD.name),
 )

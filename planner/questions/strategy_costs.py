@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Final
 
-from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, costs_of
+from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice, costs_of
 from planner.ground.settings import settings_within
-from planner.ground.tables import Row
+from planner.ground.sheet import Column, Listing
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import USD_A_MONTH
 from planner.questions.costs import known_book
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout import prepared as prepared_question
+from planner.rollout.wording import words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +25,6 @@ class StrategyCostSettings:
 
     rollout: RolloutSettings = settings_within(RolloutSettings)
     spares: SpareSettings = settings_within(SpareSettings)
-
-
-# ── what that costs ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -55,47 +53,56 @@ def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
 
 
 _ARRIVAL: Final = "node_start_seconds"
-_MONEY: Final = ("kept_on_demand_usd", "kept_on_spot_usd", "added_usd")
-_TAKEN: Final = ("missing_pod_hours", "missing_usd", "evictions", "killed_jobs", "rollout_hours")  # a month
 
 
-def facts(answer: StrategyCosts) -> Iterator[Fact]:
-    """What each strategy keeps Ready, takes, and costs; no price where there is none."""
-    for one in answer.strategies:
-        named = {"workload": answer.workload, "strategy": one.name}
-        yield fact("strategy_verdict", one.verdict.value, **named)
-        yield fact("strategy_lowest_ready", one.lowest_ready, "pods", **named)
-        yield fact("strategy_extra_gpus", one.extra_gpus, "GPUs", **named)
-        yield fact("strategy_seconds", one.seconds, "seconds", **named)
-        for name in _MONEY:
-            cost = getattr(one.cost, name) if one.cost else None
-            yield fact("strategy_cost", cost, USD_A_MONTH, how=name.removesuffix("_usd"), **named)
-        if one.cost is not None:
-            yield fact("strategy_missing_pod_hours", one.cost.missing_pod_hours, "pod-hours/month", **named)
-            yield fact("strategy_missing_cost", one.cost.missing_usd, USD_A_MONTH, **named)
-            yield fact("strategy_evictions", one.cost.evictions, "pods/month", **named)
-            yield fact("strategy_killed_jobs", one.cost.killed_jobs, "jobs/month", **named)
-            yield fact("strategy_rollout_hours", one.cost.rollout_hours, "hours/month", **named)
+def _cost(name: str) -> Callable[[StrategyPrice], float | None]:
+    """That part of the cost, a month; None without a price."""
+    return lambda one: getattr(one.cost, name) if one.cost else None
 
 
-def strategy_rows(answer: StrategyCosts) -> list[Row]:
-    """One row a strategy; money is USD a month."""
-    return [
-        {
-            "strategy": one.name,
-            "is_current": one.is_current,
-            "is_worth": one.is_worth,
-            "verdict": one.verdict,
-            "reason": one.reason,
-            "lowest_ready": one.lowest_ready,
-            "replicas": one.replicas,
-            "extra_gpus": one.extra_gpus,
-            "seconds": one.seconds,
-            **{name: getattr(one.cost, name) if one.cost else None for name in (*_MONEY, *_TAKEN)},
-        }
-        for one in answer.strategies
-    ]
+def _round(name: str) -> Callable[[StrategyPrice], float | None]:
+    return lambda one: round(getattr(one.cost, name), 2) if one.cost else None
 
+
+_COLUMNS: Final[tuple[Column[StrategyPrice], ...]] = (
+    Column("strategy", lambda one: one.name, words=lambda one: f"{one.name} (now)" if one.is_current else one.name, label="strategy"),
+    Column("is_current", heading=None),
+    Column("is_worth", heading=None),
+    Column("verdict", heading="today", words=lambda one: words(one.verdict, one.reason), metric="strategy_verdict"),
+    Column("reason", heading=None),
+    Column("lowest_ready", heading="lowest Ready", metric="strategy_lowest_ready", unit="pods",
+        words=lambda one: "–" if one.lowest_ready is None else f"{one.lowest_ready:,} of {one.replicas:,}",
+    ),
+    Column("replicas", heading=None),
+    Column("extra_gpus", heading="extra GPUs", words=lambda one: "–" if one.extra_gpus is None else str(one.extra_gpus),
+        metric="strategy_extra_gpus", unit="GPUs",
+    ),
+    Column("seconds", heading="minutes", words=lambda one: one.seconds and round(one.seconds / 60, 1),
+        metric="strategy_seconds", unit="seconds",
+    ),
+    *(
+        Column(f"{how}_usd", _cost(f"{how}_usd"), heading=f"$/month {said}", metric="strategy_cost", unit=USD_A_MONTH, also={"how": how})
+        for how, said in (("kept_on_demand", "on demand"), ("kept_on_spot", "on spot"), ("added", "added"))
+    ),
+    Column("missing_pod_hours", _cost("missing_pod_hours"), heading="missing pod-hours", words=_round("missing_pod_hours"),
+        metric="strategy_missing_pod_hours", unit="pod-hours/month",
+    ),
+    Column("missing_usd", _cost("missing_usd"), heading=None, metric="strategy_missing_cost", unit=USD_A_MONTH),
+    Column("evictions", _cost("evictions"), heading="others preempted", words=_round("evictions"),
+        metric="strategy_evictions", unit="pods/month",
+    ),
+    Column("killed_jobs", _cost("killed_jobs"), heading="jobs killed", words=_round("killed_jobs"),
+        metric="strategy_killed_jobs", unit="jobs/month",
+    ),
+    Column("rollout_hours", _cost("rollout_hours"), heading=None, metric="strategy_rollout_hours", unit="hours/month"),
+)  # fmt: skip
+STRATEGIES: Final[Listing[StrategyCosts, StrategyPrice]] = Listing(
+    name="strategies",
+    items=lambda answer: answer.strategies,
+    told=lambda answer: [one for one in answer.strategies if one.is_worth and one.cost],
+    unknown="no price",
+    columns=lambda answer: (Column("", lambda _: answer.workload, label="workload"), *_COLUMNS),
+)
 
 QUESTION: Final = Question(
     name="strategy_costs",
@@ -103,7 +110,6 @@ QUESTION: Final = Question(
     settings=StrategyCostSettings,
     result=StrategyCosts,
     answer=answer,
-    facts=facts,
-    tables={"strategies": strategy_rows},
+    listings=(STRATEGIES,),
     hangs_on=(NODE.name, POD.name),
 )

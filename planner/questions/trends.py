@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting
-from planner.ground.tables import Row
-from planner.ground.words import Text, moment, usd
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import Text
 from planner.history.days import (
     IN_TROUBLE,
     DayOfGpus,
@@ -23,6 +23,8 @@ from planner.history.days import (
     days_of_gpus,
     days_of_money,
     days_of_verdicts,
+    money_words,
+    since,
     time_zone,
     trend_lines,
     trends_sentence,
@@ -30,7 +32,7 @@ from planner.history.days import (
 from planner.history.levels import History, Streak
 from planner.history.trend import Outlook, trend
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.answers import Verdict
 
 
@@ -102,142 +104,119 @@ def answer(_snapshot: Snapshot, settings: TrendsSettings, given: Given = NOTHING
     )
 
 
-# ── by day ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-# ── what is to be expected ───────────────────────────────────────────────────────────────────────────────────────────
-
-
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def facts(answer: TrendsAnswer) -> Iterator[Fact]:
-    """What is to be expected of each model and pool, and since when each workload has its verdict."""
-    yield fact("history_snapshots", answer.snapshots, "snapshots")
-    for line in answer.lines:
-        named = {
-            "model": line.gpu_model, "resource": line.resource, "node_pool": line.node_pool, "period": line.period,
-        }  # fmt: skip
-        yield fact("trend", line.trend.outlook.value, **named)
-        yield fact("trend_slope", line.trend.per_week, f"{line.resource}/week", **named)
-        for name in ("early", "typical", "late"):
-            yield fact("full_in", getattr(line.trend, f"{name}_weeks"), "weeks", end=name, **named)
-    for streak in answer.streaks:
-        yield fact(
-            "verdict_since", streak.since, "seconds since the epoch", cluster=streak.cluster, workload=streak.workload
-        )
-
-
-def line_rows(answer: TrendsAnswer) -> list[Row]:
-    """One row for what is expected of a model or a pool."""
-    return [
-        {
-            "model": line.gpu_model or line.resource,
-            "node_pool": line.node_pool or "all",
-            "hours": line.period.value,
-            "days": line.trend.days,
-            "wanted_now": int(line.trend.today),
-            "there_are": int(line.trend.limit),
-            "per_week": None if line.trend.per_week is None else round(line.trend.per_week, 2),
-            "full_in_weeks": _rounded(line.trend.typical_weeks),
-            "from": line.full_from or None,
-            "until": line.full_until or None,
-            "order_by": line.order_by or None,
-            "band_held": f"{line.trend.held} of {line.trend.tried}" if line.trend.tried else None,
-            "says": line.sentence,
-        }
-        for line in answer.lines
-    ]
-
-
-def _rounded(weeks: float | None) -> float | None:
-    return None if weeks is None else round(weeks, 1)
-
-
-def day_rows(answer: TrendsAnswer) -> list[Row]:
-    """One row a day, model and pool."""
-    return [
-        {
-            "day": one.day,
-            "model": one.gpu_model or one.resource,
-            "node_pool": one.node_pool or "all",
-            "allocatable": one.allocatable,
-            "held": one.held,
-            "free": one.free,
-            "waited_for": one.waiting,
-        }
-        for one in answer.gpus
-    ]
-
-
-def money_rows(answer: TrendsAnswer) -> list[Row]:
-    """One row a day, in USD a month."""
-    return [
-        {
-            "day": one.day,
-            "usd_per_month": None if one.cost_usd is None else round(one.cost_usd, 2),
-            "idle_usd_per_month": None if one.idle_usd is None else round(one.idle_usd, 2),
-        }
-        for one in answer.money
-    ]
-
-
-def verdict_rows(answer: TrendsAnswer) -> list[Row]:
-    """One row a day."""
-    return [{"day": one.day, **{name.value: getattr(one, name.value) for name in Verdict}} for one in answer.verdicts]
-
-
-def streak_rows(answer: TrendsAnswer) -> list[Row]:
-    """One row a workload, those in trouble first."""
-    return [
-        {
-            "cluster": one.cluster,
-            "workload": one.workload,
-            "verdict": one.verdict,
-            "since": since(one),
-        }
-        for one in answer.streaks
-    ]
-
-
-def since(one: Streak) -> str:
-    """``between … and …``: it began after the last snapshot that said something else, and by the first that says so."""
-    if one.before is None:
-        return f"{moment(one.since)} or before"
-    return f"between {moment(one.before)} and {moment(one.since)}"
-
-
-def money_words(answer: TrendsAnswer) -> str:
-    """``$38,390 a month at list price, $5,490 of it idle; $36,000 on 2026-10-22``; "" where nothing is known."""
-    known = [one for one in answer.money if one.cost_usd is not None]
-    if not known:
-        return ""
-    first, last = known[0], known[-1]
-    idle = f", {usd(last.idle_usd)} of it idle" if last.idle_usd is not None else ""
-    before = f"; {usd(first.cost_usd or 0.0)} on {first.day}" if first.day != last.day else ""
-    return f"{usd(last.cost_usd or 0.0)} a month at list price{idle}{before}"
-
-
-def in_trouble(streaks: Iterable[Streak]) -> list[Streak]:
-    """Those that can't be rolled out, or may not."""
-    return [one for one in streaks if one.verdict in IN_TROUBLE]
-
-
 def _status(answer: TrendsAnswer) -> ExitStatus:
     short = all(line.trend.outlook is Outlook.TOO_SHORT for line in answer.lines)
     return ExitStatus.NOT_KNOWN if short else ExitStatus.ANSWERED
 
+
+def _weeks(name: str, places: int | None = None) -> Callable[[TrendLine], float | None]:
+    def weeks(line: TrendLine) -> float | None:
+        value: float | None = getattr(line.trend, name)
+        return value if value is None or places is None else round(value, places)
+
+    return weeks
+
+
+_TRENDS: Final[Listing[TrendsAnswer, TrendLine]] = Listing(
+    name="trends",
+    title="GPUs that pods hold or wait for, highest of each day",
+    items=lambda answer: answer.lines,
+    told=lambda answer: [line for line in answer.lines if line.period is Period.ALL or not line.node_pool],
+    unknown="–",
+    columns=(
+        Column("model", lambda line: line.gpu_model or line.resource),
+        Column("node_pool", lambda line: line.node_pool or "all", heading="pool"),
+        Column("hours", lambda line: line.period.value),
+        Column("days", lambda line: line.trend.days, heading=None),
+        Column("wanted_now", lambda line: int(line.trend.today), heading="now"),
+        Column("there_are", lambda line: int(line.trend.limit), heading="of"),
+        Column("per_week", _weeks("per_week", 2), heading=None),
+        Column("full_in_weeks", _weeks("typical_weeks", 1), heading=None),
+        Column("from", lambda line: line.full_from or None, heading=None),
+        Column("until", lambda line: line.full_until or None, heading=None),
+        Column("order_by", lambda line: line.order_by or None, heading=None),
+        Column("band_held", lambda line: f"{line.trend.held} of {line.trend.tried}" if line.trend.tried else None,
+            words=lambda line: f"{line.trend.held} of {line.trend.tried} weeks" if line.trend.tried else None,
+        ),
+        Column("says", lambda line: line.sentence, heading="what to expect"),
+        Column("", lambda line: line.gpu_model, label="model"),
+        Column("", lambda line: line.resource, label="resource"),
+        Column("", lambda line: line.node_pool, label="node_pool"),
+        Column("", lambda line: line.period, label="period"),
+        Column("", lambda line: line.trend.outlook, metric="trend"),
+        Column("", _weeks("per_week"), metric="trend_slope", unit=lambda line: f"{line.resource}/week"),
+        *(
+            Column("", _weeks(f"{end}_weeks"), metric="full_in", unit="weeks", also={"end": end})
+            for end in ("early", "typical", "late")
+        ),
+    ),
+)  # fmt: skip
+_DAYS: Final[Listing[TrendsAnswer, DayOfGpus]] = Listing(
+    name="days",
+    is_shown=False,
+    items=lambda answer: answer.gpus,
+    columns=(
+        Column("day"),
+        Column("model", lambda one: one.gpu_model or one.resource),
+        Column("node_pool", lambda one: one.node_pool or "all"),
+        Column("allocatable"),
+        Column("held"),
+        Column("free"),
+        Column("waited_for", lambda one: one.waiting),
+    ),
+)
+_MONEY: Final[Listing[TrendsAnswer, DayOfMoney]] = Listing(
+    name="money",
+    is_shown=False,
+    items=lambda answer: answer.money,
+    columns=(
+        Column("day"),
+        Column("usd_per_month", lambda one: one.cost_usd),
+        Column("idle_usd_per_month", lambda one: one.idle_usd),
+    ),
+)
+_VERDICTS: Final[Listing[TrendsAnswer, DayOfVerdicts]] = Listing(
+    name="verdicts",
+    is_shown=False,
+    items=lambda answer: answer.verdicts,
+    columns=(Column("day"), *(Column(verdict.value) for verdict in Verdict)),
+)
+
+
+def _since_columns(answer: TrendsAnswer) -> tuple[Column[Streak], ...]:
+    return (
+        Column("cluster", label="cluster", heading="" if len(answer.clusters) > 1 else None),
+        Column("workload", label="workload"),
+        Column("verdict", words=lambda one: one.verdict.replace("_", " ")),
+        Column("since", since),
+        Column("", lambda one: one.since, metric="verdict_since", unit="seconds since the epoch"),
+    )
+
+
+_SINCE: Final[Listing[TrendsAnswer, Streak]] = Listing(
+    name="since",
+    title="since when",
+    empty="No workload is stuck in the newest snapshots.",
+    items=lambda answer: answer.streaks,
+    told=lambda answer: [one for one in answer.streaks if one.verdict in IN_TROUBLE],
+    most=30,
+    columns=_since_columns,
+)
 
 QUESTION: Final = Question(
     name="trends",
     settings=TrendsSettings,
     result=TrendsAnswer,
     answer=answer,
-    facts=facts,
-    tables={
-        "trends": line_rows,
-        "days": day_rows,
-        "money": money_rows,
-        "verdicts": verdict_rows,
-        "since": streak_rows,
-    },
+    figures=(Figure("history_snapshots", lambda answer: answer.snapshots, "snapshots"),),
+    listings=(_TRENDS, _DAYS, _MONEY, _VERDICTS, _SINCE),
+    notes=lambda answer: [f"cost: {said}"] if (said := money_words(answer.money)) else [],
+    about="""GPUs allocatable, held, free and waited for, cost and verdicts by day; since when; and when each model is full.
+
+    STORE is what headroom snapshot wrote. "Full in about n weeks" is a band, or "no trend" where there is none; of less
+    than 14 days nothing is said, and the exit status is 4.
+    """,
+    wants=(Want.HISTORY,),
     status=_status,
 )

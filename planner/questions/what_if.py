@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity.changes import FORMS, Change, parse_changes, text_of
-from planner.capacity.gpu_lines import supplies_of
+from planner.capacity.gpu_lines import gpu_figures
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.pod_shapes import standard_shapes
 from planner.capacity.room import shape
@@ -18,8 +18,8 @@ from planner.ground.budget import allowed
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting, settings_within
-from planner.ground.tables import Row
-from planner.ground.words import count, usd
+from planner.ground.sheet import Column, Listing
+from planner.ground.words import count, plural, usd
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
@@ -28,10 +28,12 @@ from planner.pricing.model import PriceBook
 from planner.questions import overview as overview_question
 from planner.questions.capacity import CapacityAnswer, capacity
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import Verdict
+from planner.rollout.wording import details, words
 
+_SHOWN: Final = 10  # of the pods that a drain leaves
 _FORMS: Final = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
 
@@ -208,91 +210,94 @@ def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING)
 
 
 def facts(answer: WhatIfAnswer) -> Iterator[Fact]:
-    """Each step, what fits, pods that wait and rollouts that complete, today and then."""
-    for place, step in enumerate(answer.steps, start=1):
-        yield fact("step_is_done", step.is_done, step=place, change=step.change)
-    for one in answer.fits:
-        yield fact("fits_today", one.before, "pods", shape=one.shape)
-        yield fact("fits_then", one.after, "pods", shape=one.shape)
+    """Pods that wait, cost, and rollouts that complete, today and then."""
     yield fact("pods_waiting_today", answer.waiting_before, "pods")
     yield fact("pods_waiting_then", answer.waiting_after, "pods")
     yield fact("cost_today", answer.usd_per_month_before, USD_A_MONTH)
     yield fact("cost_then", answer.usd_per_month_after, USD_A_MONTH)
     yield fact("rollouts_completing_today", answer.completing_before, "workloads")
     yield fact("rollouts_completing_then", answer.completing_after, "workloads")
-    for changed in answer.verdicts:
-        yield fact("workload_verdict_today", changed.before.value, workload=changed.workload)
-        yield fact("workload_verdict_then", changed.after.value, workload=changed.workload)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuFigure:
-    """A number of one resource of GPUs today and then; `field` of `Supply`, and what people call it."""
-
-    noun: str
-    resource: str
-    field: str
-    called: str
-    today: int
-    then: int
-
-    @property
-    def name(self) -> str:
-        return self.noun if self.field == "allocatable" else f"{self.noun} {self.called}"
+Beside = tuple[str, str, float | None, float | None]
 
 
-_GPU_FIGURES: Final = {"allocatable": "in all", "free": "free", "out_of_use": "out of use", "pending": "wanted"}
-
-
-def gpu_figures(answer: WhatIfAnswer) -> Iterator[GpuFigure]:
-    """GPUs in all, free, wanted, and out of use where some are: each resource of either side by itself."""
+def _figures(answer: WhatIfAnswer) -> list[Beside]:
+    """The key figures with their units, today and then; None where one isn't known."""
     sides = (answer.before, answer.after)
-    today, then = ({(one.resource, one.sharing, one.profile): one for one in supplies_of(side.gpus)} for side in sides)
-    for key, one in {**then, **today}.items():
-        for field, called in _GPU_FIGURES.items():
-            now, later = (getattr(side.get(key), field, 0) for side in (today, then))
-            if now or later or field != "out_of_use":
-                yield GpuFigure(noun=one.noun, resource=one.resource, field=field, called=called, today=now, then=later)
-
-
-def figure_rows(answer: WhatIfAnswer) -> list[Row]:
-    """The key figures today and then, one a row; empty where one isn't known."""
-    rows: list[Row] = []
-
-    def row(figure: str, unit: str, today: float | None, then: float | None) -> None:
-        known = today is not None and then is not None
-        change = (then or 0) - (today or 0) if known else None
-        rows.append({"figure": figure, "unit": unit, "today": today, "then": then, "change": change})
-
-    sides = (answer.before, answer.after)
-    row("nodes", "nodes", *(sum(line.pool.node_count for line in side.pools) for side in sides))
-    for one in gpu_figures(answer):
-        if one.field != "pending":
-            row(one.name, one.resource, one.today, one.then)
-    row("pods waiting", "pods", answer.waiting_before, answer.waiting_after)
-    row("rollouts that complete", "workloads", answer.completing_before, answer.completing_after)
-    if answer.unknown_before or answer.unknown_after:
-        row("rollouts not known", "workloads", answer.unknown_before, answer.unknown_after)
-    row("cost", USD_A_MONTH, answer.usd_per_month_before, answer.usd_per_month_after)
-    return rows
-
-
-def fit_rows(answer: WhatIfAnswer) -> list[Row]:
-    """How many more of each shape fit, today and then."""
-    return [{"shape": one.shape, "today": one.before, "then": one.after} for one in answer.fits]
-
-
-def step_rows(answer: WhatIfAnswer) -> list[Row]:
-    """One row a change."""
-    return [{"change": str(step.change), "done": step.is_done, "sentence": step.sentence} for step in answer.steps]
-
-
-def verdict_rows(answer: WhatIfAnswer) -> list[Row]:
-    """One row a workload whose rollout goes otherwise."""
+    unknown = answer.unknown_before, answer.unknown_after
     return [
-        {"workload": one.workload, "today": one.before.value, "then": one.after.value, "sentence": one.sentence}
-        for one in answer.verdicts
+        ("nodes", "nodes", *(sum(line.pool.node_count for line in side.pools) for side in sides)),
+        *(
+            (f"{one.noun} {one.called}" if one.field == "pending" else one.name, one.resource, one.today, one.then)
+            for one in gpu_figures(answer.before.gpus, answer.after.gpus)
+        ),
+        ("pods waiting", "pods", answer.waiting_before, answer.waiting_after),
+        ("rollouts that complete", "workloads", answer.completing_before, answer.completing_after),
+        *([("rollouts not known", "workloads", *unknown)] if any(unknown) else ()),
+        ("cost", USD_A_MONTH, answer.usd_per_month_before, answer.usd_per_month_after),
     ]
+
+
+def _told(step: Step) -> str:
+    """What a change came to, who is held back, who finds no place."""
+    drain = step.drain
+    held = [f"{one.pod} on {one.node}: {one.why}" for one in drain.held_back[:_SHOWN]] if drain else ()
+    waiting = [
+        f"{one.count} of {one.workload} {plural(one.count, 'waits', 'wait')} ({one.before} did before): {one.message}"
+        for one in (drain.unplaced[:_SHOWN] if drain else ())
+    ]
+    return "\n".join([f"{'✓' if step.is_done else '✗'} {step.sentence}", *held, *waiting])
+
+
+_FIGURES: Final[Listing[WhatIfAnswer, Beside]] = Listing(
+    name="figures",
+    items=_figures,
+    columns=(
+        Column("figure", lambda of: of[0]),
+        Column("unit", lambda of: of[1], heading=None),
+        Column("today", lambda of: of[2]),
+        Column("then", lambda of: of[3]),
+        Column("change", lambda of: None if of[2] is None or of[3] is None else of[3] - of[2]),
+    ),
+)
+_FITS: Final[Listing[WhatIfAnswer, FitChange]] = Listing(
+    name="fits",
+    title="what fits, where it changes",
+    items=lambda answer: answer.fits,
+    told=lambda answer: [one for one in answer.fits if one.before != one.after],
+    columns=(
+        Column("shape", label="shape"),
+        Column("today", lambda one: one.before, metric="fits_today", unit="pods"),
+        Column("then", lambda one: one.after, metric="fits_then", unit="pods"),
+    ),
+)
+_STEPS: Final[Listing[WhatIfAnswer, tuple[int, Step]]] = Listing(
+    name="steps",
+    items=lambda answer: list(enumerate(answer.steps, 1)),
+    line=lambda of: _told(of[1]),
+    columns=(
+        Column("step", lambda of: of[0], heading=None, label="step", is_said_only=True),
+        Column("change", lambda of: str(of[1].change), label="change"),
+        Column("done", lambda of: of[1].is_done, metric="step_is_done"),
+        Column("sentence", lambda of: of[1].sentence),
+    ),
+)
+_VERDICTS: Final[Listing[WhatIfAnswer, VerdictChange]] = Listing(
+    name="verdicts",
+    title="rollouts that go otherwise",
+    items=lambda answer: answer.verdicts,
+    line=lambda one: f"{one.workload}\t({one.before.value.replace('_', ' ')} today) {details(one.after, one.sentence)}",
+    verdict=lambda one: one.after,
+    columns=(
+        Column("workload", label="workload"),
+        Column(
+            "today", lambda one: one.before.value, words=lambda one: words(one.before), metric="workload_verdict_today"
+        ),
+        Column("then", lambda one: one.after.value, words=lambda one: words(one.after), metric="workload_verdict_then"),
+        Column("sentence", heading="why", words=lambda one: details(one.after, one.sentence)),
+    ),
+)
 
 
 def _status(answer: WhatIfAnswer) -> ExitStatus:
@@ -306,7 +311,12 @@ QUESTION: Final = Question(
     result=WhatIfAnswer,
     answer=answer,
     facts=facts,
-    tables={"figures": figure_rows, "fits": fit_rows, "steps": step_rows, "verdicts": verdict_rows},
+    listings=(_FIGURES, _FITS, _STEPS, _VERDICTS),
+    about="""The cluster after changes, made one after another, beside today's.
+
+    Drains respect PodDisruptionBudgets. Exits 2 where a change doesn't get through.
+    """,
+    wants=(Want.POOLS, Want.PRICES),
     status=_status,
     leaves_open=lambda answer: bool(answer.unknown_before or answer.unknown_after),
     hangs_on=(NODE.name, POD.name),

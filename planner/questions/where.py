@@ -6,23 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.capacity.headroom import Fit, fit
+from planner.capacity.fleet import cluster_names
+from planner.capacity.headroom import fit
+from planner.capacity.placing import ClusterRoom, Room, room_of
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin, parse_shape
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.settings import setting
-from planner.ground.tables import Row
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.inventory.account import mend, told
-from planner.kubernetes.accelerators import alike
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import gpu_count
-from planner.kubernetes.records import EMPTY, Amounts, Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import USD_A_MONTH
-from planner.pricing.cluster import SplitCost, cluster_cost
 from planner.questions import rollout
-from planner.questions.fleet import cluster_names
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, Want, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled, manifest_namespace, prepare, unread_files
@@ -46,35 +43,6 @@ class WhereSettings:
     def __post_init__(self) -> None:
         if bool(self.shape) == bool(self.manifest):
             raise InputError("one thing is placed: a shape or a manifest", mend="Give --shape gpu=1 or -f FILE")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """How many more pods of one kind fit now. `usd_per_month`: one pod's part of the cheapest node it fits on, by GPU, CPU
-    and memory, before sustained use; None where it fits on none with a price."""
-
-    pods: str
-    more: int
-    is_at_least: bool
-    usd_per_month: float | None
-    node_pool: str  # of that node; "" without a price
-    is_known: bool = True  # `more`; else it is what the nodes' sums leave room for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterRoom:
-    """One cluster's answer; `room` has an entry for each kind of pod."""
-
-    cluster: str
-    verdict: Verdict
-    sentence: Text
-    room: tuple[Room, ...]
-    usd_per_month: float | None  # all pods that are asked for; None where one has no price
-
-    @property
-    def fits_more(self) -> int:
-        """Of the kind that has least room."""
-        return min((one.more for one in self.room), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +84,7 @@ def _in(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given) ->
 def _shape(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given) -> ClusterRoom:
     cluster = compiled(snapshot)
     found = fit(cluster, parse_shape(settings.shape, cluster))
-    room = _room(snapshot, found, given)
+    room = room_of(snapshot, found, given.book)
     has_room = room.more >= settings.replicas
     each = room.usd_per_month
     verdict = Verdict.UNKNOWN if found.unknown else Verdict.COMPLETES if has_room else Verdict.STUCK
@@ -146,7 +114,7 @@ def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given
                 name=after.key, origin=ShapeOrigin.TYPED, spec=template.spec, namespace=after.namespace,
                 labels=template.labels,
             )  # fmt: skip
-            room = _room(snapshot, fit(cluster, asked), given)
+            room = room_of(snapshot, fit(cluster, asked), given.book)
             rooms.append(room)
             if is_idle:
                 continue  # nothing of it takes room now
@@ -158,44 +126,6 @@ def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given
         sentence=result.sentence,
         room=tuple(rooms),
         usd_per_month=total if priced and rooms else None,
-    )
-
-
-def _room(snapshot: Snapshot, found: Fit, given: Given) -> Room:
-    more = found.count if found.quota_limit is None else min(found.count, found.quota_limit)
-    price, pool = _price(snapshot, found, given)
-    return Room(
-        pods=found.shape, more=more, is_at_least=found.is_at_least, usd_per_month=price, node_pool=pool,
-        is_known=not found.unknown,
-    )  # fmt: skip
-
-
-def _price(snapshot: Snapshot, found: Fit, given: Given) -> tuple[float | None, str]:
-    """The cheapest node's, of those on which the pods would be placed; and its pool."""
-    if given.book is None:
-        return None, ""
-    taken = {node for node, _ in found.by_node}
-    nodes = {node.name: node for node in snapshot.nodes if node.name in taken}
-    costs = [
-        (
-            _part(one.cost, found.requests, nodes[one.node.node].allocatable, gpu_count(nodes[one.node.node])),
-            one.node.node_pool,
-        )
-        for one in cluster_cost(given.book, nodes.values(), EMPTY).nodes
-    ]
-    return min(costs, default=(None, ""))
-
-
-def _part(cost: SplitCost, requests: Amounts, allocatable: Amounts, gpus: int) -> float:
-    """USD a month of a pod's share of each part of a node's price."""
-
-    def share(asked: int, there: int) -> float:
-        return asked / there if there else 0.0
-
-    return (
-        cost.gpu * share(alike(requests), gpus)
-        + cost.cpu * share(requests.get(CPU, 0), allocatable.get(CPU, 0))
-        + cost.memory * share(requests.get(MEMORY, 0), allocatable.get(MEMORY, 0))
     )
 
 
@@ -221,24 +151,22 @@ def facts(answer: WhereAnswer) -> Iterator[Fact]:
             yield fact("more_pods", room.more if room.is_known else None, "pods", cluster=one.cluster, pods=room.pods)
 
 
-def cluster_rows(answer: WhereAnswer) -> list[Row]:
-    """One row a cluster and kind of pod."""
-    return [
-        {
-            "cluster": one.cluster,
-            "verdict": one.verdict,
-            "pods": room.pods if room else None,
-            "more_fit": None
-            if room is None or not room.is_known
-            else f"{room.more:,}{'+' if room.is_at_least else ''}",
-            "usd_per_month": None if one.usd_per_month is None else round(one.usd_per_month, 2),
-            "node_pool": room.node_pool or None if room else None,
-            "says": one.sentence,
-        }
-        for one in answer.clusters
-        for room in (one.room or (None,))
-    ]
-
+_CLUSTERS: Final[Listing[WhereAnswer, tuple[ClusterRoom, Room | None]]] = Listing(
+    name="clusters",
+    items=lambda answer: [(one, room) for one in answer.clusters for room in one.room or (None,)],
+    columns=(
+        Column("cluster", lambda of: of[0].cluster),
+        Column("verdict", lambda of: of[0].verdict),
+        Column("pods", lambda of: of[1].pods if of[1] else None),
+        Column("more_fit", lambda of: of[1].more if of[1] and of[1].is_known else None,
+            words=lambda of: f"{of[1].more:,}{'+' if of[1].is_at_least else ''}" if of[1] and of[1].is_known else None,
+        ),
+        Column("at_least", lambda of: of[1].is_at_least if of[1] else None, heading=None),
+        Column("usd_per_month", lambda of: of[0].usd_per_month, heading="$/month"),
+        Column("node_pool", lambda of: of[1].node_pool or None if of[1] else None, heading="pool"),
+        Column("says", lambda of: of[0].sentence, heading="why"),
+    ),
+)  # fmt: skip
 
 QUESTION: Final = Question(
     name="where",
@@ -247,7 +175,14 @@ QUESTION: Final = Question(
     result=WhereAnswer,
     answer=answer,
     facts=facts,
-    tables={"clusters": cluster_rows},
+    listings=(_CLUSTERS,),
+    about="""Where would this fit? Pods of a shape, or what a manifest makes, against each CLUSTER: verdict, room, price.
+
+    Where it fits comes first, of those the cheapest. --node-pools are of the first CLUSTER. Exits 0 where it fits
+    somewhere, 2 where it fits nowhere, 3 where a pool has to grow, 4 where it isn't known.
+    """,
+    wants=(Want.MANIFEST, Want.OTHERS, Want.POOLS, Want.PRICES),
+    stands=lambda answer: answer.clusters[0].verdict is not Verdict.UNKNOWN,
     status=lambda answer: EXIT[answer.clusters[0].verdict],
     hangs_on=(NODE.name, POD.name),
     is_by_parts=True,

@@ -6,11 +6,11 @@ Markdown, pages and commands show the same rows through `for_people`, so that ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from planner.ground.sheet import Listing
+from planner.ground.sheet import Column, Listing, is_money
 from planner.ground.tables import Row, Rows, columns
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
@@ -22,6 +22,7 @@ from planner.rollout import wording as rollout
 from planner.rollout.answers import Reason, Verdict
 
 A = TypeVar("A")
+R = TypeVar("R")
 
 PRESENCE: Final = {
     Presence.PRESENT: "✓ read",
@@ -55,7 +56,9 @@ _UNITS: Final = ("bytes", "gib", "millicores", "seconds", "percent")  # said bes
 _SAID_UNITS: Final = {"bytes": "", "millicores": "", "seconds": "", "USD/month": "a month", "USD/h": "an hour"}
 
 
-def for_people(rows: Rows, shown: Mapping[str, str] | None = None) -> list[Row]:
+def for_people(
+    rows: Rows, shown: Mapping[str, str] | None = None, raw: Collection[str] = (), unknown: Collection[str] = ()
+) -> list[Row]:  # fmt: skip
     """`rows` with words, units and headings.
 
     Parameters
@@ -63,12 +66,18 @@ def for_people(rows: Rows, shown: Mapping[str, str] | None = None) -> list[Row]:
     rows : from one of a question's tables
     shown : which columns, in this order, each with its heading ("" for its usual one); None for all of them. A column in
         which nothing is said (empty, unknown or "no" in every row) is left out, but for money: that a price is missing is said.
+    raw : columns whose values stay as they are
+    unknown : columns of which it is said that nothing is known
     """
-    said = [{name: words_of(name, cell, row) for name, cell in row.items()} for row in rows]
-    known = columns(said)
-    wanted = dict.fromkeys(known, "") if shown is None else shown
-    names = {name: head or heading(name) for name, head in wanted.items() if name in known}
-    kept = [name for name in names if _is_money(name) or any(_says_something(row.get(name)) for row in said)]
+    said = [{name: cell if name in raw else words_of(name, cell, row) for name, cell in row.items()} for row in rows]
+    there = columns(said)
+    wanted = dict.fromkeys(there, "") if shown is None else shown
+    names = {name: head or heading(name) for name, head in wanted.items() if name in there}
+    kept = [
+        name
+        for name in names
+        if is_money(name) or name in unknown or any(_says_something(row.get(name)) for row in said)
+    ]
     return [{names[name]: row.get(name) for name in kept} for row in said]
 
 
@@ -76,15 +85,42 @@ def _says_something(cell: object) -> bool:
     return bool(cell) if isinstance(cell, str | Text) else cell is not None and cell is not False
 
 
-def listed(listing: Listing[A, Any], answer: A) -> list[Row]:
-    """A listing's rows for people: those of its columns that are shown, with words, units and headings."""
-    shown = {one.name: one.heading or heading(one.name) for one in listing.columns if one.heading is not None}
-    spoken = {one.name: one.words for one in listing.columns if one.words is not None}
-    rows = [
-        {name: spoken[name](item) if name in spoken else cell for name, cell in row.items()}
-        for item, row in zip(listing.items(answer), listing.rows(answer), strict=True)
-    ]
-    return for_people(rows, shown)
+def listed(
+    listing: Listing[A, R], answer: A, items: Sequence[R] | None = None, *, names: Sequence[str] = (),
+    is_money_raw: bool = False,
+) -> list[Row]:  # fmt: skip
+    """A listing's rows for people, all or `items`: those of its columns that are shown, or of these `names` in their order,
+    with words, units and headings. `is_money_raw`: amounts in USD stay numbers, for a table that can be sorted."""
+    columns = _shown(listing, answer)
+    if names:
+        columns = sorted((one for one in columns if one.name in names), key=lambda one: names.index(one.name))
+    items = listing.items(answer) if items is None else items
+    rows = [{one.name: _told(one, item, is_money_raw=is_money_raw) for one in columns} for item in items]
+    raw = {one.name for one in columns if one.is_money or one.words or one.is_said_only}  # made for people already
+    unknown = {one.name for one in columns if one.metric and any(one.value(item) is None for item in items)}
+    return for_people(rows, {one.name: _head(one) for one in columns}, raw, unknown)
+
+
+def _told(column: Column[R], item: R, *, is_money_raw: bool) -> object:
+    if column.words:
+        return column.words(item)
+    if column.is_money and is_money_raw:
+        return column.value(item)
+    cell = column.cell(item)
+    return cell if cell is None or not column.is_money else usd_cents(cell)
+
+
+def money(listing: Listing[A, Any], answer: A) -> list[str]:
+    """The headings of columns with amounts in USD that people see."""
+    return [_head(one) for one in _shown(listing, answer) if one.is_money and not one.words]
+
+
+def _shown(listing: Listing[A, R], answer: A) -> list[Column[R]]:
+    return [one for one in listing.columns_of(answer) if one.name and one.heading is not None]
+
+
+def _head(column: Column[Any]) -> str:
+    return column.heading or heading(column.name)
 
 
 def heading(name: str) -> str:
@@ -118,13 +154,9 @@ def words_of(name: str, value: object, row: Row) -> object:
 def _unit(name: str) -> str:
     """``bytes`` of ``working_set_bytes``, ``USD/hour`` of ``usd_per_gpu_hour``, "" where the name says none."""
     parts = name.split("_")
-    if _is_money(name):
+    if is_money(name):
         return "USD/hour" if parts[-1] == "hour" else "USD"
     return parts[-1] if parts[-1] in _UNITS else ""
-
-
-def _is_money(name: str) -> bool:
-    return "usd" in name.split("_")
 
 
 def _amount(value: float, unit: str, *, is_written: bool) -> object:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.applied import Applied
-from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap
+from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node
 from planner.kubernetes.units import GPUS, Nouns
 
 
@@ -47,6 +47,7 @@ class Reason(StrEnum):
     ON_DELETE = "on_delete"  # the strategy waits for someone to delete pods
     POD_MANAGEMENT = "pod_management"  # an OrderedReady StatefulSet waits for a broken pod
     STALE_ANNOTATION = "stale_annotation"  # the Deployment controller takes every sync for a scaling event
+    SURGE_DROPPED = "surge_dropped"  # a LeaderWorkerSet gives its surge groups back before they are made
     UNKNOWN = "unknown"
 
 
@@ -250,9 +251,13 @@ class RolloutResult:
     apply: tuple[Applied, ...] = ()  # of each changed workload how the change is applied; none for a mere restart
     growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
     is_growth_automatic: bool = False  # for NEEDS_GROWTH: an autoscaler adds the nodes, within a maximum that is known
-    extra_nodes: int = 0  # for NEEDS_GROWTH: nodes that the pool has to grow by
+    extra_nodes: int = 0  # for NEEDS_GROWTH: nodes that come
     extra_gpus: int = 0  # GPUs on them
-    node_template: str = ""  # a node like those
+    fewest_nodes: int = 0  # with how many of them it completes
+    new_nodes: tuple[Node, ...] = ()  # those that come
+    node_template: str = ""  # a node of today like the first of them
+    unasked_nodes: tuple[Node, ...] = ()  # that an autoscaler brings though it completes without
+    unasked_node_seconds: float = 0.0  # how long they are there, all together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,9 +294,11 @@ class StrategyGrid:
     nouns: Nouns = GPUS  # what the cells' GPUs are a number of
 
 
-# Reasons an autoscaler reacts to: the pod waits, and would be placed on an empty node.
+# Reasons an autoscaler reacts to: the pod waits, and might be placed on a node that isn't there yet.
 GROWING_REASONS = frozenset(
     {
+        Reason.NO_MATCHING_NODE,
+        Reason.VOLUME,
         Reason.HOLD_AND_WAIT,
         Reason.INSUFFICIENT_RESOURCE,
         Reason.TOO_MANY_PODS,

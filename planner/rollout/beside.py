@@ -21,7 +21,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.in_flight import Bound, InFlight, at_bound, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner
-from planner.rollout.queue import resting
+from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, compile_shape, seats
@@ -48,7 +48,7 @@ def _look(cluster: Cluster, bound: Bound | None) -> _Others:
     nodes = np.zeros((len(flying), cluster.node_count), dtype=np.bool_)
     for row, one in zip(nodes, flying, strict=True):
         row |= reach_of(cluster, one)
-    rest = resting(cluster)
+    rest = waiting_of(cluster)
     waiting = [
         (one.shape, len(one.indices), rest.masks[mask]) for one, mask in zip(rest.lines, rest.mask_of, strict=True)
     ]
@@ -119,10 +119,11 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
     nodes = np.zeros(cluster.node_count, dtype=np.bool_)
     met = others.speak.copy()
     for workload in changed:
-        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
-        if not workload.traits.rolls_out or _speaks_of_others(shape):
-            return everyone
-        nodes[shape.candidates] = True
+        for template, _ in workload.templates:
+            shape = compile_shape(cluster, workload.namespace, template.labels, template.spec)
+            if not workload.traits.rolls_out or _speaks_of_others(shape):
+                return everyone
+            nodes[shape.candidates] = True
         places = (cluster.node_index.get(cluster.snapshot.pods[i].node_name) for i in pods_of(cluster, workload))
         nodes[[place for place in places if place is not None]] = True
         met |= [one.namespace == workload.namespace and _are_near(cluster, workload, one) for one in others.flying]
@@ -188,6 +189,8 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     spec = workload.template.spec
     if not workload.traits.has_replicas or not shape.is_plain or shape.absent or spec.scheduling_gates:
         return False
+    if workload.traits.is_custom:
+        return False  # what it takes at most is its steps' to say
     if (
         spec.scheduler_name != DEFAULT_SCHEDULER
         or spec.runtime_class_name
@@ -259,6 +262,8 @@ def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
     workload = one.workload
     if not workload.traits.has_replicas:
         return None
+    if workload.traits.is_custom:
+        return 2 * workload.pods_wanted  # both revisions whole
     most = max(workload.replicas, settled(cluster.snapshot, workload)) + rolling_limits(workload)[0]
     if not workload.traits.part or one.has_new_template:
         return most

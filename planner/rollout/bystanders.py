@@ -16,8 +16,8 @@ from planner.kubernetes.selectors import labels_match
 from planner.rollout.beside import beside
 from planner.rollout.in_flight import reach_of
 from planner.rollout.ownership import pods_of
-from planner.rollout.queue import resting
 from planner.rollout.simulation import Simulation
+from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.pod import NOWHERE
 from planner.scheduling.shape import Shape, compile_shape
@@ -25,7 +25,7 @@ from planner.scheduling.shape import Shape, compile_shape
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bystanders:
-    """`lines`: which of the snapshot's lines (`planner.rollout.queue`), bool[line]; `nodes`: where they may go, bool[node]."""
+    """`lines`: which of the snapshot's lines (`planner.rollout.waiting`), bool[line]; `nodes`: where they may go, bool[node]."""
 
     lines: BoolArray
     nodes: BoolArray
@@ -33,8 +33,8 @@ class Bystanders:
 
 def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
     """The lines that the workload's rollout doesn't meet, as far as that shows before it; None without any that matter."""
-    rest = resting(cluster)
-    if not rest.hope.any():
+    waiting = waiting_of(cluster)
+    if not waiting.feasible.any():
         return None
     spec = workload.template.spec
     met, nodes = cluster.remember(_restless_masks).copy(), cluster.remember(_apart_nodes).copy()
@@ -45,22 +45,22 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
         place = cluster.node_index.get(cluster.snapshot.pods[index].node_name, NOWHERE)
         if place != NOWHERE:
             nodes[place] = True
-        elif index in rest.line_of:
-            met[rest.mask_of[rest.line_of[index]]] = True
+        elif index in waiting.line_of:
+            met[waiting.mask_of[waiting.line_of[index]]] = True
     known = -1
     while known < (known := int(met.sum())):  # who may meet one of those is met too
-        nodes |= rest.masks[met].any(axis=0)
-        met |= (rest.masks & nodes).any(axis=1)
-    lines = ~met[rest.mask_of]
-    reach: BoolArray = np.asarray(rest.masks[~met].any(axis=0))
-    return Bystanders(lines, reach) if rest.hope[lines].any() else None
+        nodes |= waiting.masks[met].any(axis=0)
+        met |= (waiting.masks & nodes).any(axis=1)
+    lines = ~met[waiting.mask_of]
+    reach: BoolArray = np.asarray(waiting.masks[~met].any(axis=0))
+    return Bystanders(lines, reach) if waiting.feasible[lines].any() else None
 
 
 def stayed_apart(simulation: Simulation, left_out: Bystanders) -> bool:
     """Whether the run, in which they were left out, never came near them."""
-    if any(left_out.nodes[pod.node] for pod in simulation.touched if pod.node != NOWHERE):
+    if any(left_out.nodes[pod.node] for pod in simulation.pods.touched if pod.node != NOWHERE):
         return False
-    shapes = {pod.shape for pod in simulation.arrivals}
+    shapes = {pod.shape for pod in simulation.queue.arrivals}
     if any(left_out.nodes[shape.candidates].any() for shape in shapes):
         return False
     return not any(_speaks_of(simulation.cluster, shape, left_out.lines) for shape in shapes)
@@ -83,14 +83,14 @@ def _speaks_of(cluster: Cluster, shape: Shape, lines: BoolArray) -> bool:
 def _restless_masks(cluster: Cluster) -> BoolArray:
     """Those of lines that do more than take a place: they may push others out, bring terms of their own, or count for a
     disruption budget. bool[mask]."""
-    rest = resting(cluster)
+    waiting = waiting_of(cluster)
     lowest = np.full(cluster.node_count, np.iinfo(np.int64).max)  # priority of those who may come to a node
-    masks = rest.mask_of.tolist()
-    for line, mask in zip(rest.lines, masks, strict=True):
-        lowest[rest.masks[mask]] = np.minimum(lowest[rest.masks[mask]], line.shape.priority)
-    restless = np.zeros(len(rest.masks), dtype=np.bool_)
-    for line, mask in zip(rest.lines, masks, strict=True):
-        priority, where = line.shape.priority, rest.masks[mask]
+    masks = waiting.mask_of.tolist()
+    for line, mask in zip(waiting.lines, masks, strict=True):
+        lowest[waiting.masks[mask]] = np.minimum(lowest[waiting.masks[mask]], line.shape.priority)
+    restless = np.zeros(len(waiting.masks), dtype=np.bool_)
+    for line, mask in zip(waiting.lines, masks, strict=True):
+        priority, where = line.shape.priority, waiting.masks[mask]
         lower = (cluster.requested_below(priority)[PODS_ROW, where] > 0) | (lowest[where] < priority)
         restless[mask] |= line.shape.may_preempt and bool(lower.any())
     budgets = {budget.namespace for budget in cluster.snapshot.pod_disruption_budgets}
@@ -103,7 +103,7 @@ def _restless_masks(cluster: Cluster) -> BoolArray:
 def _kinds_by_namespace(cluster: Cluster) -> dict[str, list[tuple[int, Shape]]]:
     """Namespace → the shapes of its waiting pods that stand in lines, with the number of the line."""
     found: dict[str, dict[tuple[int, Shape], None]] = {}
-    for number, line in enumerate(resting(cluster).lines):
+    for number, line in enumerate(waiting_of(cluster).lines):
         for pod in (cluster.snapshot.pods[index] for index in line.indices):
             shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
             found.setdefault(pod.namespace, {})[number, shape] = None
@@ -113,6 +113,6 @@ def _kinds_by_namespace(cluster: Cluster) -> dict[str, list[tuple[int, Shape]]]:
 def _apart_nodes(cluster: Cluster) -> BoolArray:
     """Where waiting pods may go that stand in no line: bool[node]."""
     nodes = np.zeros(cluster.node_count, dtype=np.bool_)
-    for pod in (cluster.snapshot.pods[index] for index in resting(cluster).others):
+    for pod in (cluster.snapshot.pods[index] for index in waiting_of(cluster).others):
         nodes[compile_shape(cluster, pod.namespace, pod.labels, pod.spec).candidates] = True
     return nodes

@@ -22,7 +22,7 @@ from planner.rollout.beside import beside, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
-from planner.rollout.queue import resting
+from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, alike, compile_shape, seats
@@ -47,7 +47,9 @@ class Course:
 
 def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     """The course of ``kubectl rollout restart`` of `workload`, where it is certain; None where it has to be simulated."""
-    if workload.is_paused or workload.min_ready_seconds or workload.namespace in ruled_namespaces(cluster):
+    if workload.traits.is_custom or workload.is_paused or workload.min_ready_seconds:
+        return None
+    if workload.namespace in ruled_namespaces(cluster):
         return None
     if workload.strategy.kind == ON_DELETE or not _is_plain(workload.template.spec):
         return None
@@ -135,13 +137,25 @@ def _is_contested(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     lower priority could be preempted."""
     if cluster.remember(_restless_nodes)[shape.candidates].any() or _could_be_taken(cluster, shape, places):
         return True
+    if cluster.remember(_filling)[shape.candidates].any():
+        return True
     return bool(shape.may_preempt and cluster.requested_below(shape.priority)[PODS_ROW, shape.candidates].any())
+
+
+def _filling(cluster: Cluster) -> BoolArray:
+    """New nodes that a waiting pod fits on: bool[node]."""
+    found, new = np.zeros(cluster.node_count, dtype=np.bool_), np.array(cluster.new_nodes, dtype=np.intp)
+    if len(new):
+        free = (cluster.allocatable[:, new] - cluster.requested[:, new]).T
+        for one in cluster.remember(_demands):
+            found[new] |= _fits(cluster, one, new, free)
+    return found
 
 
 def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     """Whether a waiting pod would fit on a node if all of the workload's pods there (at `places`) were gone, or pods of
     lower priority too."""
-    rest = resting(cluster)
+    rest = waiting_of(cluster)
     nodes, counts = np.unique(np.array(places, dtype=np.intp), return_counts=True)
     left = cluster.allocatable[:, nodes] - cluster.requested[:, nodes]
     left[PODS_ROW] += counts
@@ -216,7 +230,7 @@ def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) 
 
 def _demands(cluster: Cluster) -> list[_Demand]:
     """All kinds of waiting pods."""
-    rest = resting(cluster)
+    rest = waiting_of(cluster)
     found = [
         _Demand(asks, rest.masks[mask], line.shape.priority if line.shape.may_preempt else None)
         for asks, mask, line in zip(rest.asks, rest.mask_of.tolist(), rest.lines, strict=True)
@@ -250,7 +264,7 @@ def _is_stirred(cluster: Cluster) -> bool:
 
 def _apart(cluster: Cluster) -> list[Shape]:
     """The shapes of the pods that wait and stand in no line."""
-    pods = (cluster.snapshot.pods[i] for i in resting(cluster).others)
+    pods = (cluster.snapshot.pods[i] for i in waiting_of(cluster).others)
     shapes = (compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods)
     return list(dict.fromkeys(alike(cluster, s).shape if s.is_plain else s for s in shapes))
 

@@ -93,7 +93,7 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
     unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
-    replicas = len(nodes_with_pods(cluster, workload)) if workload.traits.is_per_node else workload.replicas
+    replicas = len(nodes_with_pods(cluster, workload)) if workload.traits.is_per_node else workload.pods_wanted
     if unknown is not None:
         reason = why.reason if why and not is_blind(cluster, revision) else Reason.UNKNOWN
         said = Text(f"not known: {unknown.what}")

@@ -44,6 +44,8 @@ _REASONS: Final = {
     Reason.PAUSED: "The Deployment was paused by hand.",
     Reason.ON_DELETE: "New pods come only where somebody deletes old ones.",
     Reason.STALE_ANNOTATION: "An annotation of a ReplicaSet keeps the controller from rolling anything out.",
+    Reason.SURGE_DROPPED: "A LeaderWorkerSet with as many groups as it may surge gives the surge back before it is made, and may "
+    "miss none.",
     Reason.POD_MANAGEMENT: "A StatefulSet goes on in order, and one of its pods isn't Ready.",
 }
 _OTHERS: Final = {

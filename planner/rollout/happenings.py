@@ -9,9 +9,10 @@ from dataclasses import replace
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
+from planner.rollout.controllers.protocol import ScaledController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
-from planner.rollout.simulation import ScaledController, Simulation
+from planner.rollout.simulation import Simulation
 from planner.scheduling.empty_node import daemons_on
 from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
@@ -70,7 +71,7 @@ def _go(simulation: Simulation, nodes: Sequence[int]) -> None:
 
     Source: kubernetes `pkg/controller/podgc/gc_controller.go` `gcOrphaned`, which in a cluster takes up to a minute.
     """
-    pods = [pod for node in nodes for pod in simulation.pods_on(node)]
+    pods = [pod for node in nodes for pod in simulation.pods.on(node)]
     for node in nodes:
         simulation.state.shut(node)
     for pod in [one for one in simulation.scheduler.nominations if one.nominated in nodes]:
@@ -92,7 +93,7 @@ def _end(simulation: Simulation, key: str) -> None:
     controller = simulation.controllers.get(key)
     if isinstance(controller, JobController):
         controller.replicas = 0
-    for pod in list(simulation.pods_of(key, job.uid)):
+    for pod in list(simulation.pods.of(key, job.uid)):
         simulation.vanish(pod)
 
 
@@ -101,7 +102,7 @@ def _ungate(simulation: Simulation, target: str, workload_of: WorkloadOf) -> Non
     namespace, _, name = target.partition("/")
     owners = workloads_by_owner(simulation.cluster)
     without: dict[Shape, Shape] = {}
-    for pod in simulation.pods_in(namespace):
+    for pod in simulation.pods.within(namespace):
         spec = pod.shape.spec
         if pod.is_bound or not spec.scheduling_gates:
             continue

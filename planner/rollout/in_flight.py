@@ -19,16 +19,24 @@ from enum import StrEnum
 
 import numpy as np
 
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DESIRED_REPLICAS
+from planner.ground.vocabulary import (
+    CONTROLLER_REVISION_HASH,
+    DESIRED_REPLICAS,
+    LWS_GROUP_INDEX,
+    LWS_REVISION,
+    ROLLOUTS_DESIRED_REPLICAS,
+)
 from planner.ground.words import Text, duration
 from planner.kubernetes.autoscalers import acting, autoscalers_of, moves_between, settled
-from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET
+from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.ownership import (
     is_starting,
+    parts_of,
     pods_by_owner,
+    pods_of,
     replication_controllers,
     revision_of,
     revisions_by_owner,
@@ -141,7 +149,9 @@ def _find(cluster: Cluster) -> tuple[InFlight, ...]:
         traits = workload.traits
         if not traits.rolls_out:
             continue
-        if traits.part:
+        if workload.groups is not None:
+            found.append(_groups(cluster, workload))
+        elif traits.part:
             found.append(_deployment(cluster, workload, sets_seen))
         elif traits.has_ordinals:
             found.append(_stateful_set(cluster, workload))
@@ -195,6 +205,8 @@ def _ending(cluster: Cluster) -> Counter[str]:
 def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None) -> InFlight | None:
     sets = sets_by_owner(cluster).get(workload.uid, [])
     active, wanted = [one for one in sets if one.replicas], str(workload.replicas)
+    if workload.traits.is_custom and (sets_seen is not Presence.PRESENT or workload.template_of):
+        return None if says_rest(workload) else InFlight(workload=workload, is_rolling=True, is_untold=True)
     if sets_seen is Presence.INFERRED:
         if len(active) > 1:
             return InFlight(workload=workload, is_rolling=True, is_untold=True)
@@ -206,7 +218,7 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     has_new_template = not is_made and not workload.is_paused
     lacks_pods = any(_active(cluster, one.uid) != one.replicas for one in sets)
     is_rolling = has_new_template or (len(active) > 1 and not workload.is_paused)
-    is_scaled = any(one.annotations.get(DESIRED_REPLICAS, wanted) != wanted for one in active) or (
+    is_scaled = any(_desired(one, wanted) != wanted for one in active) or (
         len(active) < 2 and sum(one.replicas for one in sets) != workload.replicas
     )
     if not (is_rolling or lacks_pods or is_scaled):
@@ -221,6 +233,43 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
         is_refused=_is_refused(cluster, workload),
         is_held_up=not (is_rolling or is_scaled or is_moved) and _is_held_up(cluster, sets),
     )
+
+
+def says_rest(workload: Workload) -> bool:
+    """Whether its status says that it has come to rest: its pods are all there, and of its latest template; one of Argo's is promoted."""
+    progress, observed = workload.progress, workload.observed_generation
+    numbers = (workload.status_replicas, workload.updated_replicas, workload.available_replicas)
+    is_seen = workload.traits.is_custom or (observed is not None and observed >= workload.generation)
+    is_argo = workload.traits.is_custom and workload.groups is None
+    is_promoted = not is_argo or (progress is not None and progress.stable == progress.current)
+    return is_seen and is_promoted and set(numbers) == {workload.replicas}
+
+
+def _desired(one: ReplicaSet, wanted: str) -> str:
+    """The replicas that its Deployment, or its Rollout, had when it was last scaled."""
+    own = one.annotations.get(DESIRED_REPLICAS, wanted)
+    return str(one.annotations.get(ROLLOUTS_DESIRED_REPLICAS, own))
+
+
+def _groups(cluster: Cluster, workload: Workload) -> InFlight | None:
+    """A LeaderWorkerSet: by the StatefulSet of its leaders, and by its pods."""
+    leaders = workloads_by_key(cluster).get(STATEFUL_SET.key(workload.namespace, workload.name))
+    seen = cluster.snapshot.presence.get(STATEFUL_SET.name)
+    if leaders is None or seen is not Presence.PRESENT:
+        is_new = seen is Presence.PRESENT and workload.replicas > 0
+        return InFlight(workload=workload, is_untold=not is_new) if is_new or workload.status_replicas else None
+    pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
+    standing = [pod for pod in pods if pod.deleted_at is None]
+    revision, lowest = leaders.labels.get(LWS_REVISION, ""), workload.strategy.partition
+    old = [pod for pod in standing if pod.labels.get(LWS_REVISION, "") != revision]
+    is_rolling = any(_group_of(pod) >= lowest for pod in old)
+    is_whole = len(standing) == len(pods) == workload.pods_wanted and leaders.replicas == workload.replicas
+    return InFlight(workload=workload, is_rolling=is_rolling) if is_rolling or not is_whole else None
+
+
+def _group_of(pod: Pod) -> int:
+    text = pod.labels.get(LWS_GROUP_INDEX, "")
+    return int(text) if text.isascii() and text.isdecimal() else -1
 
 
 def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
@@ -377,6 +426,9 @@ def reach_of(cluster: Cluster, one: InFlight) -> BoolArray:
         nodes[list(DaemonSetController(one.workload, has_new_template=False).find_targets(cluster))] = True
         return nodes
     parts: list[Workload | ReplicaSet] = []
+    if one.workload is not None and one.workload.worker_template is not None:
+        workers = one.workload.worker_template
+        nodes[compile_shape(cluster, one.namespace, workers.labels, workers.spec).candidates] = True
     if one.workload is not None:
         parts = [one.workload, *(r for r in sets_by_owner(cluster).get(one.workload.uid, ()) if r.replicas)]
     elif one.replica_set is not None:
@@ -393,5 +445,4 @@ def owners_of(cluster: Cluster, one: InFlight) -> Iterator[str]:
         yield one.replica_set.uid
         return
     yield one.workload.uid
-    for replica_set in sets_by_owner(cluster).get(one.workload.uid, ()):
-        yield replica_set.uid
+    yield from parts_of(cluster, one.workload)

@@ -117,7 +117,7 @@ def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> li
 def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
     """Whether something of this may change the verdict, before any of it is played."""
     return (
-        run.simulation.is_contested
+        run.simulation.queue.is_contested
         or bool(unread_autoscalers(run.simulation.snapshot, revisions))
         or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
         or any(_met_at(cluster, revisions, bound) for bound in Bound)
@@ -138,7 +138,7 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
 
     Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `getBackoffTime`, `alignToWindow`.
     """
-    if not run.simulation.is_contested:
+    if not run.simulation.queue.is_contested:
         return OtherClocks()
     proven = True
     for backs_off, where in _CLOCKS:

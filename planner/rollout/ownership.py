@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG
-from planner.kubernetes.kinds import REPLICATION_CONTROLLER, kind_called
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG, LWS_REVISION
+from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
 from planner.scheduling.cluster import Cluster, PodGroup
@@ -174,6 +174,8 @@ def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
 
     Without ControllerRevisions pods are compared, which don't show everything that a template says.
     """
+    if after.groups is not None:
+        return _untold_groups(cluster, before, after)
     if after.traits.part or after.uid in revisions_by_owner(cluster):
         return ""
     old, new = before.template, after.template
@@ -189,19 +191,40 @@ def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
     )
 
 
+def _untold_groups(cluster: Cluster, before: Workload, after: Workload) -> str:
+    """A LeaderWorkerSet keeps its revisions in a form of its own, which isn't read."""
+    if before.template.makes_the_same_pods(after.template) and before.worker_template == after.worker_template:
+        return ""
+    pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, after))
+    revisions = {pod.labels.get(LWS_REVISION, "") for pod in pods}
+    if len(revisions) < 2:
+        return ""
+    return f"its groups are of {len(revisions)} revisions, and whether the change goes back to an older one isn't told"
+
+
 def pods_of(cluster: Cluster, workload: Workload) -> list[int]:
     """Indices of the workload's pods in the snapshot, those of everything that it makes pods through included."""
+    by_owner = pods_by_owner(cluster)
+    return [i for uid in (workload.uid, *parts_of(cluster, workload)) for i in by_owner.get(uid, ())]
+
+
+def parts_of(cluster: Cluster, workload: Workload) -> list[str]:
+    """uids of everything that the workload makes its pods through."""
     parts, makers = cluster.remember(_parts_by_owner), [workload.uid]
     for uid in makers:  # grows on the way down
         makers += [part for part in parts.get(uid, ()) if part not in makers]
-    by_owner = pods_by_owner(cluster)
-    return [i for uid in makers for i in by_owner.get(uid, ())]
+    return makers[1:]
 
 
 def _parts_by_owner(cluster: Cluster) -> dict[str, list[str]]:
     """uid of a workload → those of what it makes its pods through."""
     found = {uid: [one.uid for one in sets] for uid, sets in sets_by_owner(cluster).items()}
+    leaders = {one.owner.uid for one in cluster.snapshot.made if one.owner is not None and one.owner.kind == POD.name}
+    leading = (pod for pod in cluster.snapshot.pods if leaders and pod.uid in leaders and pod.owner is not None)
+    above = {pod.uid: pod.owner.uid for pod in leading if pod.owner is not None}
     for one in cluster.snapshot.every_workload:
-        if one.owner is not None and kind_called(one.owner.kind).part == one.kind:
+        if one.owner is not None and one.owner.uid in above:  # a leader's workers go with the leaders
+            found.setdefault(above[one.owner.uid], []).append(one.uid)
+        elif one.owner is not None and kind_called(one.owner.kind).part == one.kind:
             found.setdefault(one.owner.uid, []).append(one.uid)
     return found

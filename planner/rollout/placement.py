@@ -7,6 +7,7 @@ from typing import Final
 
 from planner.ground import words
 from planner.ground.budget import TOO_LARGE, TooLargeError
+from planner.kubernetes.commands import promote
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload
 from planner.rollout.certain import certain_course
@@ -33,7 +34,7 @@ def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> tup
     asked = [one for one in cluster.snapshot.workloads if one.traits.rolls_out and not one.is_paused]
     if len(asked) > MOST_WORKLOADS:
         return (_finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out"),)
-    after = Cluster(run.simulation.snapshot_now())
+    after = Cluster(run.simulation.pods.snapshot_now())
     try:
         blocked = [one.key for one in asked if _completes(cluster, one) and not _completes(after, one)]
     except TooLargeError:
@@ -45,6 +46,17 @@ def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> tup
         f"with these pods in place {words.count(len(blocked), 'workload')} can't be rolled out any more that can now: "
     )
     return (_finding(placed, what + words.listing(blocked, 5), Severity.WARNING),)
+
+
+def promoted(run: Run) -> tuple[Finding, ...]:
+    """Who has to be promoted on the way, which the answer takes for granted."""
+    found = []
+    for key, times in run.promotions.items():
+        if times:
+            what = f"waits {words.count(times, 'time')} for a promotion (a pause without a duration): it is taken to come once nothing else moves"
+            mend = f"Promote it then: {promote(key)}"
+            found.append(Finding(severity=Severity.INFO, code="waits-for-promotion", object=key, what=what, mend=mend))
+    return tuple(found)
 
 
 def _completes(cluster: Cluster, workload: Workload) -> bool:

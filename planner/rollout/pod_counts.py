@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from planner.ground.vocabulary import is_extended_resource
+from planner.kubernetes.accelerators import alike
+from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-
-if TYPE_CHECKING:
-    from planner.rollout.simulation import Simulation
+from planner.scheduling.shape import Shape
+from planner.scheduling.state import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +46,8 @@ class PodCounts:
     pods : the workload's pods at the start
     """
 
-    def __init__(self, simulation: Simulation, pods: Iterable[LivePod]) -> None:
-        self._extended, self._gpus_of = simulation.extended, simulation.gpus
+    def __init__(self, cluster: Cluster, pods: Iterable[LivePod]) -> None:
+        self._cluster = cluster
         self._states: dict[int, tuple[str, bool]] = {}  # pod's number → its state, and whether it is bound
         self._counts: Counter[str] = Counter()
         self._held: Counter[str] = Counter()
@@ -75,8 +76,8 @@ class PodCounts:
 
     def _hold(self, pod: LivePod, sign: int) -> None:
         self._bound += sign
-        self._gpus += sign * self._gpus_of(pod.shape)
-        for name, amount in self._extended(pod.shape):
+        self._gpus += sign * self._cluster.remember(_gpus, pod.shape)
+        for name, amount in self._cluster.remember(_extended, pod.shape):
             self._held[name] += sign * amount
 
     def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
@@ -98,3 +99,21 @@ class PodCounts:
             held_by_workload=dict(+self._held),
             gpus=self._gpus,
         )
+
+
+def held(state: State) -> dict[str, int]:
+    """Extended resources held by bound pods of the whole cluster, terminating ones included."""
+    return {name: state.held[row] for name, row in state.cluster.remember(_extended_rows)}
+
+
+def _extended_rows(cluster: Cluster) -> list[tuple[str, int]]:
+    return [(name, row) for name, row in cluster.row.items() if is_extended_resource(name)]
+
+
+def _gpus(cluster: Cluster, shape: Shape) -> int:
+    return alike(dict(_extended(cluster, shape)))
+
+
+def _extended(cluster: Cluster, shape: Shape) -> list[tuple[str, int]]:
+    names = cluster.resources
+    return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]

@@ -16,9 +16,10 @@ from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownO
 from planner.kubernetes.kinds import POD, ROLLING_TEXT, kind_in
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
+from planner.kubernetes.pod_templates import Gang, Idle, Placed, PlacedSet
 from planner.kubernetes.records import Finding, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
-from planner.rollout.in_flight import in_flight
+from planner.rollout.in_flight import in_flight, says_rest
 from planner.rollout.ownership import pods_by_owner, pods_of
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
@@ -118,7 +119,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     for one in applied:
         if isinstance(one, UnknownObject):
             continue
-        revision = _revision(one)
+        revision = _revision(snapshot, one)
         revisions.append(revision)
         wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
     for change in scenario.changes:
@@ -188,10 +189,16 @@ def _may_have_pods(snapshot: Snapshot, workload: Workload) -> bool:
     )
 
 
-def _revision(one: AppliedWorkload | PlacedWorkload) -> Revision:
+def _revision(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Revision:
+    """What one of a manifest changes. Of one that stays as it is, and whose status says that it is at rest, nothing is played where
+    the parts that it makes its pods through weren't seen: they'd be taken for missing."""
     if isinstance(one, PlacedWorkload):
         return Revision(before=None, after=one.workload, has_new_template=not one.placed.idle, placed=one.placed)
-    return Revision(before=one.before, after=one.after, has_new_template=one.has_new_template)
+    part, placed = one.after.traits.part, None
+    if one.before is not None and not one.moves_pods and snapshot.lacks(part) and says_rest(one.before):
+        sets = tuple(PlacedSet(role="", template=template, count=number) for template, number in one.after.templates)
+        placed = Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
+    return Revision(before=one.before, after=one.after, has_new_template=one.has_new_template, placed=placed)
 
 
 def _later(cluster: Cluster, revision: Revision, scenario: Scenario) -> Revision:

@@ -29,6 +29,7 @@ from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.choice import strategy_name
 from planner.rollout.in_flight import in_flight
+from planner.rollout.own_ways import own_ways
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.room import Room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -71,13 +72,14 @@ class _Case:
         return self.played(changed, cluster)
 
     def played(self, revisions: Sequence[Revision], cluster: Cluster | None = None) -> Run | None:
-        """The same of all changes."""
+        """The same of all changes; others that are scaled for it come to rest, too: they are waited for."""
         cluster = cluster or self.cluster
         workload = next(r.after for r in revisions if r.after.key == self.workload.key)
         if workload.template is self.workload.template and self.room.is_short(cluster, workload):
             return None
         run = simulate(cluster, revisions, seed=self.seed)
-        return run if run.done[workload.key] else None
+        asked = {r.after.key for r in self.revisions} - {workload.key}
+        return run if all(is_done for key, is_done in run.done.items() if key not in asked) else None
 
     @cached_property
     def room(self) -> Room:
@@ -115,7 +117,7 @@ class _Case:
             title=title,
             sentence=Text(sentence),
             lowest_ready=self.lowest_ready(run),
-            replicas=self.workload.replicas,
+            replicas=self.workload.pods_wanted,
             seconds=self.seconds(run),
             extra_gpus=extra_gpus,
             patch_yaml=as_yaml(patch) if patch else "",
@@ -150,13 +152,18 @@ class _Case:
             if change is not None and change.is_whole:
                 return Step(what="Apply the change", commands=(change.command, *patient), undo=(change.undo,))
         is_named = placed is None or bool(placed.resource)
-        verb = "rollout undo" if before is not None else "delete"
         return Step(
             what="Apply your change, unless it is applied already; its manifest must not set back what is set above",
             commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
             is_change=True,
-            undo=(commands.kubectl(verb, key, resource=placed.resource if placed else ""),) if is_named else (),
+            undo=(self._back(placed.resource if placed else ""),) if is_named else (),
         )
+
+    def _back(self, resource: str) -> str:
+        """What takes the change back."""
+        key = self.workload.key
+        is_there = self.revisions[self.place].before is not None
+        return commands.undo(key) if is_there else commands.kubectl("delete", key, resource=resource)
 
 
 def _scaled(workload: Workload, replicas: int) -> Step:
@@ -275,6 +282,9 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
     if workload.traits.is_per_node:
         yield from _daemon_strategy(case)
         return
+    if workload.traits.is_custom:
+        yield from _own_strategy(case)
+        return
     if not workload.traits.surges_freely or workload.replicas == 0:
         return
     surge, unavailable = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
@@ -291,6 +301,16 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
                 RemedyKind.SWITCH_STRATEGY, title, _availability(case, run), run,
                 patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": candidate[0], "maxUnavailable": candidate[1]}}}},
             )  # fmt: skip
+            return
+
+
+def _own_strategy(case: _Case) -> Iterator[Remedy]:
+    """In the fields of the kind itself: the first that completes."""
+    for way in own_ways(case.workload):
+        run = case.attempt(replace(case.workload, strategy=way.strategy))
+        if run is not None:
+            patch = {"spec": {case.workload.traits.strategy_field: way.patch}}
+            yield case.remedy(RemedyKind.SWITCH_STRATEGY, way.title, _availability(case, run), run, patch=patch)
             return
 
 
@@ -319,20 +339,25 @@ def _recreate(case: _Case) -> Iterator[Remedy]:
 def _smaller_first(case: _Case) -> Iterator[Remedy]:
     """Scale down, roll out, scale up again: for teams that may not touch the strategy.
 
-    Not where a pod of equal priority waits for the same nodes: it would take the place before the scaling back.
+    Not where a pod waits for the same nodes: it would take the place before the new pods come, or before the scaling back. Those
+    of lower priority are pushed out again by pods that may.
     """
     workload = case.workload
-    is_there = case.revisions[case.place].before is not None
+    before = case.revisions[case.place].before
     if (
-        not (is_there and workload.traits.surges_freely and workload.replicas > 1)
+        before is None
+        or not (workload.traits.surges_freely and workload.replicas > 1)
         or case.why.reason is not Reason.HOLD_AND_WAIT
     ):
         return
     shape = _waiting_shape(case)
-    if shape is None or rivals(case.run, workload.key, shape, least_priority=shape.priority):
+    if shape is None:
+        return
+    least = shape.priority if shape.may_preempt else None
+    if rivals(case.run, workload.key, shape, least_priority=least):
         return
     fewer = workload.replicas - 1
-    if not _stays(case, workload, fewer):
+    if not _stays(case, workload, fewer) or not _comes_to_rest(case, before, fewer):
         return
     run = case.attempt(replace(workload, replicas=fewer))
     if run is not None:
@@ -345,6 +370,13 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
             first=(_scaled(workload, fewer),),
             last=(_scaled_back(workload),),
         )
+
+
+def _comes_to_rest(case: _Case, workload: Workload, replicas: int) -> bool:
+    """Whether a workload as it is today has so many pods Ready once it is scaled: that is waited for before the change is made.
+    Pods that fail never are, and a Deployment that is midway may never go on (kubernetes#138036)."""
+    scaled = Revision(before=workload, after=replace(workload, replicas=replicas), has_new_template=False)
+    return simulate(case.cluster, [scaled], seed=case.seed).done[workload.key]
 
 
 def _stays(case: _Case, workload: Workload, replicas: int) -> bool:
@@ -504,7 +536,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
         return
     tried = 0
     for other in case.cluster.snapshot.workloads:
-        if not other.traits.surges_freely or other.key == case.workload.key or other.replicas == 0:
+        if not other.traits.surges_freely or other.key in case.run.moments or other.replicas == 0:
             continue
         if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
             continue
@@ -517,7 +549,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                 continue
             fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
             run = case.played([fewer, *case.revisions])
-            if run is not None:
+            if run is not None and _comes_to_rest(case, other, left):
                 pods = "One pod" if count == 1 else f"{count:,} pods"
                 is_lent = case.can_be_waited_for and _has_room_again(run, other, count)
                 until = "while rolling out" if is_lent else "until there is other room"
@@ -579,7 +611,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     changed = list(case.revisions)
     changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE))
     run = case.played([*paused, *changed])
-    if run is not None:
+    if run is not None and all(_comes_to_rest(case, one, 0) for one in others):
         names = listing([f"{r.namespace}/{r.name}" for r in others])
         patch = {
             "spec": {
@@ -659,7 +691,7 @@ def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
 
 
 def _at_worst(case: _Case, run: Run) -> str:
-    return f"at worst {case.lowest_ready(run):,} of {case.workload.replicas:,} Ready"
+    return f"at worst {case.lowest_ready(run):,} of {case.workload.pods_wanted:,} Ready"
 
 
 def _availability(case: _Case, run: Run) -> str:

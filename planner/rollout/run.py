@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -16,19 +17,26 @@ from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
 from planner.rollout.beside import beside, everybody
 from planner.rollout.bystanders import bystanders, stayed_apart
+from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
+from planner.rollout.controllers.protocol import (
+    RolloutController,
+    ScaledController,
+    WaitingController,
+)
 from planner.rollout.happenings import happen
 from planner.rollout.in_flight import Bound, InFlight
 from planner.rollout.in_flight import failing as failing_owners
-from planner.rollout.pod_counts import Moment, PodCounts
-from planner.rollout.simulation import STUCK_MS, Controller, RolloutController, ScaledController, Simulation
-from planner.rollout.timing import Clock, PodTimes
+from planner.rollout.pod_counts import Moment, PodCounts, held
+from planner.rollout.simulation import Controller, Simulation
+from planner.rollout.timing import PodTimes, Stopwatch
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
+from planner.scheduling.state import filler
 
 WHEN_AT_REST: Final = inf
 
@@ -39,7 +47,8 @@ class Revision:
 
     `never_ready` pods of the new revision start and don't become Ready. `placed`: its pods, where only their placement
     is asked; then `after` stands for its name and its first template. `after_seconds`: how long after the others it comes;
-    `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `times`: how long its pods take, where something
+    `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `is_promoted`: where it waits for somebody to promote
+    it, somebody does once nothing else moves. `times`: how long its pods take, where something
     else happens at a time.
     """
 
@@ -49,12 +58,24 @@ class Revision:
     never_ready: bool = False
     placed: Placed | None = None
     after_seconds: float = 0.0
+    is_promoted: bool = True
     times: PodTimes | None = None
 
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:
         """The templates of its pods, and how many pods each has: of a workload that is rolled out its one."""
-        return self.placed.templates if self.placed is not None else ((self.after.template, self.after.replicas),)
+        return self.placed.templates if self.placed is not None else self.after.templates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rest:
+    """A quiet moment, as an autoscaler sees it: `position` of the state (`State.at`), who waits, and until when nothing happens."""
+
+    tick: int
+    seconds: float
+    until_seconds: float
+    position: int
+    waiting: tuple[LivePod, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,6 +101,10 @@ class Run:
     waited : per workload key, the seconds after which its change came
     happened : of what was to happen to the cluster (`Cluster.later`) what did, before all was done
     tick_ends : seconds after which each tick ended
+    promotions : per workload key, how often somebody had to promote it
+    waits_for : per workload key, what one that isn't done waits for without anything moving: ``promotion``
+    rests : the quiet moments in which somebody waits, where they were asked for
+    retried : nothing moved any more until somebody tried again whose pods had been refused
     """
 
     completed: bool
@@ -103,6 +128,10 @@ class Run:
     waited: dict[str, float]
     happened: tuple[Happening, ...]
     tick_ends: tuple[float, ...]
+    promotions: dict[str, int]
+    waits_for: dict[str, str]
+    rests: tuple[Rest, ...]
+    retried: bool
     simulation: Simulation
 
     def verdict(self, key: str) -> Verdict:
@@ -128,12 +157,12 @@ class Run:
     @property
     def waiting(self) -> tuple[LivePod, ...]:
         """Pods never placed at the end."""
-        return tuple(self.simulation.queue)
+        return tuple(self.simulation.queue.pods())
 
     @property
     def ever_waiting(self) -> tuple[LivePod, ...]:
         """Pods that were in the scheduler's queue at some time."""
-        return tuple(self.simulation.ever_waiting)
+        return tuple(self.simulation.queue.ever_waiting)
 
 
 def simulate(
@@ -147,6 +176,7 @@ def simulate(
     backs_off: int = 0,
     bound: Bound | None = None,
     draws_order: bool = False,
+    keeps_rests: bool = False,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -166,6 +196,8 @@ def simulate(
         To which bound of their autoscalers metrics bring all others.
     draws_order : bool
         Which of several controllers comes first is drawn (`planner.rollout.simulation.Simulation`).
+    keeps_rests : bool
+        `Run.rests` is kept.
     """
     simulation = Simulation(
         cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off,
@@ -174,7 +206,7 @@ def simulate(
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
     others = (everybody if is_thorough or cluster.later else beside)(cluster, changed, bound)
-    course = _Course(simulation, revisions, others)
+    course = _Course(simulation, revisions, others, keeps_rests=keeps_rests)
     if never_ready is None:
         course.let_fail()
     return course.play()
@@ -183,7 +215,14 @@ def simulate(
 class _Course:
     """A run under way."""
 
-    def __init__(self, simulation: Simulation, revisions: Sequence[Revision], others: tuple[InFlight, ...]) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        revisions: Sequence[Revision],
+        others: tuple[InFlight, ...],
+        *,
+        keeps_rests: bool = False,
+    ) -> None:
         self.simulation, self.revisions, self.others = simulation, revisions, others
         self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
         self.later: list[Revision | Happening] = [r for r in revisions if r.after_seconds]
@@ -197,11 +236,13 @@ class _Course:
         self.is_cut = False
         self._counts: dict[str, PodCounts] = {}
         self._read = 0  # of the simulation's news
-        self._clock = Clock(simulation.cluster, self._times_of)
+        self._clock = Stopwatch(simulation.cluster, self._times_of)
         self._waited: dict[str, float] = {}
         self._happened: list[Happening] = []
         self._unseen: list[str] = []  # of their words, those that no moment tells yet
         self._tick_ends: list[float] = []
+        self._rests: list[Rest] | None = [] if keeps_rests else None
+        self._retried = False
 
     def let_fail(self) -> None:
         """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
@@ -218,6 +259,9 @@ class _Course:
     def play(self) -> Run:
         """From the change to the end."""
         simulation = self.simulation
+        if simulation.cluster.new_nodes:  # who waits already is tried on them as soon as they come
+            simulation.rouse(simulation.cluster.remember(filler))
+            simulation.settle()
         going_on: dict[str, Controller] = {}
         for one in self.others:
             if one.is_held_up and not simulation.is_thorough:
@@ -231,9 +275,10 @@ class _Course:
             simulation.settle()
         self._begin([r for r in self.revisions if not r.after_seconds])
         self._look()
-        simulation.tick_number = 0
+        simulation.clock.tick = 0
         try:
             while not self._is_over():
+                self._keep_rest()
                 self._clock.pass_by(simulation)
                 self._tick_ends.append(self._clock.seconds)
                 simulation.tick()
@@ -253,7 +298,7 @@ class _Course:
         for key, controller in begun.items():
             self._waited[key] = self._clock.seconds
             self.controllers[key] = controller
-            self._counts[key] = PodCounts(simulation, controller.all_pods(simulation))
+            self._counts[key] = PodCounts(simulation.cluster, controller.all_pods(simulation))
         self.workload_of.forget()
         simulation.controllers = {**begun, **simulation.controllers}
         simulation.controllers.update((one.key, one) for one in autoscalers(simulation, begun))
@@ -263,13 +308,13 @@ class _Course:
     def _look(self) -> None:
         """A quiet moment."""
         simulation = self.simulation
-        for pod in dict.fromkeys(simulation.news[self._read :]):
+        for pod in dict.fromkeys(simulation.pods.news[self._read :]):
             if key := self.workload_of(pod):
                 self._counts[key].take(pod)
-        self._read = len(simulation.news)
-        held = simulation.held()
+        self._read = len(simulation.pods.news)
+        everywhere = held(simulation.state)
         for key, counted in self._counts.items():
-            moment = counted.moment(simulation.tick_number, held, simulation.maturing)
+            moment = counted.moment(simulation.clock.tick, everywhere, simulation.pods.maturing)
             if self._is_timed:
                 moment = replace(moment, seconds=self._clock.seconds, events=tuple(self._unseen))
             self.moments[key].append(moment)
@@ -302,11 +347,15 @@ class _Course:
             is_done = key in self.controllers and _is_done(simulation, self.controllers[key])
             self.done[key] = is_done
             if not is_done or self.finished[key] < 0:
-                self.finished[key] = simulation.tick_number if is_done else -1
+                self.finished[key] = simulation.clock.tick if is_done else -1
         if all(self.done.values()):
             return True
+        if not simulation.is_moving and self._goes_on():
+            return self._is_over()
         if not simulation.is_moving:
-            simulation.settle(STUCK_MS)
+            waited = simulation.wait(PATIENCE_MS)
+            self._retried |= waited > 0
+            self._clock.seconds += waited / 1_000
             if not simulation.is_moving:
                 if not self.later:
                     return True
@@ -314,19 +363,38 @@ class _Course:
                 return self._is_over(is_at_rest=True)
         return False
 
+    def _goes_on(self) -> bool:
+        """Whether somebody waited for nothing but time, or for a promotion, and now goes on."""
+        waiting = [one for one in self.simulation.controllers.values() if isinstance(one, WaitingController)]
+        promoted = {r.after.key for r in self.revisions if r.is_promoted}
+        go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them
+        return any(go_on)
+
     def _wait_for(self, one: Revision | Happening) -> None:
         """Nothing happens until it comes: a step of its own in which only time passes, where it is an event."""
         if one.after_seconds != WHEN_AT_REST:
             self._clock.seconds = max(self._clock.seconds, one.after_seconds)
+        elif isinstance(one, Happening):
+            self._clock.seconds += one.takes_seconds
         if isinstance(one, Happening):
             self._tick_ends.append(self._clock.seconds)
             self.simulation.tick()
+
+    def _keep_rest(self) -> None:
+        simulation = self.simulation
+        if self._rests is not None and (waiting := simulation.queue.pods()):
+            self._rests.append(
+                Rest(
+                    tick=simulation.clock.tick, seconds=self._clock.seconds, until_seconds=self._clock.next(simulation),
+                    position=simulation.state.position, waiting=tuple(copy(pod) for pod in waiting),
+                )
+            )  # fmt: skip
 
     def _run(self) -> Run:
         simulation, controllers = self.simulation, self.controllers
         return Run(
             completed=all(self.done.values()),
-            ticks=simulation.tick_number,
+            ticks=simulation.clock.tick,
             moments={key: tuple(seen) for key, seen in self.moments.items()},
             status={key: controllers[key].status(simulation) for key in self.moments},
             done=self.done,
@@ -336,16 +404,20 @@ class _Course:
             finished_at=self.finished,
             choices=simulation.choices + simulation.scheduler.choices,
             orders=simulation.orders,
-            work=simulation.work,
+            work=simulation.units_spent,
             is_cut=self.is_cut,
             owners={key: controllers[key].owners() for key in self.moments},
             replicas={r.after.key: _replicas(controllers[r.after.key], r.after) for r in self.revisions},
-            new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := self.workload_of(p))},
-            touched=tuple(simulation.touched),
+            new_shapes={key: p.shape for p in simulation.queue.arrivals if p.is_new and (key := self.workload_of(p))},
+            touched=tuple(simulation.pods.touched),
             others=self.others,
             waited=self._waited,
             happened=tuple(self._happened),
             tick_ends=tuple(self._tick_ends),
+            promotions={key: one.promotions for key, one in controllers.items() if isinstance(one, WaitingController)},
+            waits_for={key: one.waits_for for key, one in controllers.items() if isinstance(one, WaitingController)},
+            rests=tuple(self._rests or ()),
+            retried=self._retried,
             simulation=simulation,
         )
 
@@ -366,12 +438,12 @@ def _wait_as_changed(simulation: Simulation, revision: Revision, controller: Rol
     if revision.before is None or revision.before.min_ready_seconds == seconds:
         return
     for pod in controller.all_pods(simulation):
-        is_young = pod.is_ready and simulation.now - pod.ready_at < seconds
+        is_young = pod.is_ready and simulation.clock.now - pod.ready_at < seconds
         if is_young and not pod.is_maturing:
-            simulation.let_mature(pod)
+            simulation.pods.let_mature(pod)
         elif not is_young:
             pod.is_maturing = False
-        simulation.tell(pod)
+        simulation.pods.tell(pod)
 
 
 def _started(simulation: Simulation, revision: Revision) -> RolloutController:

@@ -51,7 +51,7 @@ def scaled(snapshot: Snapshot, workload: Workload, replicas: int) -> tuple[Snaps
     bound = sum(pod.is_bound and not pod.is_terminating for pod in run.pods[workload.key])
     sets = [one for one in snapshot.replica_sets if one.owner is not None and one.owner.uid == workload.uid]
     own = max(sets, key=lambda one: one.replicas, default=None)
-    left = run.simulation.snapshot_now()
+    left = run.simulation.pods.snapshot_now()
     then = replace(
         left,
         workloads=tuple(after if one.key == workload.key else one for one in left.workloads),

@@ -47,7 +47,7 @@ def _meets_others(run: Run, revision: Revision) -> bool:
     controllers is first is a matter of milliseconds."""
     if not run.others:
         return False
-    pods = [pod for pod in (*run.touched, *run.simulation.arrivals) if run.is_others(pod)]
+    pods = [pod for pod in (*run.touched, *run.simulation.queue.arrivals) if run.is_others(pod)]
     if any(pod.namespace == revision.after.namespace for pod in pods):
         return True
     own = run.pods[revision.after.key]

@@ -82,7 +82,7 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
     return times
 
 
-class Clock:
+class Stopwatch:
     """Seconds since a run began, tick by tick: a tick lasts as long as the slowest of what goes on in it.
 
     `times_of`: how long a pod takes, where that is given with the change; None: as the snapshot shows it.
@@ -99,11 +99,11 @@ class Clock:
 
     def next(self, simulation: Simulation) -> float:
         """What it will show at the end of the tick that comes."""
-        starting = {pod.owner: pod for pod in simulation.starting}  # those of one owner take as long
-        ending = {(pod.owner, pod.shape): pod for pod in simulation.terminating}
+        starting = {pod.owner: pod for pod in simulation.pods.starting}  # those of one owner take as long
+        ending = {(pod.owner, pod.shape): pod for pod in simulation.pods.terminating}
         waits = [self._start_seconds(pod) for pod in starting.values()]
         waits += [self._end_seconds(pod) for pod in ending.values()]
-        for pod in simulation.maturing:
+        for pod in simulation.pods.maturing:
             owner = simulation.controllers.get(pod.owner)
             waits.append(float(owner.min_ready_seconds) if owner is not None else 0.0)
         return self.seconds + max(waits, default=DEFAULT_STARTUP_SECONDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from planner.ground.vocabulary import is_extended_resource
@@ -18,6 +18,7 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.room import Room
@@ -31,12 +32,13 @@ from planner.scheduling.cluster import Cluster
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
 
 
-def after_waiting(
-    today: tuple[TimelineRow, ...], grown: tuple[TimelineRow, ...], wait: float
-) -> tuple[TimelineRow, ...]:
-    """The grown rollout's timeline, with what is seen until the nodes have arrived before it."""
-    before = [replace(row, event=f"{row.event}; nodes are on their way") for row in today if row.tick == 0]
-    return (grown[0], *before, *(replace(row, seconds=row.seconds + wait) for row in grown[1:]))
+def until_they_come(timeline: tuple[TimelineRow, ...], arrivals: Collection[str]) -> tuple[TimelineRow, ...]:
+    """The timeline with a word in the rows before nodes arrive; `arrivals`: how those events are told."""
+    comes = [any(f"meanwhile {words}" in row.event for words in arrivals) for row in timeline]
+    return tuple(
+        replace(row, event=f"{row.event}; nodes are on their way") if is_next else row
+        for row, is_next in zip(timeline, (*comes[1:], False), strict=True)
+    )
 
 
 def unknown_finding(key: str, unknown: Unknown) -> Finding:
@@ -61,6 +63,25 @@ def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Findi
                 )
             )  # fmt: skip
     return tuple(found)
+
+
+def tried_again(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """A rollout that goes on only when a ReplicaSet tries once more to make the pods that a quota refused it.
+
+    Source: client-go `util/workqueue/default_rate_limiters.go`: the delay doubles from 5 ms up to 1,000 s; kubernetes#98656.
+    """
+    if not run.retried:
+        return ()
+    what = (
+        "a quota refuses pods on the way, and who makes them tries again ever more rarely: each time it may take up to "
+    )
+    return (
+        Finding(
+            severity=Severity.INFO, code="quota-retried", object=revisions[0].after.key,
+            what=f"{what}{duration(LONGEST_RETRY_MS / 1_000)} more than is said",
+            mend="Raise the quota by what the surge asks for, or set maxSurge to 0",
+        ),
+    )  # fmt: skip
 
 
 def _dry_run(revision: Revision, hooks: Sequence[AdmissionHook]) -> str:
@@ -171,7 +192,7 @@ def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: di
         reason=why.reason if why else Reason.NONE,
         sentence=Text(_stuck(run, revision, why) if why else _completes(run, revision, lowest, seconds, end)),
         headline=why.headline if why else _finishes(run, revision, lowest, seconds, end),
-        replicas=run.replicas[key],
+        replicas=replace(after, replicas=run.replicas[key]).pods_wanted,
         max_surge=surge,
         max_unavailable=unavailable,
         strategy_kind=after.strategy.kind,
@@ -242,7 +263,8 @@ def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: in
 
 
 def _desired(run: Run, after: Workload) -> int:
-    return run.status[after.key].get("desiredNumberScheduled", run.replicas[after.key])
+    wanted = replace(after, replicas=run.replicas[after.key]).pods_wanted
+    return run.status[after.key].get("desiredNumberScheduled", wanted)
 
 
 def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[TimelineRow, ...]:

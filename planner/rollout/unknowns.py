@@ -35,6 +35,7 @@ from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, compile_shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"
+_TAKE_WHOLE = "Take the snapshot again, whole"
 _WITHOUT = "Read the answer as one in which that keeps no pod from its node"
 _ASK = "Ask for the right to list them (get, list on that resource)"
 _JUDGES = {"ResourceQuota": "refuse the pods", "LimitRange": "refuse the pods or change what they ask for"}
@@ -139,8 +140,7 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
         )
     if partly:
         names = " and ".join(f"{kind}s" for kind in partly)
-        whole = "Take the snapshot again, whole"
-        yield Unknown(what=f"the snapshot holds part of the {names} only", may_help=True, mend=whole)
+        yield Unknown(what=f"the snapshot holds part of the {names} only", may_help=True, mend=_TAKE_WHOLE)
     if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
         yield Unknown(what=untold, may_help=True)
     if revision.before is not None and (untold := untold_undo(cluster, revision.before, revision.after)):
@@ -154,7 +154,7 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
         if snapshot.presence.get(kind) is Presence.REFUSED:
             yield Unknown(what=f"the API server refused to list {kind}s (403), and they may {what}", mend=_ASK)
         elif snapshot.presence.get(kind) is Presence.PARTIAL:
-            yield Unknown(what=f"the snapshot holds part of the {kind}s only, and they may {what}")
+            yield Unknown(what=f"the snapshot holds part of the {kind}s only, and they may {what}", mend=_TAKE_WHOLE)
     is_scaled = revision.before is not None and revision.before.replicas != revision.after.replicas
     if is_scaled and snapshot.presence.get("HorizontalPodAutoscaler") is Presence.REFUSED:
         what = "the API server refused to list HorizontalPodAutoscalers (403), and one may set other replicas than the change"
@@ -181,8 +181,38 @@ def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
             yield Unknown(what=what, may_help=True, mend=mend)
 
 
+def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
+    """What an Argo Rollout says that isn't modelled, and templates that one takes from another workload."""
+    after = revision.after
+    if after.template_of:
+        what = f"it takes its pod template from {after.template_of} (workloadRef), which isn't followed"
+        yield Unknown(what=what, may_help=True, mend="Ask with the template in the Rollout itself")
+    takers = (
+        [one.key for one in snapshot.workloads if one.template_of == after.key] if revision.has_new_template else []
+    )
+    if takers:
+        what = f"{', '.join(takers)} takes its pod template from it (workloadRef), and rolls it out by itself"
+        yield Unknown(what=what, mend="Ask with the template in the Rollout itself")
+    own = after.strategy.canary or after.strategy.blue_green
+    for field in own.unmodelled if own is not None else ():
+        yield Unknown(
+            what=f"{field} of its strategy is not modelled",
+            may_help=True,
+            mend="Read the answer as one without that field",
+        )
+    if after.groups is not None and after.groups.has_claims:
+        what = "its pods get claims of their own (volumeClaimTemplates), which isn't modelled of a LeaderWorkerSet"
+        yield Unknown(what=what, may_help=True, mend="Read the answer as one without them")
+    progress = after.progress
+    is_midway = progress is not None and progress.stable != progress.current
+    if after.strategy.canary is not None and after.strategy.canary.scales_stable and is_midway:
+        what = "it is midway with dynamicStableScale, and how it turns back to its stable set isn't modelled"
+        yield Unknown(what=what, may_help=True, mend="Ask when it has come to rest")
+
+
 def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
     """Fields that could change the verdict and that aren't modelled."""
+    yield from _of_strategy(cluster.snapshot, revision)
     why = {**FIELDS["PodSpec"], **FIELDS["Container"]}
     for field in spec.unmodelled:
         if field == "readinessGates" and _are_ready_with_gates(cluster.snapshot, revision):

@@ -23,11 +23,12 @@ from planner.kubernetes.units import Offer
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.controllers.deployment import DeploymentController
+from planner.rollout.controllers.leader_worker_set import LeaderWorkerSetController
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import workloads_by_owner
-from planner.rollout.queue import Waiter
 from planner.rollout.run import Revision, Run
+from planner.rollout.waiting import Waiter
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
@@ -112,7 +113,7 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
         workload = keys.get(owner, owner if kind_in(owner) not in PARTS else "")
         return owner.split("/", 1)[0] + "/" + owner.rsplit("/", 1)[-1], workload
 
-    for one in run.simulation.waiters(of=lambda pod: not (pod.is_gone or pod.is_bound)):
+    for one in run.simulation.queue.waiters(of=lambda pod: not (pod.is_gone or pod.is_bound)):
         pod = one.pod
         owner, workload = belongs(one.owner)
         if not one.owner:
@@ -168,10 +169,10 @@ def _why(run: Run, revision: Revision) -> Explanation:
         return Explanation(
             reason=Reason.PAUSED,
             sentence=Text(
-                "stuck: the Deployment is paused, so the controller rolls nothing out. "
-                f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}"
+                f"stuck: the {revision.after.kind} is paused, so the controller rolls nothing out. "
+                f"Resume it with {commands.resume(revision.after.key)}"
             ),
-            headline=Text("the Deployment is paused, so nothing is rolled out until it is resumed"),
+            headline=Text(f"the {revision.after.kind} is paused, so nothing is rolled out until it is resumed"),
         )
     if revision.after.strategy.kind == ON_DELETE and revision.has_new_template:
         return Explanation(
@@ -182,6 +183,10 @@ def _why(run: Run, revision: Revision) -> Explanation:
             headline=Text("each old pod stays until somebody deletes it"),
         )
     controller = run.simulation.controllers.get(key)
+    if isinstance(controller, LeaderWorkerSetController) and controller.never_starts(run.simulation):
+        return _surge_dropped(revision)
+    if run.waits_for.get(key) == "promotion":
+        return _not_promoted(revision)
     stale = controller.never_goes_on() if isinstance(controller, DeploymentController) else None
     if stale is not None:
         return _stale(revision, stale)
@@ -197,6 +202,28 @@ def _why(run: Run, revision: Revision) -> Explanation:
         reason=Reason.UNKNOWN,
         sentence=Text("stuck: nothing moves any more, and the cause is not known"),
         headline=Text("nothing moves any more, and the cause is not known"),
+    )
+
+
+def _surge_dropped(revision: Revision) -> Explanation:
+    groups = count(revision.after.replicas, "group")
+    return Explanation(
+        reason=Reason.SURGE_DROPPED,
+        sentence=Text(
+            f"stuck: of {groups} none may be missing, and LeaderWorkerSet 0.8 gives a surge of as many groups back before it is "
+            "made, so that it never starts, whatever is free. Set maxSurge 0 and maxUnavailable 1"
+        ),
+        headline=Text(
+            f"its surge is given back before it is made, and none of {groups} may be missing: it never starts"
+        ),
+    )
+
+
+def _not_promoted(revision: Revision) -> Explanation:
+    return Explanation(
+        reason=Reason.PAUSED,
+        sentence=Text(f"stuck: it waits for a promotion. Promote it with {commands.promote(revision.after.key)}"),
+        headline=Text("it waits until somebody promotes it"),
     )
 
 
@@ -295,7 +322,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     pod = waiting[0]
     shape, state = pod.shape, run.simulation.state
     message = pod.message or ""
-    refused = run.simulation.claim_refusals.get(pod.number)
+    refused = run.simulation.claims.refusals.get(pod.number)
     if refused is not None:
         return replace(_refused(run, revision, refused), names_objects=True)
     if pod.is_gated:
@@ -461,9 +488,12 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
 
 def _limits(after: Workload) -> str:
     """What the strategy allows, in words: `` (1 pod more than 2 may run, and none may be missing)``."""
+    canary = after.strategy.canary
+    if after.strategy.blue_green is not None or (canary is not None and canary.is_routed):
+        return " (they come on top of the old ones, whatever maxSurge says)"
     surge, unavailable = rolling_limits(after)
     more = (
-        f"{count(surge, 'pod')} more than {after.replicas:,} may run"
+        f"{count(surge, 'group' if after.groups is not None else 'pod')} more than {after.replicas:,} may run"
         if surge
         else f"no more than {after.replicas:,} may run"
     )
@@ -525,7 +555,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
             return False
         return not pod.is_lost and bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
 
-    others = run.simulation.waiters(with_words=False, of=lambda pod: pod.owner not in own)
+    others = run.simulation.queue.waiters(with_words=False, of=lambda pod: pod.owner not in own)
     found = [one for one in others if one.owner not in own and is_rival(one)]
     numbers: Counter[str] = Counter()
     for one in found:

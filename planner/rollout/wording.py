@@ -35,6 +35,7 @@ REASON: Final = {
     Reason.PAUSED: "paused",
     Reason.ON_DELETE: "waits for deletion by hand",
     Reason.STALE_ANNOTATION: "waits for an annotation to be set right",
+    Reason.SURGE_DROPPED: "never starts: its surge is given back at once",
     Reason.POD_MANAGEMENT: "waits for a broken pod",
     Reason.UNKNOWN: "unknown",
 }

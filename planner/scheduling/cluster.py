@@ -269,6 +269,12 @@ class Cluster:
         larger.smaller = self
         return larger
 
+    @property
+    def new_nodes(self) -> tuple[int, ...]:
+        """Nodes that have just come: nobody who waits has been tried on them yet."""
+        first = self.node_count if self.smaller is None else self.smaller.node_count
+        return tuple(node for node in range(first, self.node_count) if node not in self.absent)
+
     def expecting(self, later: tuple[Happening, ...]) -> Cluster:
         """This cluster, to which all this happens while it is played, instead of what was to; nodes that come are nodes of it already."""
         other = object.__new__(Cluster)

@@ -14,6 +14,7 @@ class Happening:
     Attributes
     ----------
     words : what happens, for people
+    takes_seconds : of one that comes once all is at rest, how long that takes
     nodes_come : names of nodes that the cluster is compiled with and that aren't there before
     nodes_go : names of nodes that go at once, with all that runs on them
     ends : key of a Job all of whose pods are done
@@ -24,6 +25,7 @@ class Happening:
 
     after_seconds: float
     words: str
+    takes_seconds: float = 0.0
     nodes_come: tuple[str, ...] = ()
     nodes_go: tuple[str, ...] = ()
     ends: str = ""

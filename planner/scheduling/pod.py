@@ -30,7 +30,7 @@ class Words:
 
 
 class Line(Protocol):
-    """Refused pods that are alike (`planner.rollout.queue`)."""
+    """Refused pods that are alike (`planner.rollout.lines`)."""
 
     def said_to(self, pod: LivePod) -> str | Words | None:
         """The words of the last attempt that stands for `pod`."""

@@ -498,13 +498,22 @@ class State:
     def at(self, position: int, start: State | None = None) -> State:
         """The state as it was at an earlier `position`, devices apart; `start` is one of before that, which is moved on."""
         then = start if start is not None and start.position <= position else State(self.cluster)
-        for shape, node, placed, standing in self._moves[then.position : position]:
-            if placed:
-                then._occupy(shape, node, placed)
-            then._note(shape, node, placed, standing)
-            if abs(placed) >= _ALL_ROOM:
-                then._mark(node, placed)
+        then._repeat(self._moves[then.position : position])
         return then
+
+    def over(self, larger: Cluster) -> State:
+        """The same over `larger`, which has more nodes at the end (`Cluster.grown`), devices apart."""
+        then = State(larger)
+        then._repeat(self._moves)
+        return then
+
+    def _repeat(self, moves: Sequence[tuple[Shape, int, int, int]]) -> None:
+        for shape, node, placed, standing in moves:
+            if placed:
+                self._occupy(shape, node, placed)
+            self._note(shape, node, placed, standing)
+            if abs(placed) >= _ALL_ROOM:
+                self._mark(node, placed)
 
     @contextmanager
     def tried_out(self) -> Iterator[None]:

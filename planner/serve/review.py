@@ -24,7 +24,7 @@ from planner.ground.words import printable
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
 from planner.inventory.manifest import AppliedWorkload, read_autoscaler
 from planner.kubernetes.autoscalers import brought_within, settled
-from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
+from planner.kubernetes.kinds import NODE, PLAYED, POD, kind_in
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.rollout.answers import GROWING_REASONS, RemedyKind, Verdict
@@ -37,7 +37,7 @@ from planner.rollout.run import Revision
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
-_KINDS: Final = {kind.resource: kind.name for kind in ROLLING}
+_KINDS: Final = {(kind.group, kind.resource): kind.name for kind in PLAYED}
 _AUTOSCALERS: Final = (("autoscaling", "horizontalpodautoscalers"), ("keda.sh", "scaledobjects"))
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
@@ -252,7 +252,7 @@ def _asked(request: Request) -> tuple[str, str] | None:
     if _is_autoscaler(request):
         one = _autoscaler(request)
         return (kind_in(one.target).name, one.target) if one is not None and kind_in(one.target).rolls_out else None
-    kind = _KINDS.get(request.resource.resource) if request.resource.group == "apps" else None
+    kind = _KINDS.get((request.resource.group, request.resource.resource))
     is_write = request.operation in ("CREATE", "UPDATE") and request.sub_resource in ("", "scale")
     name = request.name or _metadata(request).get("name")  # that of a generateName isn't in the request
     if kind is None or not is_write or not request.namespace or not isinstance(name, str):
@@ -437,10 +437,13 @@ def _told(
         return _Told(seen.answer.verdict, lowest_ready=seen.answer.lowest_ready)
     if pools and seen.why.reason in GROWING_REASONS:
         shape = waiting_shape(seen.run, revision.after.key)
-        growth = grow(cluster, [*along, revision], seen.run, shape, pools).growth
+        answer = grow(cluster, [*along, revision], seen.run, shape, pools)
+        growth = answer.growth
+        if growth is None and answer.unknown:
+            return _Told(Verdict.UNKNOWN, lowest_ready=seen.answer.lowest_ready)
         if growth is not None:
             return _Told(
-                Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.pool.grows_by_itself,
+                Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.grows_by_itself,
                 lowest_ready=min(one.ready for one in growth.run.moments[revision.after.key][1:]),
                 failed="; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key)),
             )  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +16,13 @@ from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.documents import objects_of, values_of
+from planner.inventory.gke_nodes import gke_machine
+from planner.inventory.instance_types import InstanceType, Offering
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.records import FrozenMap, Snapshot, Taint
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import FrozenMap, Requirement, Snapshot, Taint
 from planner.sources import bounded, demo, gcloud
+from planner.sources.prices import machine_shape
 
 LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less than one MiB
 _STATUS_NAME: Final = "cluster-autoscaler-status"
@@ -32,8 +37,23 @@ _TEXT_GROUP: Final = re.compile(
 
 
 def stated(snapshot: Snapshot, given: Sequence[PoolLimits] = ()) -> tuple[PoolLimits, ...]:
-    """What is said of the cluster's pools: `given`, else what comes with the demo."""
-    return tuple(given) or (_of_demo() if demo.is_demo(snapshot) else ())
+    """What is said of the cluster's pools: `given`, else what comes with the demo; of pools without nodes what their machine is."""
+    known = tuple(given) or (_of_demo() if demo.is_demo(snapshot) else ())
+    seen = {node_pool(node) for node in snapshot.nodes}
+    return tuple(one if one.name in seen or not one.machine_type else _with_machine(one) for one in known)
+
+
+def _with_machine(one: PoolLimits) -> PoolLimits:
+    """A GKE pool whose machine type is known, with what such a node has."""
+    shape = machine_shape(one.machine_type) if one.source in (LimitSource.GCLOUD, LimitSource.GKE_API) else None
+    if shape is None:
+        return one
+    vcpus, memory_gib, built_in = shape
+    machine = gke_machine(
+        one.machine_type, vcpus=vcpus, memory_gib=memory_gib, gpus=one.gpus_a_node or built_in,
+        disk_gib=one.disk_gib, pods=one.pods_a_node,
+    )  # fmt: skip
+    return replace(one, machine=machine)
 
 
 @cache
@@ -64,6 +84,7 @@ def read_bytes(data: bytes, *, name: str) -> tuple[PoolLimits, ...]:
 
 def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
     found: list[PoolLimits] = []
+    types: list[InstanceType] = []
     for one in objects_of(text, name):
         if isinstance(one.get("nodePools"), list):
             found.extend(gcloud.pool_limits(one))
@@ -73,6 +94,10 @@ def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
             found.extend(_autoscaler_status(str(_mapping(one.get("data")).get("status", ""))))
         elif "config" in one and "name" in one:
             found.extend(gcloud.pool_limits([one]))
+        elif "offerings" in one and ("resources" in one or "capacity" in one):
+            types.append(_instance_type(one))
+    if types:
+        found.append(PoolLimits(name="", source=LimitSource.INSTANCE_TYPES, instance_types=tuple(types)))
     if not found:
         raise InputError("it speaks of no node pool", where=name, mend=_MEND)
     return tuple(found)
@@ -111,12 +136,56 @@ def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
         machine_type=", ".join(str(v) for v in wanted.get(INSTANCE_TYPE, ())),
         provisioning=", ".join(capacity),
         resource_limits=FrozenMap(limits),
+        requirements=_requirements(node.get("requirements")),
+        weight=int(spec.get("weight") or 0),
         labels=FrozenMap({str(k): str(v) for k, v in labels.items()}),
         taints=tuple(
             Taint(key=str(t.get("key", "")), value=str(t.get("value") or ""), effect=str(t.get("effect", "NoSchedule")))
             for t in _sequence(node.get("taints"))
             if isinstance(t, Mapping)
         ),
+    )
+
+
+def _requirements(value: Any) -> tuple[Requirement, ...]:
+    return tuple(
+        Requirement(
+            key=str(one.get("key", "")), operator=str(one.get("operator", "")),
+            values=tuple(str(value) for value in _sequence(one.get("values"))),
+        )
+        for one in _sequence(value)
+        if isinstance(one, Mapping)
+    )  # fmt: skip
+
+
+def _instance_type(one: Mapping[str, Any]) -> InstanceType:
+    """Source: karpenter `kwok/cloudprovider/helpers.go` `InstanceTypeOptions`, which its own lists are written in;
+    ``overhead`` and ``labels`` are ours, and may be left out."""
+    capacity = {str(k): parse(v, str(k)) for k, v in _mapping(one.get("resources") or one.get("capacity")).items()}
+    overhead = {str(k): parse(v, str(k)) for k, v in _mapping(one.get("overhead")).items()}
+    systems = _sequence(one.get("operatingSystems"))
+    return InstanceType(
+        name=str(one.get("name", "")),
+        capacity=FrozenMap(capacity),
+        overhead=FrozenMap(overhead) if overhead else None,
+        architecture=str(one.get("architecture") or "amd64"),
+        operating_system=str(systems[0]) if systems else "linux",
+        offerings=tuple(filter(None, (_offering(each) for each in _sequence(one.get("offerings"))))),
+        labels=FrozenMap({str(k): str(v) for k, v in _mapping(one.get("labels")).items()}),
+    )
+
+
+def _offering(one: Any) -> Offering | None:
+    """None for one that isn't to be had."""
+    told = {str(key).lower(): value for key, value in _mapping(one).items()}
+    if not told or told.get("available") is False:
+        return None
+    wanted = {each.key: each.values for each in _requirements(told.get("requirements"))}
+    price = told.get("price")
+    return Offering(
+        zone=next(iter(wanted.get(ZONE, ())), ""),
+        capacity_type=next(iter(wanted.get(KARPENTER_CAPACITY_TYPE, ())), ""),
+        usd_per_hour=float(price) if isinstance(price, int | float) else None,
     )
 
 

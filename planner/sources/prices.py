@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import planner
 from planner.ground.errors import InputError, SourceError
 from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
 from planner.pricing.commitments import parse_commitments
-from planner.pricing.history import PriceChange, read_changes, spot_moves
-from planner.pricing.model import OwnedCommitment, PriceBook
+from planner.pricing.history import read_changes
+from planner.pricing.machine import parse_custom_type, predefined_shape
+from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
 from planner.sources import bounded
 
 SNAPSHOT_AS_OF: Final = "2026-07-16"
@@ -35,7 +35,7 @@ _LARGEST_BYTES: Final = 64 * 1024 * 1024
 
 def data_folder() -> Path:
     """Where the files that come with the planner are: in the package when installed, beside it in a checkout."""
-    package = Path(planner.__file__).parent
+    package = Path(__file__).parents[1]
     installed = package / "_data"
     return installed if installed.is_dir() else package.parent / "data"
 
@@ -56,14 +56,30 @@ def _embedded_tables() -> tuple[PriceTable, ...]:
 
 
 @lru_cache(maxsize=1)
-def _moves() -> tuple[float, ...]:
-    return spot_moves(load_changes())
+def _shapes() -> dict[str, tuple[float, float, int]]:
+    return {
+        row.machine_type: (row.vcpus, row.memory_gib, int(row.gpu_count))
+        for table in _embedded_tables()
+        for row in table.machines
+    }
+
+
+def machine_shape(machine_type: str) -> tuple[float, float, int] | None:
+    """(vCPUs, GiB, GPUs built in) of a machine type of Google's; None for one that neither the book nor the name tells."""
+    known = _shapes().get(machine_type)
+    if known is not None:
+        return known
+    custom = parse_custom_type(machine_type)
+    if custom is not None:
+        return custom.vcpus, custom.memory_gib, 0
+    shape = predefined_shape(machine_type)
+    return None if shape is None else (*shape, 0)
 
 
 @lru_cache(maxsize=1)
 def embedded_book() -> PriceBook:
     """The price book that comes with the planner, and nothing else: the same on every machine."""
-    return compose(_embedded_tables(), as_of=SNAPSHOT_AS_OF, source=SNAPSHOT_SOURCE, spot_moves=_moves())
+    return compose(_embedded_tables(), as_of=SNAPSHOT_AS_OF, source=SNAPSHOT_SOURCE, changes=load_changes())
 
 
 def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> PriceBook:
@@ -90,7 +106,7 @@ def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> Pri
         newest = max(unit.as_of for unit in newer.units)
         tables, as_of = (*tables, newer), max(as_of, newest)
         source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
-    return compose(tables, own=own_tables, as_of=as_of, source=source, spot_moves=_moves())
+    return compose(tables, own=own_tables, as_of=as_of, source=source, changes=load_changes())
 
 
 def read_refreshed(path: Path) -> PriceTable:

@@ -18,10 +18,11 @@ from planner.ground.vocabulary import (
     GKE_PROVISIONING,
     GKE_SPOT,
     INSTANCE_TYPE,
+    ZONE,
 )
 from planner.inventory.node_lives import GOING_TAINTS, NodeSeen, Watch
 from planner.kubernetes import accelerators
-from planner.kubernetes.nodes import is_spot, machine_type, node_pool
+from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import FrozenMap, Labels, Node
 from planner.sources.prometheus import Prometheus, Series
 
@@ -74,6 +75,7 @@ def _seen(series: Series, node: Node, cluster: str, going_at: float, step: int) 
         yield NodeSeen(
             cluster=cluster, node=node.name, node_pool=node_pool(node), machine_type=machine_type(node),
             created_at=float(created), first_at=float(there[0]), last_at=last, is_going=last - step <= going_at <= last + step,
+            zone=zone(node),
         )  # fmt: skip
 
 
@@ -98,7 +100,7 @@ def _labels(server: Prometheus, start: float, end: float) -> dict[tuple[str, str
 def _written_keys() -> dict[str, str]:
     """As kube-state-metrics writes it → the label's key."""
     tables = accelerators.tables()
-    return {_written(key): key for key in (*tables.bought, *tables.pool, *tables.machine_type)}
+    return {_written(key): key for key in (*tables.bought, *tables.pool, *tables.machine_type, ZONE)}
 
 
 def _written(key: str) -> str:

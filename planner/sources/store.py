@@ -64,7 +64,7 @@ _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
 _NODES_SEEN: Final = """
 SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
     epoch(created_at) AS created_at, epoch(min(taken_at)) AS first_at, epoch(max(taken_at)) AS last_at,
-    arg_max(is_going, taken_at) AS is_going
+    arg_max(is_going, taken_at) AS is_going, coalesce(any_value(zone), '') AS zone
 FROM nodes WHERE provisioning IN ('spot', 'preemptible') AND created_at IS NOT NULL
 GROUP BY cluster, node, created_at ORDER BY cluster, node, created_at
 """

@@ -11,6 +11,7 @@ from planner.ground.settings import Setting, setting, settings_of
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import duration
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
+from planner.pricing.history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours
 
 
@@ -473,6 +474,8 @@ class Assumptions:
     stock_out_hours: float | None = None
     availability: float | None = None
     gaps: tuple[Life, ...] = ()
+    life_drift: float = 0.0  # how far a month's lives are from `lives`: σ of the logarithm of their ratio
+    gap_drift: float = 0.0  # … its gaps from `gaps`
     goes_together: bool = False  # nodes of a zone come and go together, with the rate and the gaps of one
     works_as_gang: bool = False  # the pods only work together: one lost node stops all
     price_moves: tuple[float, ...] = ()  # relative moves of the spot price within a month, each as likely
@@ -490,6 +493,11 @@ class Assumptions:
     fallback: Fallback = Fallback.ON_DEMAND
     runs: int = ASSUMED["runs"]
     seed: int = ASSUMED["seed"]
+    freed_share: float = (
+        1.0  # on-demand nodes that really go for it, of `nodes`: where nodes are shared, by what it requests
+    )
+    spot_share: float = 1.0  # … and of the spot nodes that come
+    move_days: int = MONTH_DAYS  # over which `price_moves` were seen
 
     def __post_init__(self) -> None:
         for one in SETTINGS:

@@ -8,11 +8,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from planner.ground import vocabulary
+from planner.ground.vocabulary import CACHES, DATA_STORES
 from planner.ground.words import duration
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
 from planner.kubernetes.budgets import Protection, limit_text
-from planner.kubernetes.clouds import CLOUDS
+from planner.kubernetes.clouds import CLOUDS, PREEMPTIBLE
 from planner.kubernetes.nodes import (
     GPU_NODE_ARRIVAL_SECONDS,
     gpu_model,
@@ -381,6 +382,12 @@ def _check_start_up(case: Case) -> CheckResult:
     return CheckResult(check=Check.START_UP, status=Status.OK, evidence=f"{learnt[:1].upper()}{learnt[1:]}.")
 
 
+def _data_store(image: str) -> str:
+    """``redis`` of ``docker.io/bitnami/redis:8``: what keeps data, told by its image; "" for others."""
+    name = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+    return name if name in DATA_STORES else ""
+
+
 def _check_storage(case: Case) -> CheckResult:
     volumes = case.workload.template.spec.volumes
     snapshot = case.snapshot
@@ -391,6 +398,22 @@ def _check_storage(case: Case) -> CheckResult:
             status=Status.UNSUITABLE,
             evidence=f"{', '.join(found.kept)}: data on the node's own disk is gone with a spot node.",
             cure="Keep what must last on a network volume or in object storage.",
+        )
+    store = next((name for one in case.containers if (name := _data_store(one.image))), "")
+    if store and not case.workload.claim_templates and not any(one.kind == "persistentVolumeClaim" for one in volumes):
+        is_cache = store in CACHES
+        lost = (
+            "what it holds is gone with its node, and is made again from where it came"
+            if is_cache
+            else "its data is gone with its node"
+        )
+        return CheckResult(
+            check=Check.STORAGE,
+            status=Status.MIND if is_cache else Status.UNSUITABLE,
+            evidence=f"{store} without a volume: {lost}.",
+            cure="Mind the load behind it while it fills again."
+            if is_cache
+            else "Keep it on demand, or give its data a volume.",
         )
     claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
     claims += [template.name for template in case.workload.claim_templates]
@@ -576,8 +599,8 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
     if cloud is None or cloud.spot_label is None:
         return None, None
     key, value = cloud.spot_label
-    if provider is Provider.GKE and capacity is not Capacity.SPOT:
-        key = vocabulary.GKE_PREEMPTIBLE
+    if capacity is not Capacity.SPOT:
+        key = cloud.label_of(PREEMPTIBLE, value) or key
     return (key, value), Taint(key=key, value=value, effect="NoSchedule") if cloud.is_spot_tainted else None
 
 

@@ -14,10 +14,11 @@ from typing import Final
 import numpy as np
 
 from planner.ground.words import Text, count, duration, signed, usd
+from planner.pricing.history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours_of
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
-from planner.spot.interruption import Floats, availability_of, gaps_of, lives_of, mean_life_hours
+from planner.spot.interruption import Floats, availability_of, gap_after_a_life, gaps_of, lives_of, mean_life_hours
 from planner.spot.months import OVERRUN, Months, simulate
 
 _PERCENTILES: Final = (5, 50, 95)
@@ -72,7 +73,7 @@ class Savings:
     """The answer for one pool and one month; money in USD a month, hours in node-hours unless said otherwise."""
 
     sentence: Text
-    is_worth_it: bool  # the median month saves something
+    is_worth_it: bool  # in the mean
     steps: tuple[Step, ...]
     on_demand_usd: float  # what the pool costs without spot, commitments included
     avoidable_usd: float  # of it, what isn't committed already: the most that could be saved
@@ -140,7 +141,8 @@ def bill(months: Months, assumptions: Assumptions, spot_nodes: int) -> Bill:
     pattern, hours = months.pattern, assumptions.hours_per_month
     lanes, nodes_per_lane = _lanes_of(months, spot_nodes)
     scale = pattern.scale * nodes_per_lane
-    on_demand, spot = assumptions.on_demand_usd(hours), assumptions.spot_usd_per_hour
+    on_demand = assumptions.on_demand_usd(hours) * assumptions.freed_share
+    spot, share = assumptions.spot_usd_per_hour * assumptions.spot_share, assumptions.spot_share
     uncommitted = assumptions.nodes - assumptions.committed_nodes
     replaced = min(spot_nodes, uncommitted)  # on-demand nodes that are no longer paid for
     idle = spot_nodes - replaced  # committed nodes that stand still while spot is paid beside them
@@ -154,7 +156,7 @@ def bill(months: Months, assumptions: Assumptions, spot_nodes: int) -> Bill:
     elsewhere = useful * (of(months.on_demand_hours) + of(months.unfinished_hours))
     stood_in = months.on_demand_hours + months.on_demand_start_hours + useful * months.unfinished_hours
     stood_in = billed_hours_of(stood_in[:, :lanes] * pattern.scale, assumptions.sustained_use_discount)
-    stand_in_usd = assumptions.fallback_usd_per_hour * nodes_per_lane * np.asarray(stood_in.sum(axis=1))
+    stand_in_usd = share * assumptions.fallback_usd_per_hour * nodes_per_lane * np.asarray(stood_in.sum(axis=1))
     checkpoints = spot * (1 - useful) * of(months.spot_hours)
     lost_work, restarts = spot * of(months.lost_hours), spot * of(months.restart_hours)
     paid_for_spot = spot * hours * spot_nodes + checkpoints + lost_work + restarts - spot * elsewhere
@@ -196,9 +198,8 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     costs = bill(months, assumptions, assumptions.spot_nodes)
     net, before = costs.net, float(costs.on_demand[0])
     saved = before - net
-    avoidable = (assumptions.nodes - assumptions.committed_nodes) * assumptions.on_demand_usd(
-        assumptions.hours_per_month
-    )
+    on_demand = assumptions.freed_share * assumptions.on_demand_usd(assumptions.hours_per_month)
+    avoidable = (assumptions.nodes - assumptions.committed_nodes) * on_demand
     lanes, nodes_per_lane = _lanes_of(months, assumptions.spot_nodes)
 
     def tally(values: Floats) -> Band:
@@ -210,7 +211,7 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     even = break_even(assumptions)
     return Savings(
         sentence=Text(_sentence(assumptions, saved_band, before)),
-        is_worth_it=saved_band.p50 > 0,
+        is_worth_it=saved_band.mean > 0,
         steps=(
             *(Step(name=name, what=what, usd=band(getattr(costs, field))) for field, name, what in STEPS),
             Step(name="Net", what="what the month costs", usd=band(net), is_total=True),
@@ -249,8 +250,9 @@ def _flex_start_usd(assumptions: Assumptions) -> float | None:
     if price is None:
         return None
     kept = max(0, assumptions.base_nodes - assumptions.committed_nodes)
-    flex = assumptions.spot_nodes * price * assumptions.hours_per_month
-    return kept * assumptions.on_demand_usd(assumptions.hours_per_month) + flex + assumptions.committed_usd
+    flex = assumptions.spot_nodes * price * assumptions.hours_per_month * assumptions.spot_share
+    on_demand = assumptions.freed_share * assumptions.on_demand_usd(assumptions.hours_per_month)
+    return kept * on_demand + flex + assumptions.committed_usd
 
 
 def _optimum(assumptions: Assumptions, rule: object) -> float | None:
@@ -288,7 +290,7 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
         alone = min(alone, zones)
     rate, bulk = hazard_per_hour * alone, bulk * zones
     share_lost = 1 / alone
-    life, gap = lives.mean(rate, bulk), gaps_of(assumptions).mean_hours
+    life, gap = lives.mean(rate, bulk), gap_after_a_life(assumptions, rate, bulk)
     covers = assumptions.fallback is Fallback.ON_DEMAND
     if life == inf and gap < inf:
         usd = spot * hours / pattern.useful_share
@@ -307,7 +309,8 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
         usd = lived * spot * life + waiting * spot + assumptions.on_demand_usd(on_demand_hours)
     uncommitted = assumptions.nodes - assumptions.committed_nodes
     replaced = min(assumptions.spot_nodes, uncommitted)
-    return float(replaced * assumptions.on_demand_usd(hours) - assumptions.spot_nodes * usd)
+    before = assumptions.freed_share * assumptions.on_demand_usd(hours)
+    return float(replaced * before - assumptions.spot_nodes * assumptions.spot_share * usd)
 
 
 def break_even(assumptions: Assumptions) -> BreakEven:
@@ -357,10 +360,10 @@ def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
     nodes = f"{assumptions.spot_nodes:,} of {count(assumptions.nodes, 'node')} on {assumptions.capacity}"
     likely = f"in 9 of 10 months between {usd(saved.p5)} and {usd(saved.p95)}"
     paid = " (commitments already paid for are not counted as saved)" if assumptions.committed_nodes else ""
-    share = f"{saved.p50 / before:.0%} of {usd(before)}" if before else "of nothing"
-    if saved.p50 > 0:
-        return f"{nodes}: saves {usd(saved.p50)} a month, {share}, {likely}{paid}."
-    return f"{nodes}: costs {usd(-saved.p50)} a month more than on demand, {likely} saved{paid}."
+    share = f"{saved.mean / before:.0%} of {usd(before)}" if before else "of nothing"
+    if saved.mean > 0:
+        return f"{nodes}: saves {usd(saved.mean)} a month in the mean, {share}, {likely}{paid}."
+    return f"{nodes}: costs {usd(-saved.mean)} a month more than on demand in the mean, {likely} saved{paid}."
 
 
 def _moves_text(assumptions: Assumptions) -> str:
@@ -368,7 +371,12 @@ def _moves_text(assumptions: Assumptions) -> str:
     if not assumptions.price_moves:
         return "no move of the spot price"
     low, high = np.percentile(assumptions.price_moves, (5, 95))
-    return f"moves of the spot price within a month ({signed(low)} to {signed(high)} in 9 of 10)"
+    within = (
+        "a month"
+        if assumptions.move_days <= MONTH_DAYS
+        else f"{assumptions.move_days} days, the price's age and the month"
+    )
+    return f"moves of the spot price within {within} ({signed(low)} to {signed(high)} in 9 of 10)"
 
 
 def _up_text(assumptions: Assumptions) -> str:

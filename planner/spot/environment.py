@@ -31,15 +31,22 @@ class BulkLosses:
     """Moments at which all spot nodes of a zone are taken: Poisson, per run and zone (a row each); each begins a gap.
 
     Each lane goes along its row (`row_of`: int64[lane]) and never back. `upcoming`: float64[lane], the first loss after
-    the last moment asked for; inf when there is none any more.
+    the last moment asked for; inf when there is none any more. `gap_pace`: float64[row], by which gaps are longer.
     """
 
     def __init__(
-        self, rng: np.random.Generator, rows: int, per_hour: float, until: float, row_of: Ints, gaps: Gaps
+        self,
+        rng: np.random.Generator,
+        rows: int,
+        per_hour: float,
+        until: float,
+        row_of: Ints,
+        gaps: Gaps,
+        gap_pace: Floats,
     ) -> None:
         count = most_losses(per_hour, until)
         begins = np.cumsum(rng.standard_exponential((rows, count)) / (per_hour if count else 1.0), axis=1)
-        ends = begins + gaps.draw(rng, begins.size).reshape(begins.shape)
+        ends = begins + gaps.draw(rng, begins.size).reshape(begins.shape) * gap_pace[:, None]
         self._moments: Floats = np.concatenate([begins, np.full((rows, 1), inf)], axis=1)
         # by place: when the gaps of all losses before it are over, and those of losses that come before they are
         over = np.maximum.accumulate(ends, axis=1)

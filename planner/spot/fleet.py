@@ -6,6 +6,9 @@ the scheduler's filters). What packing frees with nothing on spot is told apart.
 what each saves by itself per pod-hour at risk, and only as far as that saves something.
 
     on demand = kept + freed          saved = freed by moving − spot nodes that come
+
+What a pool's moves free and bring is shared out among them by what each bears of the pool's bill, whatever their order; no
+move saves more than it bears: what is left over was idle, and is nobody's. `in_whole` is what one workload has of it.
 """
 
 from __future__ import annotations
@@ -16,25 +19,29 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
+import numpy as np
+
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.ground import collector
 from planner.ground.errors import NotKnownError
-from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural, usd
+from planner.kubernetes.budgets import protection
 from planner.kubernetes.clouds import AS_SPOT
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
-from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
-from planner.pricing.allocation import Bought, Cents, Share, allocated_cents, bought
+from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
+from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated_cents, bought
 from planner.pricing.bill import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
+from planner.pricing.history import move_days, spot_moves
 from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.node import price_node
 from planner.rollout.prepared import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
-from planner.spot.inputs import pods_to_a_node, rates_of, workloads
-from planner.spot.interruption import gaps_of, mean_life_hours
+from planner.spot.inputs import add_job_hours, pods_to_a_node, rates_of, workloads
+from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
 from planner.spot.ways import Way, marked
 
@@ -48,16 +55,16 @@ MAY_GO: Final = (Fitness.READY, Fitness.NEEDS_CHANGES)
 class Move:
     """One workload leaving one pool, USD a month.
 
-    `saved_usd`: in the whole, at this place in the order; `expected_usd` less what interruptions cost; `alone_usd`: by itself,
-    whole nodes only; `repacked_usd`: by itself, the rest of the pool packed more tightly (None: not worked out).
-    `risk_pod_hours`: pod-hours a month that aren't Ready, expected.
+    `saved_usd`: its part of what the pool's moves save together; `expected_usd` less what interruptions and moves of the spot
+    price cost in the mean; `alone_usd`: by itself, whole nodes only; `repacked_usd`: by itself, the rest of the pool packed
+    more tightly (None: not worked out). `risk_pod_hours`: pod-hours a month that aren't Ready, expected.
     """
 
     workload: str
     fitness: Fitness
     node_pool: str
     pods: int
-    freed_nodes: float  # a share where several workloads leave at once
+    freed_nodes: float  # a part where several workloads leave a pool
     spot_nodes: float
     freed_usd: float
     spot_usd: float
@@ -67,6 +74,8 @@ class Move:
     repacked_usd: float | None
     risk_pod_hours: float
     is_worth_it: bool  # it is part of the whole
+    p5_usd: float = 0.0  # as `expected_usd`, in months whose spot prices are the dearest and the cheapest of twenty
+    p95_usd: float = 0.0
     place: int = 0  # in the order of all moves, from 1
 
 
@@ -95,6 +104,9 @@ class FleetSavings:
     spot_usd : of spot nodes that come
     saved_usd : `freed_usd` − `packing_usd` − `spot_usd`
     interruptions_usd : what lost work, restarts and gaps are expected to cost of that
+    moving_prices_usd : what moves of the spot price are expected to cost of that
+    expected_usd : what is left; `p5_usd` to `p95_usd` in 9 of 10 months, as spot prices move
+    idle_usd : of `saved_usd`, what is no workload's: capacity that nobody requested
     moves : in order, most saved per pod-hour at risk first; then those that would save nothing
     bearers : namespaces and what is idle, before and after
     """
@@ -108,7 +120,11 @@ class FleetSavings:
     spot_usd: float
     saved_usd: float
     interruptions_usd: float
+    moving_prices_usd: float
     expected_usd: float
+    p5_usd: float
+    p95_usd: float
+    idle_usd: float
     on_demand_nodes: int
     unpriced_nodes: int
     freed_nodes: tuple[str, ...]
@@ -120,6 +136,7 @@ class FleetSavings:
     ways: tuple[Way, ...]  # every way of buying the on-demand nodes
     workloads: tuple[str, ...]  # all that were looked at
     fitness: tuple[Fitness, ...]  # … of each
+    borne: FrozenMap[float]  # workload → what it bears of the on-demand nodes' bill, without what is idle
     as_of: str
 
 
@@ -133,6 +150,14 @@ class _Kind:
     month_usd: float
     spot_month_usd: float
     demand: Price
+    price_moves: tuple[float, ...]  # of the spot price, over its age and a month
+
+    def moved_usd(self, spot_usd: float) -> tuple[float, float, float]:
+        """What moves of the price add to `spot_usd`: in the mean, and P5 and P95."""
+        if not self.price_moves:
+            return 0.0, 0.0, 0.0
+        p5, p95 = np.percentile(self.price_moves, (5, 95))
+        return spot_usd * float(np.mean(self.price_moves)), spot_usd * float(p5), spot_usd * float(p95)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +178,16 @@ class _Exact:
     kind: _Kind
     risk_usd: float
     preemptible_risk_usd: float
+
+    def with_part(self, freed_usd: float, spot_usd: float, freed_nodes: float, spot_nodes: float) -> _Exact:
+        """The same move with its part of what the pool's moves free and bring."""
+        saved = freed_usd - spot_usd
+        expected = saved - self.risk_usd - self.kind.moved_usd(spot_usd)[0]
+        part = replace(
+            self.move, freed_usd=freed_usd, spot_usd=spot_usd, saved_usd=saved, expected_usd=expected,
+            freed_nodes=freed_nodes, spot_nodes=spot_nodes,
+        )  # fmt: skip
+        return replace(self, move=part)
 
 
 class _Prices:
@@ -197,18 +232,59 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
+    borne = _borne(snapshot, cost, kind_of)
     done = [
         _left(snapshot, kind, {key: on_kind[key][number] for key in going}, asked, fitness)
         for number, kind in enumerate(kinds)
     ]
     repacked = [one for one, _ in done]
-    moves = _in_order([moves for _, moves in done])
-    return _summed(snapshot, prices, cost, kinds, repacked, moves, kept_off, fitness)
+    moves = _in_order(
+        [
+            _shared(moves, {key: usd for (key, n), usd in borne.items() if n == number})
+            for number, (_, moves) in enumerate(done)
+        ]
+    )
+    return _summed(snapshot, prices, cost, kinds, repacked, moves, kept_off, fitness, borne)
+
+
+def _borne(snapshot: Snapshot, cost: ClusterCost, kind_of: Mapping[str, int]) -> dict[tuple[str, int | None], float]:
+    """(workload, its nodes' kind) → what it bears of on-demand nodes, USD a month in whole cents; what is idle is nobody's."""
+    demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
+    every = allocate(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, WORKLOAD))
+    names, sums = {one.node.node for one in demand}, defaultdict[tuple[str, int | None], int](int)
+    for line in every:
+        if line.share is Share.USED and line.node in names:
+            sums[line.name, kind_of.get(line.node)] += round(100 * line.usd)
+    return {key: cents / 100 for key, cents in sums.items()}
+
+
+def _shared(moves: list[_Exact], borne: Mapping[str, float]) -> list[_Exact]:
+    """A pool's moves with their parts of what all of them free and bring, by what each bears of the pool's bill.
+
+    None saves more than it bears: what is over goes to the others, and what nobody can have is left out.
+    """
+    chosen = [one for one in moves if one.move.is_worth_it]
+    names = list(dict.fromkeys(one.move.workload for one in chosen))
+    bears = {name: borne.get(name, 0.0) for name in names}
+    whole = sum(bears.values())
+    freed, spot = sum(one.move.freed_usd for one in chosen), sum(one.move.spot_usd for one in chosen)
+    if not whole:
+        return moves
+    saved = min(freed - spot, whole)  # by the same part of each: a part of what it bears is never more than it
+    nodes, new = (sum(getattr(one.move, name) for one in chosen) for name in ("freed_nodes", "spot_nodes"))
+    found = []
+    for one in moves:
+        part = bears.get(one.move.workload, 0.0) / whole
+        if one.move.is_worth_it:
+            one = one.with_part(part * (spot + saved), part * spot, part * nodes, part * new)
+        found.append(one)
+    return found
 
 
 def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_Kind]:
     """On-demand nodes with both prices, alike in pool, machine and prices."""
     found: dict[str, tuple[object, NodeCost, Price]] = {}
+    taken_at = snapshot.taken_at
     known = {node.name: node for node in snapshot.nodes}
     for one in cost.nodes:
         if bought(one) is not Bought.ON_DEMAND:
@@ -229,6 +305,7 @@ def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_
             month_usd=one.effective.total,
             spot_month_usd=(spot.usd_per_hour or 0.0) * HOURS_PER_MONTH,
             demand=one.node.price,
+            price_moves=spot_moves(prices.book.changes, move_days(spot.as_of, taken_at)),
         )
 
 
@@ -264,7 +341,8 @@ def _left(
 ) -> tuple[Repacked, list[_Exact]]:
     """One pool after those have left whose leaving saves something, and each leaving; `here`: workload → its pods in it."""
     movers = sorted((key for key, number in here.items() if number), key=lambda key: (-here[key], key))
-    packing = Packing(compiled(snapshot), kind.nodes, movers)
+    most = {key: most for key in movers if (most := _most_to_a_node(snapshot, key)) is not None}
+    packing = Packing(compiled(snapshot), kind.nodes, movers, most)
     tightened, start = packing.tighten(), packing.mark
     risks = {key: _risk(snapshot, kind, key, fitness[key], asked) for key in movers}
     one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
@@ -283,6 +361,7 @@ def _left(
         step = packing.leave(*batch)
         steps.append((step, packing.mark))
         lost = sum(here[key] * risks[key].usd for key in batch)
+        lost += kind.moved_usd(len(step.opened) * kind.spot_month_usd)[0]
         totals.append(totals[-1] + _saved(kind, step) - lost)
     best = max(range(len(totals)), key=lambda i: (round(totals[i], 2), -i))
     if best < len(steps):
@@ -293,6 +372,22 @@ def _left(
         for key in step.workloads
     ]
     return packing.result(tightened, [step for step, _ in steps[:best]]), moves
+
+
+def _most_to_a_node(snapshot: Snapshot, key: str) -> int | None:
+    """How many of a workload's pods one spot node may take with it: so many as its disruption budget lets be missing, and where
+    it asks to be spread over nodes, no more than share one now. None: nothing says."""
+    workload, pods = snapshot.workload(key), pods_by_workload(snapshot).get(key, ())
+    assert workload is not None
+    limits = []
+    if (allowed := protection(snapshot, workload).allowed) is not None:
+        limits.append(max(1, allowed))
+    spec = workload.template.spec
+    keys = [rule.topology_key for rule in spec.pod_anti_affinity] + [rule.topology_key for rule in spec.topology_spread]
+    if HOSTNAME in keys:
+        on = Counter(pod.node_name for pod in pods if pod.node_name)
+        limits.append(max(on.values(), default=1))
+    return min(limits, default=None)
 
 
 def _saved(kind: _Kind, step: Leaving) -> float:
@@ -312,6 +407,7 @@ def _risk(
     start = fitness.start
     given: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
     given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
+    given |= _job_minutes(snapshot, workload)
     given |= {"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)}
     given |= {name: value for name, value in asked.items() if name not in _OF_ONE} | rates_of(asked)
     case = Assumptions(
@@ -331,6 +427,15 @@ def _risk(
     return _Risk(usd=lost(case), preemptible_usd=lost(capped), pod_hours=_down_hours(case), pods_to_a_node=each)
 
 
+def _job_minutes(snapshot: Snapshot, workload: Workload) -> dict[str, float]:
+    """How long its jobs are, where runs of it were seen."""
+    values: dict[str, float | None] = {}
+    if workload.traits.is_batch:
+        add_job_hours(values, {}, snapshot, workload)
+    minutes = values.get("job_minutes")
+    return {} if minutes is None else {"job_minutes": minutes}
+
+
 # assumptions that are about one workload's nodes
 _OF_ONE: Final = frozenset(
     {
@@ -342,7 +447,7 @@ _OF_ONE: Final = frozenset(
 
 def _down_hours(case: Assumptions) -> float:
     """Hours a month in which a pod isn't Ready: each loss takes a restart, and the gap where nothing stands in."""
-    life, gap = mean_life_hours(case), gaps_of(case).mean_hours
+    life, gap = mean_life_hours(case), mean_gap_hours(case)
     away = case.restart_hours + (gap if case.fallback is Fallback.WAIT else 0.0)
     return min(HOURS_PER_MONTH, HOURS_PER_MONTH / (life + gap) * away) if life + gap < float("inf") else 0.0
 
@@ -369,12 +474,12 @@ def _move(
         fitness=fitness,
         node_pool=kind.name,
         pods=here[key],
-        freed_nodes=round(share * len(step.freed), 2),
-        spot_nodes=round(share * len(step.opened), 2),
+        freed_nodes=share * len(step.freed),
+        spot_nodes=share * len(step.opened),
         freed_usd=freed,
         spot_usd=spot,
         saved_usd=freed - spot,
-        expected_usd=freed - spot - risk,
+        expected_usd=freed - spot - risk - kind.moved_usd(spot)[0],
         alone_usd=_cents(alone.get(key)),
         repacked_usd=_cents(repacked.get(key)),
         risk_pod_hours=here[key] * risks[key].pod_hours,
@@ -412,6 +517,7 @@ def _summed(
     moves: Sequence[_Exact],
     kept_off: tuple[tuple[str, str], ...],
     fitness: Mapping[str, Suitability],
+    borne: Mapping[tuple[str, int | None], float],
 ) -> FleetSavings:
     demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
     packed = tuple(node for one in done for node in one.tightened)
@@ -423,9 +529,17 @@ def _summed(
     spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
     month = {one.node.node: one.effective.total for one in demand}
     gone, packing = on_demand - kept, round(100 * sum(month[node] for node in packed))
-    found_moves = tuple(_in_cents(moves, (gone - packing) / 100, spot / 100))
-    chosen = [move for move in found_moves if move.is_worth_it]
-    interruptions = round(sum(move.saved_usd - move.expected_usd for move in chosen), 2)
+    chosen = [one for one in moves if one.move.is_worth_it]
+    idle = round((gone - packing - spot) / 100 - sum(one.move.saved_usd for one in chosen), 2)
+    found_moves = tuple(_in_cents(moves, (gone - packing) / 100 - idle, spot / 100, len(freed) - len(packed), done))
+    interruptions = round(sum(round(one.risk_usd, 2) for one in chosen), 2)
+    saved = (gone - packing - spot) / 100
+    moved, p5, p95 = (
+        round(sum(round(one.kind.moved_usd(one.move.spot_usd)[i], 2) for one in chosen), 2) for i in range(3)
+    )
+    sums: dict[str, float] = defaultdict(float)
+    for (name, _), usd_a_month in borne.items():
+        sums[name] = round(sums[name] + usd_a_month, 2)
     unused = round(sum(one.usd_per_month or 0.0 for one in cost.unused_commitments), 2)
     found = FleetSavings(
         sentence=Text(),
@@ -435,9 +549,13 @@ def _summed(
         freed_usd=gone / 100,
         packing_usd=packing / 100,
         spot_usd=spot / 100,
-        saved_usd=(gone - packing - spot) / 100,
+        saved_usd=saved,
         interruptions_usd=interruptions,
-        expected_usd=round((gone - packing - spot) / 100 - interruptions, 2),
+        moving_prices_usd=moved,
+        expected_usd=round(saved - interruptions - moved, 2),
+        p5_usd=round(saved - interruptions - p95, 2),
+        p95_usd=round(saved - interruptions - p5, 2),
+        idle_usd=idle,
         on_demand_nodes=len(demand),
         unpriced_nodes=sum(len(group.nodes) for group in cost.unpriced),
         freed_nodes=freed,
@@ -446,7 +564,8 @@ def _summed(
         moves=found_moves,
         bearers=tuple(_bearers(_by_way(was), _by_way(now))),
         kept_off=kept_off,
-        ways=_ways(snapshot, prices, demand, kinds, done, moves, (kept + spot) / 100, interruptions),
+        ways=_ways(snapshot, prices, demand, kinds, done, moves, (kept + spot) / 100, interruptions + moved),
+        borne=FrozenMap(sums),
         workloads=tuple(fitness),
         fitness=tuple(one.fitness for one in fitness.values()),
         as_of=cost.as_of,
@@ -458,21 +577,31 @@ def _of(cents: Mapping[tuple[Bought, str, Share], Cents], way: Bought) -> int:
     return sum(sum(parts) for (one, _, _), parts in cents.items() if one is way)
 
 
-def _in_cents(moves: Sequence[_Exact], freed_usd: float, spot_usd: float) -> Iterator[Move]:
-    """The moves in whole cents; of those that are part of the whole they add up to it."""
-    chosen = [one for one in moves if one.move.is_worth_it]
-    freed = iter(shared_out([one.move.freed_usd for one in chosen], freed_usd))
-    spot = iter(shared_out([one.move.spot_usd for one in chosen], spot_usd))
+def _in_cents(
+    moves: Sequence[_Exact], freed_usd: float, spot_usd: float, gone: int, done: Sequence[Repacked]
+) -> Iterator[Move]:
+    """The moves in whole cents (and hundredths of nodes); of those that are part of the whole they add up to it."""
+    chosen = [one.move for one in moves if one.move.is_worth_it]
+    totals = {"freed_usd": freed_usd, "spot_usd": spot_usd, "freed_nodes": float(gone)}
+    totals["spot_nodes"] = float(sum(len(one.new_nodes) for one in done))
+    parts = {name: iter(shared_out([getattr(m, name) for m in chosen], total)) for name, total in totals.items()}
     for one in moves:
-        move = one.move
-        gone, come = (
-            (next(freed) / 100, next(spot) / 100)
-            if move.is_worth_it
-            else (round(move.freed_usd, 2), round(move.spot_usd, 2))
+        gone_usd, come_usd, nodes, new = (
+            next(parts[name]) / 100 if one.move.is_worth_it else round(getattr(one.move, name), 2) for name in parts
         )
-        saved = round(gone - come, 2)
-        expected = round(saved - one.risk_usd, 2)
-        yield replace(move, freed_usd=gone, spot_usd=come, saved_usd=saved, expected_usd=expected)
+        saved, risk = round(gone_usd - come_usd, 2), round(one.risk_usd, 2)
+        mean, p5, p95 = (round(moved, 2) for moved in one.kind.moved_usd(one.move.spot_usd))
+        yield replace(
+            one.move,
+            freed_usd=gone_usd,
+            spot_usd=come_usd,
+            freed_nodes=nodes,
+            spot_nodes=new,
+            saved_usd=saved,
+            expected_usd=round(saved - risk - mean, 2),
+            p5_usd=round(saved - risk - p95, 2),
+            p95_usd=round(saved - risk - p5, 2),
+        )
 
 
 _PAID: Final = "never preempted; paid to its end, whether it is used or not"
@@ -491,7 +620,7 @@ def _ways(
     repacked_usd: float,
     interruptions_usd: float,
 ) -> tuple[Way, ...]:
-    """The on-demand nodes bought in each way, node for node; a way in which one of them has no price has none. The mix
+    """The on-demand nodes bought in each way, node for node; what has no price in a way stays on demand, and is named. The mix
     packs each pool more tightly and buys it in the cheapest way that is known for it. No nodes, no ways."""
     if not demand:
         return ()
@@ -507,21 +636,27 @@ def _ways(
 
     def node_for_node(name: str, bought_as: Provisioning, risk: str, asks: str) -> Way:
         amounts = [each(one, bought_as) for one in demand]
-        lacking = amounts.count(None)
+        lacking = [one for one, amount in zip(demand, amounts, strict=True) if amount is None]
+        if len(lacking) == len(demand):
+            return way(name, None, f"no price of {len(lacking):,} of {count(len(amounts), 'node')}", asks)
         if lacking:
-            return way(name, None, f"no price of {lacking:,} of {count(len(amounts), 'node')}", asks)
+            machines = ", ".join(sorted({one.node.price.machine_type for one in lacking}))
+            stay = sum(one.effective.total for one in lacking)
+            said = f"{risk}. No price of {len(lacking):,} of {count(len(amounts), 'node')} ({machines}): they stay on demand ({usd(stay)})"
+            return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks)
         return way(name, sum(amount or 0.0 for amount in amounts), risk, asks)
 
     effective = sum(one.effective.total for one in demand)
-    capped = sum(one.preemptible_risk_usd for one in moves if one.move.is_worth_it)
+    chosen = [one for one in moves if one.move.is_worth_it]
+    capped = sum(one.preemptible_risk_usd + one.kind.moved_usd(one.move.spot_usd)[0] for one in chosen)
     ways = [
         way("on demand, list price", sum(one.cost.total for one in demand), "none beyond host maintenance", "nothing"),
         way("on demand, sustained use", effective, "none beyond host maintenance", "nothing"),
         node_for_node("1-year commitment", Provisioning.COMMITMENT_1Y, _PAID, _STEADY),
         node_for_node("3-year commitment", Provisioning.COMMITMENT_3Y, _PAID, _STEADY),
-        way("spot, repacked", repacked_usd, f"interruptions are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
+        way("spot, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
             interruptions_usd),
-        way("preemptible, repacked", repacked_usd, f"interruptions are expected to cost {usd(capped)}",
+        way("preemptible, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(capped)}",
             f"{_LIKE_SPOT}; and no node lives longer than 24 h", capped),
         node_for_node("flex-start", Provisioning.FLEX_START, _QUEUES,
             "that work may wait for capacity, and start anew after 7 days"),
@@ -534,7 +669,7 @@ def _ways(
         risk = sum(lost for *_, lost in mixed)
         said = "; ".join(f"{pool}: {name}" for pool, _, name, _ in mixed)
         ways.append(
-            way("cheapest mix", usd_a_month - risk, f"interruptions are expected to cost {usd(risk)}",
+            way("cheapest mix", usd_a_month - risk, f"interruptions and moving prices are expected to cost {usd(risk)}",
                 f"what each of its ways asks. Each pool packed more tightly; {said}", risk)
         )  # fmt: skip
     return marked(ways)
@@ -562,6 +697,7 @@ def _cheapest(
     if done.steps:
         gone = sum(len(step.freed) for step in done.steps)
         lost = sum(one.risk_usd for one in moves if one.kind is kind and one.move.is_worth_it)
+        lost += kind.moved_usd(len(done.new_nodes) * kind.spot_month_usd)[0]
         spot = (left - gone) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
         ways.append((spot, "spot", lost))
     usd_a_month, name, lost = min(ways)
@@ -621,16 +757,53 @@ def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 
-@collector.resting()
-def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
-    """Workload → what it bears of the on-demand nodes' bill, USD a month in whole cents; what is idle is nobody's."""
-    cost, nodes = cost_cluster(book, snapshot), {node.name: node for node in snapshot.nodes}
-    cents = allocated_cents(cost.nodes, nodes, held_by_node(snapshot, WORKLOAD))
-    return {
-        name: sum(parts) / 100
-        for (way, name, share), parts in cents.items()
-        if way is Bought.ON_DEMAND and share is Share.USED
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InWhole:
+    """What one workload has of the whole: the same figures wherever it is asked about. USD a month.
+
+    `bears_usd`: its share of the on-demand nodes' bill, without what is idle; `freed_usd`, `spot_usd`: its part of nodes that go
+    and come; `alone_usd`, `repacked_usd`: as of `Move`. `why`: it stays; "" where it moves.
+    """
+
+    bears_usd: float
+    freed_usd: float
+    spot_usd: float
+    freed_nodes: float
+    spot_nodes: float
+    expected_usd: float
+    p5_usd: float
+    alone_usd: float | None
+    repacked_usd: float | None
+    node_pools: tuple[str, ...]
+    why: str
+
+
+def in_whole(fleet: FleetSavings, workload: str) -> InWhole:
+    """One workload's part: of the moves that are worth it; where none is, of what they would come to."""
+    every = [move for move in fleet.moves if move.workload == workload]
+    worth = [move for move in every if move.is_worth_it]
+    moves = worth or every
+    why = dict(fleet.kept_off).get(workload) or ("" if worth else "moving it saves nothing")
+
+    def total(name: str) -> float:
+        return float(round(sum(getattr(move, name) for move in moves), 2))
+
+    def if_known(name: str) -> float | None:
+        return None if any(getattr(move, name) is None for move in every) else total(name)
+
+    return InWhole(
+        bears_usd=fleet.borne.get(workload, 0.0),
+        freed_usd=total("freed_usd"),
+        spot_usd=total("spot_usd"),
+        freed_nodes=total("freed_nodes"),
+        spot_nodes=total("spot_nodes"),
+        expected_usd=total("expected_usd") if worth else 0.0,
+        p5_usd=total("p5_usd") if worth else 0.0,
+        alone_usd=if_known("alone_usd"),
+        repacked_usd=if_known("repacked_usd"),
+        node_pools=tuple(move.node_pool for move in moves),
+        why=why,
+    )
 
 
 def _sentence(found: FleetSavings) -> str:
@@ -650,9 +823,21 @@ def _sentence(found: FleetSavings) -> str:
         return f"Moving to spot saves nothing of the {usd(found.bill_usd)} a month.{packing}{apart}"
     gone = len(found.freed_nodes) - len(found.packing_nodes)
     names = len({move.workload for move in chosen})
+    best = next((way for way in found.ways if way.is_cheapest), None)
+    best_name = (
+        "a mix of all ways" if best is not None and best.name == "cheapest mix" else f"the {best.name}" if best else ""
+    )
+    bound = (
+        f" Of the ways that bind you to nothing: {best_name} is expected to cost {usd(best.expected_usd or 0.0)} where "
+        f"on demand costs {usd(found.on_demand_usd)}, {usd(found.on_demand_usd - (best.expected_usd or 0.0))} less."
+        if best is not None and best.name != "spot, repacked"
+        else ""
+    )
     return (
         f"Spot would save {usd(found.saved_usd)} of the {usd(found.bill_usd)} a month: {count(names, 'workload')} "
         f"{plural(names, 'moves', 'move')}, {gone} of {found.on_demand_nodes} on-demand nodes go "
         f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
-        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it.{packing}{apart}"
+        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it, "
+        f"and moves of the spot price {usd(found.moving_prices_usd)}: {usd(found.expected_usd)} are left in the mean, in 9 of 10 "
+        f"months {usd(found.p5_usd)} to {usd(found.p95_usd)}.{bound}{packing}{apart}"
     )

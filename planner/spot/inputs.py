@@ -29,6 +29,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.startup import learn_start
 from planner.pricing.commitments import price_committed
+from planner.pricing.history import MONTH_DAYS, move_days, spot_moves
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node
 from planner.spot.assumptions import ASSUMED, SETTINGS, Assumptions, Capacity, Fallback, Work
@@ -51,7 +52,8 @@ class Derived:
     machine_type: str
     bought_as: str  # how the nodes are bought now
     as_of: str  # of the prices
-    price_moves: tuple[float, ...] = ()  # of the spot price within a month
+    price_moves: tuple[float, ...] = ()  # of the spot price within `move_days`
+    move_days: int = MONTH_DAYS
     works_as_gang: bool = False
     gang_source: str = "nothing says that its pods only work together"
     is_running: bool = True  # a node holds a pod of it now
@@ -149,7 +151,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         values["retries"] = None if workload.ignores_disruptions else limit
         ignored = "its podFailurePolicy doesn't count disruptions"
         sources["retries"] = ignored if workload.ignores_disruptions else f"the {workload.kind}'s backoffLimit"
-        _add_job_hours(values, sources, snapshot, workload)
+        add_job_hours(values, sources, snapshot, workload)
     if not kinds:
         return Derived(
             workload=key,
@@ -168,7 +170,8 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
             problem=f"no node of the cluster suits {workload.namespace}/{workload.name}",
         )
     _add_nodes(values, sources, snapshot, workload, kinds)
-    problem, as_of = _add_prices(values, sources, book, kinds)
+    problem, as_of, spot_as_of = _add_prices(values, sources, book, kinds)
+    days = move_days(spot_as_of, snapshot.taken_at)
     main = max(kinds, key=lambda kind: kind.pods)
     _add_commitments(values, sources, snapshot, book, main)
     bought = Provisioning(provisioning_model(main.template))
@@ -183,7 +186,8 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         machine_type=", ".join(dict.fromkeys(machine_type(kind.template) for kind in kinds)),
         bought_as=bought.value,
         as_of=as_of,
-        price_moves=book.spot_moves,
+        price_moves=spot_moves(book.changes, days),
+        move_days=days,
         works_as_gang=is_gang,
         gang_source=why_gang,
         is_running=any(pod.node_name for pod in pods),
@@ -191,7 +195,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     )
 
 
-def _add_job_hours(
+def add_job_hours(
     values: dict[str, float | None], sources: dict[str, str], snapshot: Snapshot, workload: Workload
 ) -> None:
     """How long a Job runs and how often, as far as runs of it and of its CronJob's other Jobs are seen.
@@ -248,6 +252,7 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
         "capacity": derived.capacity,
         "works_as_gang": derived.works_as_gang,
         "price_moves": derived.price_moves,
+        "move_days": derived.move_days,
     }
     chosen |= derived_values | rates_of(given) | given
     needed = ["nodes", "on_demand_usd_per_hour", "spot_usd_per_hour"]
@@ -332,8 +337,8 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
         ("lives", "Observed lives", len(assumptions.lives), 0, "none: the interruption rate is used"),
         ("gaps", "Observed gaps", len(assumptions.gaps), 0, "none: the mean gap is used"),
         (
-            "price_moves", "Moves of the spot price within a month", f"{low} to {high}", None,
-            "P5 and P95 of the last year in the log of price changes"
+            "price_moves", f"Moves of the spot price within {assumptions.move_days} days", f"{low} to {high}", None,
+            "P5 and P95 of the last year in the log of price changes, over the price's age and a month"
             if assumptions.price_moves
             else "none: the log of price changes isn't given",
         ),
@@ -470,9 +475,10 @@ _NEEDED: Final = (Provisioning.ON_DEMAND, Provisioning.SPOT)
 
 def _add_prices(
     values: dict[str, float | None], sources: dict[str, str], book: PriceBook, kinds: list[_NodeKind]
-) -> tuple[str, str]:
-    """A node's price bought in each way, the mean over the nodes of several kinds; what is missing, and the oldest date."""
-    problem, as_of = "", ""
+) -> tuple[str, str, str]:
+    """A node's price bought in each way, the mean over the nodes of several kinds; what is missing, the oldest date, and the
+    oldest of spot prices."""
+    problem, as_of, spot_as_of = "", "", ""
     weights = [kind.nodes or 1 for kind in kinds]
     for name, bought in _BOUGHT.items():
         prices = [price_node(book, kind.template, bought).price for kind in kinds]
@@ -486,12 +492,13 @@ def _add_prices(
         each = _mean(weights, [price.usd_per_hour for price in prices])
         values[name] = round(each, 6)
         as_of = min([one for one in (as_of, *(price.as_of for price in prices)) if one], default="")
+        spot_as_of = min((one.as_of for one in prices), default="") if bought is Provisioning.SPOT else spot_as_of
         sources[name] = _price_source(prices, weights, bought)
         if bought is Provisioning.ON_DEMAND:
             _add_sustained_use(
                 values, sources, each, _mean(weights, [one.sustained_use_usd_per_hour for one in prices])
             )
-    return problem, as_of
+    return problem, as_of, spot_as_of
 
 
 def _mean(weights: list[int], amounts: list[float | None]) -> float:

@@ -77,6 +77,18 @@ class Lives:
             return float(until)
         return float(-np.expm1(-total * until) / total)
 
+    def lost_share(self, hazard_per_hour: Floats, bulk_per_hour: float) -> Floats:
+        """The share of lives that end by a loss, and not because a node may live no longer: only a loss says that nodes are
+        scarce and begins a gap."""
+        if np.isinf(self.cap_hours):
+            return np.ones_like(hazard_per_hour)
+        alive = np.exp(-(hazard_per_hour + bulk_per_hour) * self.cap_hours)
+        if self.table is not None:
+            alive = np.full_like(hazard_per_hour, np.mean(self.table >= self.cap_hours)) * np.exp(
+                -bulk_per_hour * self.cap_hours
+            )
+        return np.asarray(1.0 - alive, dtype=np.float64)
+
     def means(self, hazard_per_hour: Floats, bulk_per_hour: float) -> Floats:
         """`mean` for many rates at once."""
         if self.table is not None:
@@ -127,6 +139,22 @@ def mean_life_hours(assumptions: Assumptions) -> float:
     return lives_of(assumptions).mean(sum(rates) / 3, assumptions.zone_hazard_per_hour)
 
 
+def mean_gap_hours(assumptions: Assumptions) -> float:
+    """The mean gap after a life, hours: none follows those that end because a node may live no longer."""
+    rates = (assumptions.hazard_low_per_hour, assumptions.hazard_likely_per_hour, assumptions.hazard_high_per_hour)
+    return gap_after_a_life(assumptions, sum(rates) / 3)
+
+
+def gap_after_a_life(assumptions: Assumptions, hazard_per_hour: float, bulk_per_hour: float | None = None) -> float:
+    """`mean_gap_hours` at one rate."""
+    bulk = assumptions.zone_hazard_per_hour if bulk_per_hour is None else bulk_per_hour
+    lost, gap = (
+        float(lives_of(assumptions).lost_share(np.array([hazard_per_hour]), bulk)[0]),
+        gaps_of(assumptions).mean_hours,
+    )
+    return gap * lost if lost else 0.0
+
+
 def gaps_of(assumptions: Assumptions) -> Gaps:
     """The distribution of gaps: as observed; as long as stated; or as long as the share of time up leaves over.
 
@@ -144,9 +172,11 @@ def gaps_of(assumptions: Assumptions) -> Gaps:
     if share in (0.0, 1.0):
         return Gaps(table=None, mean_hours=0.0 if share else np.inf)
     life = mean_life_hours(assumptions)
+    rates = (assumptions.hazard_low_per_hour, assumptions.hazard_likely_per_hour, assumptions.hazard_high_per_hour)
+    lost = float(lives_of(assumptions).lost_share(np.array([sum(rates) / 3]), assumptions.zone_hazard_per_hour)[0])
     if stated is None:
-        return Gaps(table=None, mean_hours=life * (1 - share) / share if life < np.inf else 0.0)
-    if abs(life / (life + stated) - share) > _AGREE and life < np.inf:
+        return Gaps(table=None, mean_hours=life * (1 - share) / share / lost if life < np.inf and lost else 0.0)
+    if abs(life / (life + stated * lost) - share) > _AGREE and life < np.inf:
         raise InputError(
             f"a loss each {duration(life * 3_600)} and {duration(stated * 3_600)} until the next node make a node be up "
             f"{life / (life + stated):.1%} of the time, not {share:.1%}",
@@ -158,7 +188,7 @@ def gaps_of(assumptions: Assumptions) -> Gaps:
 
 def availability_of(assumptions: Assumptions) -> float:
     """The share of time a place has a spot node, in the long run: mean life / (mean life + mean gap)."""
-    life, gap = mean_life_hours(assumptions), gaps_of(assumptions).mean_hours
+    life, gap = mean_life_hours(assumptions), mean_gap_hours(assumptions)
     if gap == np.inf:
         return 0.0
     return 1.0 if life == np.inf else life / (life + gap)

@@ -82,6 +82,8 @@ class _Lanes:
     attempts: Floats  # how often it was interrupted
     is_covered: Booleans  # an on-demand node works until the next spot node is ready
     hazard: Floats
+    life_pace: Floats  # of the month: lives and gaps are so many times as long as those that are known
+    gap_pace: Floats
     lane: Ints  # the lane's number in its chunk
     ready: Booleans  # [lane, instant]
     instants: Floats  # [lane, instant], inf behind the last
@@ -110,9 +112,12 @@ def simulate(assumptions: Assumptions) -> Months:
         1, min(_CHUNK_LANES // lanes, _CHUNK_LOSSES // max(1, _zone_rows(assumptions) * _losses_a_row(assumptions)))
     )
     current().foresee(_loss_units(assumptions, assumptions.runs, lanes))
+    paces = _paces(assumptions)
     most_lives = int(min(_MOST_LIVES, max(_FEWEST_LIVES, _LIVES_BUDGET // (assumptions.runs * lanes))))
     chunks = [
-        _Chunk(assumptions, min(at_once, assumptions.runs - first), lanes, rng).run(most_lives)
+        _Chunk(assumptions, min(at_once, assumptions.runs - first), lanes, rng, paces[:, first : first + at_once]).run(
+            most_lives
+        )
         for first in range(0, assumptions.runs, at_once)
     ]
     tallies = np.concatenate([tallies for tallies, _ in chunks], axis=1).reshape(len(_TALLIES), -1, lanes)
@@ -156,7 +161,19 @@ def _price_factors(assumptions: Assumptions) -> Floats:
     if not assumptions.price_moves:
         return np.ones(assumptions.runs)
     rng = np.random.Generator(np.random.SFC64((assumptions.seed, 1)))
-    return 1.0 + np.array(assumptions.price_moves)[rng.integers(0, len(assumptions.price_moves), assumptions.runs)]
+    every = np.resize(
+        rng.permutation(np.array(assumptions.price_moves)), assumptions.runs
+    )  # each as often as the others
+    return 1.0 + rng.permutation(every)
+
+
+def _paces(assumptions: Assumptions) -> Floats:
+    """float64[2, run]: how much longer each month's lives and gaps are than those that were observed, log-normal; 1 where
+    none were. What is lost in common is what is common to a month."""
+    drifts = (assumptions.life_drift if assumptions.lives else 0.0, assumptions.gap_drift if assumptions.gaps else 0.0)
+    rng = np.random.Generator(np.random.SFC64((assumptions.seed, 2)))
+    paces: Floats = np.exp(rng.standard_normal((2, assumptions.runs)) * np.array(drifts)[:, None])
+    return paces
 
 
 def _rates(rng: np.random.Generator, assumptions: Assumptions, runs: int) -> Floats:
@@ -175,7 +192,9 @@ def _moving_apart(assumptions: Assumptions) -> int:
 class _Chunk:
     """Some runs at once: as many as the processor's cache holds."""
 
-    def __init__(self, assumptions: Assumptions, runs: int, lanes: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, assumptions: Assumptions, runs: int, lanes: int, rng: np.random.Generator, paces: Floats
+    ) -> None:
         current().spend(_loss_units(assumptions, runs, lanes))
         self.assumptions, self.rng = assumptions, rng
         self.pattern: Pattern = pattern_of(assumptions)
@@ -190,7 +209,10 @@ class _Chunk:
         self.share_lost, self.bulk_share_lost = (1 / alone, 1 / assumptions.zones) if is_gang else (1.0, 1.0)
         bulk_rate = _bulk_rate(assumptions)
         zone_of = run_of * zones + lane % lanes % zones
-        self.bulk_losses = BulkLosses(rng, runs * zones, bulk_rate, self.limit, zone_of, self.gaps)
+        life_pace, gap_pace = paces
+        self.bulk_losses = BulkLosses(
+            rng, runs * zones, bulk_rate, self.limit, zone_of, self.gaps, np.repeat(gap_pace, zones)
+        )
         self.bulk_rate = bulk_rate
         hazard = _rates(rng, assumptions, runs)[run_of] * alone
         never = np.full((runs, 1), inf)
@@ -204,6 +226,8 @@ class _Chunk:
             attempts=np.zeros(lane.size),
             is_covered=np.zeros(lane.size, dtype=bool),
             hazard=hazard,
+            life_pace=life_pace[run_of],
+            gap_pace=gap_pace[run_of],
             lane=lane,
             ready=np.zeros((lane.size, INSTANTS), dtype=bool),
             instants=np.concatenate([instants, never], axis=1)[run_of],
@@ -222,8 +246,10 @@ class _Chunk:
                 self._retire(done)
             if not self.state.lane.size:
                 break
-            lives = self.lives.draw(self.rng, self.state.hazard)
-            gaps = self.gaps.draw(self.rng, lives.size)
+            cap, drawn = self.lives.cap_hours, self.lives.draw(self.rng, self.state.hazard)
+            lives = np.minimum(drawn * self.state.life_pace, cap)
+            # what ends because a node may live no longer isn't lost: the next is to be had at once
+            gaps = np.where(lives < cap, self.gaps.draw(self.rng, lives.size) * self.state.gap_pace, 0.0)
             self._live(lives, np.full(lives.size, self.assumptions.restart_hours), gaps)
         else:
             self._go_on_at_the_same_pace()
@@ -236,14 +262,23 @@ class _Chunk:
         A place of mean life M and mean gap G has a node with M / (M + G).
         """
         hazard, gaps = self.state.hazard, self.gaps
-        left = self.lives.draw_remaining(self.rng, hazard)
-        gap = gaps.draw(self.rng, left.size)
+        pace, gap_pace = self.state.life_pace, self.state.gap_pace
+        left = np.minimum(self.lives.draw_remaining(self.rng, hazard) * pace, self.lives.cap_hours)
+        gap = gaps.draw(self.rng, left.size) * gap_pace
         if not gaps.mean_hours:
             return left, gap
-        life = self.lives.means(hazard, self.bulk_rate)
-        up = life / (life + gaps.mean_hours) if gaps.mean_hours < inf else np.zeros_like(life)
+        life = np.minimum(self.lives.means(hazard, self.bulk_rate) * pace, self.lives.cap_hours)
+        lost = self.lives.lost_share(hazard, self.bulk_rate)
+        if np.isfinite(
+            self.lives.cap_hours
+        ):  # of lives met at a random moment, those are met more often that reach their limit
+            lost = 1 - np.clip((1 - lost) * self.lives.cap_hours / life, 0.0, 1.0)
+            gap = np.where(self.rng.random(left.size) < lost, gap, 0.0)
+            lost = self.lives.lost_share(hazard, self.bulk_rate)
+        after = gaps.mean_hours * gap_pace * lost if gaps.mean_hours < inf else np.where(lost > 0, inf, 0.0)
+        up = np.where(np.isfinite(after), life / (life + np.where(np.isfinite(after), after, 0.0)), 0.0)
         gone = self.rng.random(left.size) >= up
-        return np.where(gone, 0.0, left), np.where(gone, gaps.draw_remaining(self.rng, left.size), gap)
+        return np.where(gone, 0.0, left), np.where(gone, gaps.draw_remaining(self.rng, left.size) * gap_pace, gap)
 
     def _to_do(self) -> Floats:
         """Hours of work left, checkpoints included; 0 for less than rounding errors."""

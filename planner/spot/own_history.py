@@ -14,13 +14,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from math import exp, inf
-from typing import Final
+from dataclasses import dataclass, replace
+from math import ceil, exp, inf, sqrt
+from typing import Any, Final
 
 import numpy as np
 
 from planner.ground.budget import TOO_LARGE, TooLargeError, part
+from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment
 from planner.inventory.node_lives import NodeSeen, Told, Watch, until
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, Assumptions, Fallback, Life, Work
@@ -35,6 +36,18 @@ _SHORTEST_WINDOW: Final = 3_600.0
 _RUNS: Final = 1_000
 _MOST_NODES: Final = 200  # places of a pool that are back-tested one by one
 _HOUR: Final = 3_600.0
+LIFE_DRIFT: Final = 0.69
+GAP_DRIFT: Final = 1.17
+"""How far the mean life and the mean gap of one part of the time are from those of another, σ of the logarithm: between the halves of
+25 zones of public spot traces (skypilot-org/spot-traces 221da1ab; Wu et al., "Can't Be Late", NSDI 2024)."""
+_PARTS: Final = 8
+_FEWEST_A_PART: Final = 8  # losses, for a mean that says something
+_SAME_MINUTES: Final = 300.0  # seconds within which losses coincide
+_FEWEST_IN_COMMON: Final = 2
+_MOST_OF_PLACE: Final = (
+    0.75  # of the most nodes it had; the last two of three are lost in the same minutes by chance, too
+)
+_MOST_IN_COMMON: Final = 0.8  # of the losses: zones come and go together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +63,7 @@ class Spell:
     was_lost: bool
     is_over: bool  # lost or taken down
     within: float = 0.0
+    zone: str = ""
 
     @property
     def life(self) -> Life | None:
@@ -57,6 +71,11 @@ class Spell:
             return None
         since = max(0.0, self.watched_at - self.created_at) / _HOUR
         return Life(hours=(self.ended_at - self.created_at) / _HOUR, ended=self.was_lost, since=since)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What shares its fate: nodes of one pool and zone."""
+        return self.cluster, self.node_pool, self.zone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +130,20 @@ class OwnHistory:
     lives: tuple[Life, ...]
     gaps: tuple[Life, ...]
     machine_types: tuple[str, ...] = ()  # of each life; () where nobody says
+    life_drift: float = LIFE_DRIFT  # how far a month's lives are from these: σ of the logarithm
+    gap_drift: float = GAP_DRIFT
+    zone_losses_per_month: float = 0.0  # of a pool's nodes in one zone, lost all at once: not among `lives`
+    goes_together: bool = False  # most losses were of a zone's nodes all at once
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """What an estimate assumes by it, of `Assumptions`."""
+        return {
+            "life_drift": self.life_drift,
+            "gap_drift": self.gap_drift,
+            "zone_losses_per_month": self.zone_losses_per_month,
+            "goes_together": self.goes_together,
+        }
 
     def lives_for(self, machine_types: Iterable[str]) -> tuple[Life, ...]:
         """The lives of these machine types where enough of them were lost, else all."""
@@ -120,23 +153,119 @@ class OwnHistory:
         return some if sum(life.ended for life in some) >= FEWEST_LOSSES else self.lives
 
 
+# ── how a month differs from those that were seen ────────────────────────────────────────────────────────────────────
+def drift(lives: Sequence[Life], least: float) -> float:
+    """How far the mean of one part of the time is from that of another: σ of the logarithm, of `lives` in order of time.
+
+    What parts of so few lives differ by chance is taken off; never less than `least`.
+    """
+    ended = [life for life in lives if life.ended]
+    parts = min(_PARTS, len(ended) // _FEWEST_A_PART)
+    if parts < 2:
+        return least
+    hours = np.array([life.hours for life in ended])
+    each = np.array_split(hours, parts)
+    of_chance = float(np.mean([part.var(ddof=1) / part.mean() ** 2 / part.size for part in each]))
+    seen = float(np.var([np.log(part.mean()) for part in each], ddof=1))
+    return max(least, sqrt(max(0.0, seen - of_chance)))
+
+
+def in_common(spells: Sequence[Spell]) -> tuple[frozenset[int], float]:
+    """Losses of all nodes that a pool had in a zone, in the same minutes: which spells (by place), and how many such a month
+    and zone. Where the moment of a loss isn't known well, nothing coincides."""
+    places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, one in enumerate(spells):
+        places[one.place].append(number)
+    common: set[int] = set()
+    events, hours = 0, 0.0
+    for numbers in places.values():
+        own = [spells[number] for number in numbers]
+        hours += (max(one.ended_at for one in own) - min(one.watched_at for one in own)) / _HOUR
+        begun, over = np.sort([one.watched_at for one in own]), np.sort([one.ended_at for one in own])
+        most = int(max(np.searchsorted(begun, begun, side="right") - np.searchsorted(over, begun, side="right")))
+        lost = sorted((one.ended_at, number) for number, one in zip(numbers, own, strict=True) if one.was_lost)
+        first = 0
+        while first < len(lost):
+            at, number = lost[first]
+            within = max(_SAME_MINUTES, 2 * spells[number].within)
+            until_here = bisect_right(lost, (at + within, len(spells)))
+            group = [number for _, number in lost[first:until_here]]
+            first = until_here
+            known = all(spells[number].within <= _GAP_KNOWN_WITHIN for number in group)
+            left = np.searchsorted(begun, at - within) - np.searchsorted(over, at + within, side="right")
+            if known and len(group) >= max(_FEWEST_IN_COMMON, ceil(_MOST_OF_PLACE * most)) and left <= 0:
+                common |= set(group)
+                events += 1
+    return frozenset(common), events / hours * HOURS_PER_MONTH if hours else 0.0
+
+
 # ── from what was seen ───────────────────────────────────────────────────────────────────────────────────────────────
 def own_history(watch: Watch) -> OwnHistory:
     """Lives and gaps of the nodes that were watched."""
     spells = tuple(spells_of(watch))
     gaps = tuple(gaps_of_spells(watch, spells))
-    lives = [(life, spell.machine_type) for spell in spells if (life := spell.life) is not None]
+    fitted = fit(spells, gaps)
     moments = [at for _, looks in watch.looks for at in looks] + [event.at for event in watch.events]
     return _made(
         source=watch.source,
-        lives=lives,
-        gaps=measured(gaps),
+        lives=fitted.lives,
+        gaps=fitted.gaps,
+        fitted=fitted,
         back_test=back_test(watch),
         nodes=len(spells),
         lost=sum(spell.was_lost for spell in spells),
         taken_down=sum(spell.is_over and not spell.was_lost for spell in spells),
         since=_when(min(moments, default=None)),
         until=_when(max(moments, default=None)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What spells and gaps come to, to reckon with. `lives`: with their machine type, in order of time."""
+
+    lives: list[tuple[Life, str]]
+    gaps: tuple[Life, ...]
+    life_drift: float
+    gap_drift: float
+    zone_losses_per_month: float = 0.0
+    goes_together: bool = False
+
+    @property
+    def assumed(self) -> dict[str, Any]:
+        """What an estimate assumes by it, of `Assumptions`: where no node was lost by itself, none ever is."""
+        lives = tuple(life for life, _ in self.lives)
+        rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
+        return dict.fromkeys(rates, 0.0) | {
+            "lives": lives if any(life.ended for life in lives) else (),
+            "gaps": self.gaps if any(gap.ended for gap in self.gaps) else (),
+            "life_drift": self.life_drift,
+            "gap_drift": self.gap_drift,
+            "zone_losses_per_month": self.zone_losses_per_month,
+            "goes_together": self.goes_together,
+        }
+
+
+def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> Fit:
+    """Lives that end with a whole zone's are at least so long for a node by itself; the zones' losses are told apart. Where most
+    losses are such, a zone is one node that is lost."""
+    common, a_month = in_common(spells)
+    lost = sum(one.was_lost for one in spells)
+    together = bool(lost) and len(common) >= _MOST_IN_COMMON * lost
+    apart = common if not together else frozenset[int]()
+    timed = sorted((one.ended_at, number, life) for number, one in enumerate(spells) if (life := one.life) is not None)
+    lives = [
+        (replace(life, ended=life.ended and number not in apart), spells[number].machine_type)
+        for _, number, life in timed
+    ]
+    closed = measured(sorted(gaps, key=lambda gap: gap.lost_at))
+    return Fit(
+        lives=lives,
+        gaps=closed,
+        life_drift=drift([life for life, _ in lives], LIFE_DRIFT),
+        gap_drift=drift(closed, GAP_DRIFT),
+        zone_losses_per_month=0.0 if together else a_month,
+        goes_together=together,
     )
 
 
@@ -185,6 +314,7 @@ def _spell(node: NodeSeen, watched: float, missing: float | None, told: dict[Tol
         cluster=node.cluster,
         node_pool=node.node_pool,
         machine_type=node.machine_type,
+        zone=node.zone,
         created_at=node.created_at,
         watched_at=watched,
         ended_at=ended,
@@ -219,6 +349,7 @@ def _only_told(
                 cluster=cluster,
                 node_pool=like.node_pool,
                 machine_type=like.machine_type,
+                zone=like.zone,
                 created_at=created,
                 watched_at=created if created is not None else ended,
                 ended_at=ended,
@@ -270,6 +401,7 @@ def from_files(lives: tuple[Life, ...], gaps: tuple[Life, ...], source: str) -> 
         source=source,
         lives=[(life, "") for life in lives],
         gaps=gaps,
+        fitted=Fit(lives=[], gaps=(), life_drift=drift(lives, LIFE_DRIFT), gap_drift=drift(gaps, GAP_DRIFT)),
         back_test=_back_test_of_lives(lives),
         nodes=len(lives),
         lost=sum(life.ended for life in lives),
@@ -292,7 +424,7 @@ def _back_test_of_lives(lives: tuple[Life, ...]) -> BackTest:
         hours_held=None,
         sentence=Text(
             f"Back-test: fitted on the first half of the rows, 90% of lives would be {duration(low * _HOUR)} to "
-            f"{duration(high * _HOUR)}; {held} of {len(second)} later ones were."
+            f"{duration(high * _HOUR)}; {held} of {len(second)} later ones were ({held / len(second):.0%})."
         ),
     )
 
@@ -303,6 +435,7 @@ def _made(
     source: str,
     lives: Sequence[tuple[Life, str]],
     gaps: tuple[Life, ...],
+    fitted: Fit,
     back_test: BackTest,
     nodes: int,
     lost: int,
@@ -336,6 +469,10 @@ def _made(
         lives=usable,
         gaps=closed,
         machine_types=tuple(machine for _, machine in lives) if usable else (),
+        life_drift=fitted.life_drift,
+        gap_drift=fitted.gap_drift,
+        zone_losses_per_month=fitted.zone_losses_per_month,
+        goes_together=fitted.goes_together,
     )
 
 
@@ -401,16 +538,16 @@ def _tested(watch: Watch) -> BackTest:
     middle = (begin + end) / 2
     first = until(watch, middle)
     known = tuple(spells_of(first))
-    lives = tuple(life for spell in known if (life := spell.life) is not None)
-    lost = sum(life.ended for life in lives)
+    fitted = fit(known, tuple(gaps_of_spells(first, known)))
+    gaps = fitted.gaps
+    lost = sum(one.was_lost for one in known)
     if not lost:
         return _not_tested("no spot node was lost in the first half of the time")
-    gaps = measured(tuple(gaps_of_spells(first, known)))
     spells = tuple(spells_of(watch))
     all_gaps = tuple(gaps_of_spells(watch, spells))
     windows = max(1, min(_WINDOWS, int((end - middle) // _SHORTEST_WINDOW)))
     width = (end - middle) / windows
-    expect = _Expected(lives, gaps, width / _HOUR)
+    expect = _Expected(fitted, width / _HOUR)
     tried = held = hours_held = 0
     for pool in sorted({(one.cluster, one.node_pool) for one in spells}):
         own = [one for one in spells if (one.cluster, one.node_pool) == pool]
@@ -424,13 +561,13 @@ def _tested(watch: Watch) -> BackTest:
                 continue
             losses = sum(one.was_lost and start <= one.ended_at < stop for one in own)
             hours = sum(max(0.0, min(gap.ended_at, stop) - max(gap.lost_at, start)) for gap in missing) / _HOUR
-            (low, high), (few, many) = expect.of(places)
+            (low, high), (few, many) = expect.of(places, min(9, len({one.zone for one in own})))
             tried += 1
             held += low <= losses <= high
             hours_held += few <= hours <= many
     if not tried:
         return _not_tested("no spot node was there in the second half of the time")
-    also = f", hours without a node in {hours_held}" if gaps else ""
+    also = f", hours without a node in {hours_held} ({hours_held / tried:.0%})" if gaps else ""
     long = duration(width)
     return BackTest(
         windows=tried,
@@ -438,7 +575,7 @@ def _tested(watch: Watch) -> BackTest:
         hours_held=hours_held if gaps else None,
         sentence=Text(
             f"Back-test: fitted on the first half ({count(lost, 'loss', 'losses')}), the band of 9 in 10 held the losses in "
-            f"{held} of {tried} windows of {long} of the second{also}. Losses drift: expect it to hold less often than 90%."
+            f"{held} of {tried} windows of {long} of the second ({held / tried:.0%}){also}."
         ),
     )
 
@@ -450,21 +587,21 @@ def _not_tested(why: str) -> BackTest:
 class _Expected:
     """P5 and P95 of losses and hours without a node in a window, by places; worked out once for each number of them."""
 
-    def __init__(self, lives: tuple[Life, ...], gaps: tuple[Life, ...], hours: float) -> None:
-        self._lives, self._gaps, self._hours = lives, gaps, hours
-        self._known: dict[int, tuple[tuple[float, float], tuple[float, float]]] = {}
+    def __init__(self, fitted: Fit, hours: float) -> None:
+        self._fitted, self._hours = fitted, hours
+        self._known: dict[tuple[int, int], tuple[tuple[float, float], tuple[float, float]]] = {}
 
-    def of(self, places: int) -> tuple[tuple[float, float], tuple[float, float]]:
-        if places not in self._known:
+    def of(self, places: int, zones: int = 1) -> tuple[tuple[float, float], tuple[float, float]]:
+        fitted = self._fitted
+        if (places, zones) not in self._known:
             months = simulate(
                 Assumptions(
                     nodes=places,
                     on_demand_usd_per_hour=1.0,
                     spot_usd_per_hour=0.5,
-                    lives=self._lives,
-                    gaps=self._gaps,
+                    **fitted.assumed,
+                    zones=zones,
                     hours_per_month=self._hours,
-                    zone_losses_per_month=0.0,
                     node_start_seconds=0.0,
                     pod_start_seconds=0.0,
                     request_seconds=0.0,
@@ -478,8 +615,8 @@ class _Expected:
             bands = [
                 (float(low), float(high)) for low, high in (np.percentile(one, (5, 95)) for one in (losses, without))
             ]
-            self._known[places] = bands[0], bands[1]
-        return self._known[places]
+            self._known[places, zones] = bands[0], bands[1]
+        return self._known[places, zones]
 
 
 def _when(at: float | None) -> str:

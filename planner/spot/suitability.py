@@ -19,14 +19,16 @@ from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.ground.words import Text
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import protection
+from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.pods import GANG_LABELS
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.startup import LearntStart, learn_start
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECKS, Case, CheckResult, Status, in_sentence
-from planner.spot.windows import Provider, Window, window_of
+from planner.spot.windows import Window, window_of
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 BACKGROUND: Final = (
@@ -166,14 +168,6 @@ def guess_work(workload: Workload) -> tuple[Work, str]:
     return Work.JOBS, "nothing says that it serves users"
 
 
-_GANG_LABELS: Final = (
-    "training.kubeflow.org/job-name",
-    "leaderworkerset.sigs.k8s.io/name",
-    "scheduling.x-k8s.io/pod-group",
-    "pod-group.scheduling.sigs.k8s.io",
-    "kueue.x-k8s.io/pod-group-name",
-    "volcano.sh/job-name",
-)
 _GANG_ANNOTATIONS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-min-member")
 _GANG_PROGRAMS: Final = frozenset({"torchrun", "deepspeed", "mpirun", "horovodrun"})
 
@@ -184,7 +178,7 @@ def guess_gang(workload: Workload) -> tuple[bool, str]:
         return False, "it has one pod at most"
     template = workload.template
     labels, annotations = {**workload.labels, **template.labels}, {**workload.annotations, **template.annotations}
-    marks = [key for key in _GANG_LABELS if key in labels] + [key for key in _GANG_ANNOTATIONS if key in annotations]
+    marks = [key for key in GANG_LABELS if key in labels] + [key for key in _GANG_ANNOTATIONS if key in annotations]
     if marks:
         return True, f"it has {marks[0]}"
     programs_run = {container.program for container in template.spec.containers}
@@ -283,28 +277,12 @@ def _commands(case: Case) -> tuple[Command, ...]:
             command=commands.kubectl("delete", pod_key, f"--grace-period={case.window.seconds}"),
         ),
     ]
-    if case.window.provider is Provider.GKE:
+    cloud = next((one for one in CLOUDS if one.name == case.window.provider), None)
+    if cloud is not None and cloud.rehearsal is not None:
+        what, words = cloud.rehearsal
+        names = {"NODE": node_name, "ZONE": zone}
         proofs.append(
-            Command(
-                proves="the same on a real preemption (the node is stopped: choose one you can spare)",
-                command=commands.command(
-                    "gcloud", "compute", "instances", "simulate-maintenance-event", node_name, "--zone", zone
-                ),
-            )
-        )
-    elif case.window.provider is Provider.AKS:
-        proofs.append(
-            Command(
-                proves="the same on a real eviction",
-                command="az vmss simulate-eviction --resource-group GROUP --name SCALE_SET --instance-id ID",
-            )
-        )
-    elif case.window.provider is Provider.EKS:
-        proofs.append(
-            Command(
-                proves="the same on a real interruption (an experiment of aws:ec2:send-spot-instance-interruptions)",
-                command="aws fis start-experiment --experiment-template-id TEMPLATE",
-            )
+            Command(proves=f"the same on {what}", command=commands.command(*(names.get(word, word) for word in words)))
         )
     return tuple(proofs)
 

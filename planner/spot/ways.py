@@ -35,24 +35,25 @@ _FLEX_RISK = "none for up to 7 days, then every node is replaced; how long one q
 def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, ...]:
     """All ways for one workload; `found` and `mixed` are its estimate and its mixes. The cheapest is marked."""
     hours, nodes = assumptions.hours_per_month, assumptions.nodes
-    demand = assumptions.on_demand_usd(hours) * nodes
-    listed = assumptions.fallback_usd_per_hour * hours * nodes
+    on_demand, of_spot = nodes * assumptions.freed_share, nodes * assumptions.spot_share
+    demand = assumptions.on_demand_usd(hours) * on_demand
+    listed = assumptions.fallback_usd_per_hour * hours * on_demand
     all_spot = replace(assumptions, base_nodes=0, committed_nodes=0, runs=min(assumptions.runs, _COMPARED_RUNS))
     spot = (
         found if assumptions.capacity is Capacity.SPOT and not assumptions.base_nodes else _of(all_spot, Capacity.SPOT)
     )
     capped = _of(all_spot, Capacity.PREEMPTIBLE)
-    spot_price = assumptions.spot_usd_per_hour * hours * nodes
+    spot_price = assumptions.spot_usd_per_hour * hours * of_spot
     cheapest = min(mixed.points, key=lambda point: point.net_usd.mean)
     short = duration(cheapest.shortfall_hours * 3_600)
     ways = [
         _sure("on demand, list price", listed, "nothing"),
         _sure("on demand, sustained use", demand, "nothing: the discount comes by itself"),
-        _committed("1-year commitment", assumptions.committed_usd_per_hour, nodes),
-        _committed("3-year commitment", assumptions.committed_3y_usd_per_hour, nodes),
+        _committed("1-year commitment", assumptions.committed_usd_per_hour, on_demand),
+        _committed("3-year commitment", assumptions.committed_3y_usd_per_hour, on_demand),
         _at_risk("spot", spot_price, spot, _ASKS_SPOT),
         _at_risk("preemptible", spot_price, capped, f"{_ASKS_SPOT}; and no node lives longer than 24 h"),
-        _flex(assumptions.flex_start_usd_per_hour, hours * nodes),
+        _flex(assumptions.flex_start_usd_per_hour, hours * of_spot),
         Way(
             name="cheapest mix",
             price_usd=_mixed_usd(assumptions, cheapest),
@@ -72,8 +73,8 @@ def _mixed_usd(assumptions: Assumptions, point: MixPoint) -> float | None:
     if assumptions.committed_nodes:
         return None
     hours = assumptions.hours_per_month
-    on_spot = assumptions.spot_usd_per_hour * hours * point.spot_nodes
-    return on_spot + assumptions.on_demand_usd(hours) * point.base_nodes
+    on_spot = assumptions.spot_usd_per_hour * hours * point.spot_nodes * assumptions.spot_share
+    return on_spot + assumptions.on_demand_usd(hours) * point.base_nodes * assumptions.freed_share
 
 
 def marked(ways: list[Way]) -> tuple[Way, ...]:
@@ -93,7 +94,7 @@ def _sure(name: str, usd: float, asks: str) -> Way:
     return Way(name=name, price_usd=usd, expected_usd=usd, interruptions=0.0, risk=risk, asks=asks)
 
 
-def _committed(name: str, usd_per_hour: float | None, nodes: int) -> Way:
+def _committed(name: str, usd_per_hour: float | None, nodes: float) -> Way:
     usd = None if usd_per_hour is None else usd_per_hour * HOURS_PER_MONTH * nodes
     return Way(
         name=name,

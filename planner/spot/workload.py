@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from planner.ground.words import Text
-from planner.kubernetes.records import Pod, Snapshot
+from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.ground.words import Text, count, duration, usd
+from planner.kubernetes.records import FrozenMap, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
+from planner.spot.fleet import FleetSavings, InWhole, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, Derived, assume, find, table
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
+from planner.spot.own_history import OwnHistory
 from planner.spot.suitability import Fitness, Suitability, check_workload
 from planner.spot.ways import Way, compare
 
@@ -30,8 +33,9 @@ class Estimate:
 class SavingsLine:
     """A workload in one line; money is USD a month, None where there is no estimate: `why` says so.
 
-    Of one workload asked for: its nodes at their price, and the saving of the median month. In the list: its share of the
-    on-demand nodes' bill, and what its move saves as part of the whole (`FleetSavings`).
+    `on_demand_usd`: its share of the on-demand nodes' bill; `saved_usd`: its part of what all moves save, in the mean
+    (`planner.spot.fleet.in_whole`), the same in the list and where it is asked for by itself. Where it is on spot already, or
+    what it would run on is told by the reader: its nodes at their price, and what they save.
     """
 
     workload: str
@@ -53,23 +57,65 @@ class SavingsDetail:
     suitability: Suitability
     assumed: Assumptions
     ways: tuple[Way, ...]  # every way of buying the same work
+    in_whole: InWhole | None = (
+        None  # its part of the cluster's plan; None: it isn't of it, or asked about with other nodes
+    )
 
     @property
     def sentence(self) -> Text:
         """Whether it may, before what it saves."""
+        return Text(f"{self._answer}{self._cheaper}{self._of_whole}")
+
+    @property
+    def _cheaper(self) -> str:
+        """The way that is cheaper than what is said before, where there is one."""
+        best, spot = next((way for way in self.ways if way.is_cheapest), None), self.estimate.savings.net_usd.mean
+        if best is None or best.expected_usd is None or best.expected_usd > spot - 0.005 or not self.derived.is_running:
+            return ""
+        return f" Of the ways that bind you to nothing: the {best.name} is cheaper, {usd(best.expected_usd)} a month for {usd(spot)}."
+
+    @property
+    def _answer(self) -> str:
         saved, fitness = self.estimate.savings, self.suitability.fitness
         if fitness in (Fitness.UNSUITABLE, Fitness.OPTED_OUT):
             kept = "is unsuitable for spot" if fitness is Fitness.UNSUITABLE else "is kept off spot"
-            return Text(f"{self.derived.name} {kept}: nothing is saved. If it could go there: {saved.sentence}")
+            return f"{self.derived.name} {kept}: nothing is saved. If it could go there: {saved.sentence}"
         if not self.assumed.nodes:
-            return Text(str(saved.sentence))
+            return str(saved.sentence)
         if not self.derived.is_running:
-            return Text(
+            return (
                 f"{self.derived.name} holds no node now: nothing of the bill is saved. Once it runs: {saved.sentence}"
             )
+        if self.derived.is_on_spot:
+            return f"{self.derived.name} is on {self.derived.bought_as} already: nothing more is saved. Against on-demand nodes: {saved.sentence}"
+        if self.in_whole is not None and self.in_whole.why:
+            return f"Moving {self.derived.name} saves nothing: no node goes for it that isn't needed by others."
         if fitness is Fitness.NEEDS_CHANGES:
-            return Text(f"After the changes below: {saved.sentence}")
-        return Text(str(saved.sentence))
+            return f"After the changes below: {saved.sentence}"
+        return str(saved.sentence)
+
+    @property
+    def _of_whole(self) -> str:
+        """Which nodes that is of, and what it would be by itself."""
+        part = self.in_whole
+        if part is None:
+            return ""
+        by_itself = [
+            f"{'saves' if amount >= 0 else 'costs'} {usd(abs(amount))} {how}"
+            for amount, how in (
+                (part.alone_usd, "in whole nodes"),
+                (part.repacked_usd, "with the rest packed more tightly"),
+            )
+            if amount is not None
+        ]
+        moved = f" Moved by itself it {', '.join(by_itself)}, before interruptions." if by_itself else ""
+        bears = f" It bears {usd(part.bears_usd)} of the on-demand nodes' bill, idle capacity apart.{moved}"
+        if part.why:
+            return bears
+        return (
+            f"{bears} As part of the whole plan {part.freed_nodes:g} on-demand nodes go for it ({usd(part.freed_usd)}) and "
+            f"{part.spot_nodes:g} spot nodes come ({usd(part.spot_usd)}), shared ones by what it requests of them."
+        )
 
 
 def suitability(
@@ -89,15 +135,37 @@ def estimate(assumptions: Assumptions) -> Estimate:
     return Estimate(savings=savings(assumptions, months), mix=mix(assumptions, months))
 
 
-def worst_move(book: PriceBook) -> float:
-    """How far the spot price rises in the dearest of twenty months."""
-    moves = sorted(book.spot_moves)
-    return max(0.0, moves[round(0.95 * (len(moves) - 1))]) if moves else 0.0
+# what says that other nodes are asked about than those that the cluster has
+_OTHER_NODES: Final = frozenset({"nodes", "hours_per_month", "committed_nodes"})
 
 
-def savings_detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any]) -> SavingsDetail:
-    """One workload on spot in full."""
+def planned(snapshot: Snapshot, book: PriceBook, derived: Derived, asked: Mapping[str, Any]) -> InWhole | None:
+    """The workload's part of the whole cluster's plan; None where it has none, or other nodes are asked about."""
+    if not derived.is_running or derived.is_on_spot or asked.keys() & _OTHER_NODES or derived.problem:
+        return None
+    if derived.values.get("committed_nodes"):  # what is paid for anyway isn't in the plan
+        return None
+    whole: FleetSavings = snapshot.derived.once(_plan, snapshot, book)
+    found = in_whole(whole, derived.workload)
+    return found if found.node_pools else None
+
+
+def _plan(snapshot: Snapshot, book: PriceBook) -> FleetSavings:
+    return fleet_savings(snapshot, book, {})
+
+
+def savings_detail(
+    snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any], part: InWhole | None = None
+) -> SavingsDetail:
+    """One workload on spot in full; `part`: what it has of the whole plan, whose nodes are then reckoned with."""
+    if part is not None and "hours_per_month" in derived.values:
+        derived = _all_month(derived)
     assumptions = assume(derived, asked)
+    if part is not None and assumptions.nodes:
+        hours, nodes = assumptions.hours_per_month, assumptions.nodes
+        before, then = assumptions.on_demand_usd(hours) * nodes, assumptions.spot_usd_per_hour * hours * nodes
+        if before and then and not asked.keys() & _PRICES:
+            assumptions = replace(assumptions, freed_share=part.freed_usd / before, spot_share=part.spot_usd / then)
     found = estimate(assumptions)
     return SavingsDetail(
         derived=derived,
@@ -106,17 +174,65 @@ def savings_detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any
         ways=compare(assumptions, found.savings, found.mix),
         suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
         assumed=assumptions,
+        in_whole=part,
     )
 
 
-def savings_line(fitness: Suitability, derived: Derived, assumptions: Assumptions, saved: Savings) -> SavingsLine:
-    """One workload on spot as a line of the fleet."""
+# … and what other prices: of whole nodes
+_PRICES: Final = frozenset({"on_demand_usd_per_hour", "spot_usd_per_hour"})
+
+
+def _all_month(derived: Derived) -> Derived:
+    """A Job's nodes as the bill of a snapshot has them: all month."""
+    runs = derived.sources.get("hours_per_month", "")
+    hours = derived.values.get("hours_per_month")
+    seen = f": {duration(3_600 * hours)} a month, {runs}" if hours is not None else f" ({runs})"
+    return replace(
+        derived,
+        values=FrozenMap({**derived.values, "hours_per_month": HOURS_PER_MONTH}),
+        sources=FrozenMap({
+            **derived.sources,
+            "hours_per_month": f"its node is billed all month, as the cluster's bill has it. How long it runs{seen}",
+        }),
+    )  # fmt: skip
+
+
+def line_of(workload: str, fitness: Fitness, part: InWhole) -> SavingsLine:
+    """A workload's part of the whole plan as a line."""
+    return SavingsLine(
+        workload=workload,
+        fitness=fitness,
+        nodes=None,
+        on_demand_usd=part.bears_usd,
+        p5_usd=part.p5_usd,
+        saved_usd=part.expected_usd,
+        why=part.why or f"{count(len(part.node_pools), 'pool')} left: {', '.join(part.node_pools)}",
+    )
+
+
+def savings_line(
+    fitness: Suitability, derived: Derived, assumptions: Assumptions, saved: Savings, part: InWhole | None = None
+) -> SavingsLine:
+    """One workload on spot as a line: its part of the whole plan where it has one, else its nodes."""
+    if part is not None:
+        return line_of(derived.workload, fitness.fitness, part)
     return SavingsLine(
         workload=derived.workload,
         fitness=fitness.fitness,
         nodes=assumptions.nodes,
         on_demand_usd=saved.on_demand_usd,
         p5_usd=saved.saved_usd.p5,
-        saved_usd=saved.saved_usd.p50,
+        saved_usd=saved.saved_usd.mean,
         why=f"bought now: {derived.bought_as}" + (", saves already" if derived.is_on_spot else ""),
     )
+
+
+def with_sources(derived: Derived, own: OwnHistory | None, *, has_lives: bool, has_gaps: bool) -> Derived:
+    """Says where lives and gaps come from that nobody gave as such; `has_lives`, `has_gaps`: somebody gave them."""
+    from_own = {"zone_losses_per_month": "among the given lives"} if has_lives else {}
+    if own and own.lives and not has_lives:
+        counted = "losses of a whole zone, counted apart" if own.zone_losses_per_month else "among the lives"
+        from_own |= {"lives": own.source, "zone_losses_per_month": f"{counted} of {own.source}"}
+    if own and own.gaps and not has_gaps:
+        from_own["gaps"] = own.source
+    return replace(derived, sources=FrozenMap({**derived.sources, **from_own}))

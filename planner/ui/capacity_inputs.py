@@ -121,6 +121,9 @@ def _builder(snapshot: Snapshot, known: Sequence[NodePool]) -> None:
 _LABEL = {
     ChangeKind.ADD: "Add nodes to a pool",
     ChangeKind.DRAIN: "Drain nodes",
+    ChangeKind.UNCORDON: "Uncordon nodes",
+    ChangeKind.EVICT: "Evict a pod",
+    ChangeKind.MOVE: "Move a pod to a node",
     ChangeKind.DELETE: "Lose nodes",
     ChangeKind.UPGRADE: "Upgrade a pool",
     ChangeKind.REMOVE_ZONE: "Lose a zone",
@@ -135,10 +138,14 @@ def _asked(kind: ChangeKind, snapshot: Snapshot, names: list[str]) -> str:
     if kind is ChangeKind.ADD:
         pool, count = _pick("Pool", names), st.number_input("Nodes", 1, 1000, 1, key="_count", width=140)
         return f"add:{pool}={count}" if pool else ""
-    if kind in (ChangeKind.DRAIN, ChangeKind.DELETE):
-        nodes = [node.name for node in snapshot.nodes]
+    nodes = [node.name for node in snapshot.nodes]
+    if kind in (ChangeKind.DRAIN, ChangeKind.UNCORDON, ChangeKind.DELETE):
         target = _pick("Node or pool", [*(f"pool/{pool}" for pool in names), *nodes])
         return f"{kind}:{target}" if target else ""
+    if kind in (ChangeKind.EVICT, ChangeKind.MOVE):
+        pod = _pick("Pod", [f"{pod.namespace}/{pod.name}" for pod in snapshot.pods if pod.holds_room])
+        to = _pick("Node", nodes, key="_to_node") if kind is ChangeKind.MOVE else ""
+        return f"{kind}:{pod}" + (f"={to}" if to else "") if pod and (to or kind is ChangeKind.EVICT) else ""
     if kind is ChangeKind.UPGRADE:
         pool = _pick("Pool", names)
         settings = st.text_input(

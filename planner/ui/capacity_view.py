@@ -11,6 +11,7 @@ import streamlit as st
 from planner.capacity import room
 from planner.capacity.drain import DrainResult
 from planner.capacity.fragmentation import Fragments
+from planner.capacity.gpu_lines import gpu_figures
 from planner.capacity.headroom import Fit, in_pools, stops
 from planner.figures import capacity_pools, capacity_stranded
 from planner.ground import words
@@ -18,12 +19,23 @@ from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity
+from planner.questions import capacity, what_if
 from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.filters import ALL, Kept
-from planner.questions.what_if import WhatIfAnswer, gpu_figures
-from planner.rollout.wording import details
-from planner.ui import cache, charts, downloads, errors, filtered, findings, link, opening, tables, tiles, verdict
+from planner.questions.what_if import WhatIfAnswer
+from planner.ui import (
+    cache,
+    charts,
+    downloads,
+    errors,
+    filtered,
+    findings,
+    link,
+    opening,
+    sheet,
+    tables,
+    tiles,
+)
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
@@ -75,11 +87,11 @@ def pools(answer: CapacityAnswer) -> None:
                 "nodes": pool.node_count,
                 unit: one.allocatable if one else None,
                 **({} if is_whole else {"as": one.noun if one else None}),
-                f"{unit} held": _share(one.requested, one.allocatable) if one else None,
+                f"{unit} held": words.percent(one.requested, one.allocatable) if one else None,
                 f"{unit} free": one.free if one else None,
                 **({f"{unit} out of use": one.out_of_use or None if one else None} if is_shut else {}),
-                "CPU held": _share(room.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
-                "memory held": _share(room.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)),
+                "CPU held": words.percent(room.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
+                "memory held": words.percent(room.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)),
                 "may grow by": "unknown" if line.room is None else str(line.room),
             }
             for one in line.offers or (None,)
@@ -107,15 +119,6 @@ def pools(answer: CapacityAnswer) -> None:
             tables.show(
                 facts, alt="Each node pool's machines, limits, zones, taints and upgrades", within=_FRAMED_PIXELS
             )
-
-
-def _share(part: int | None, whole: int) -> int | None:
-    """In percent."""
-    return round(100 * part / whole) if whole and part is not None else None
-
-
-def _roughly(amount: int | None, resource: str) -> str | None:
-    return None if amount is None else words.roughly(amount, resource)
 
 
 def _upgrade(settings: UpgradeSettings | None) -> str:
@@ -239,20 +242,9 @@ def stranded(found: Fragments | None) -> None:
 @errors.part
 def resources(answer: CapacityAnswer) -> None:
     """The whole cluster's resources, and GPUs by model with what is shared."""
-    rows = [
-        {
-            "resource": line.resource,
-            "allocatable": words.roughly(line.allocatable, line.resource),
-            "requested": _roughly(line.requested, line.resource),
-            "free": _roughly(line.free, line.resource),
-            "held": _share(line.requested, line.allocatable),
-            "out of use": _roughly(line.free_cordoned, line.resource),
-            "wanted": _roughly(line.pending, line.resource),
-        }
-        for line in answer.resources
-    ]  # fmt: skip
     bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
-    tables.show(rows, alt="Resources of the whole cluster", columns={"held": bar}, empty="No nodes in this snapshot.")
+    is_known = any(line.requested is not None for line in answer.resources)
+    sheet.table(capacity.QUESTION, answer, "resources", columns={"held %": bar} if is_known else None)
     supply = [
         {
             "GPU model": one.model or "unknown",
@@ -358,18 +350,10 @@ def beside(answer: WhatIfAnswer) -> None:
         st.caption(
             f"△ Not known of {words.count(answer.unknown_before or 0, 'rollout')} today, {answer.unknown_after:,} then."
         )
-    rows = [
-        {
-            "workload": turned.workload,
-            "today": verdict.words(turned.before),
-            "then": verdict.words(turned.after),
-            "why": details(turned.after, turned.sentence),
-        }
-        for turned in answer.verdicts
-    ]
-    tables.show(
-        rows, alt=f"{words.count(len(rows), 'rollout')} go otherwise", empty="Every workload's rollout goes as today."
-    )
+    if answer.verdicts:
+        sheet.table(what_if.QUESTION, answer, "verdicts")
+    else:
+        st.caption("Every workload's rollout goes as today.")
 
 
 def _money(answer: WhatIfAnswer) -> None:
@@ -401,7 +385,7 @@ def _values(answer: WhatIfAnswer) -> dict[str, tuple[int, int]]:
     """Each figure today and then."""
     now, then = (sum(line.pool.node_count for line in side.pools) for side in (answer.before, answer.after))
     values = {"Nodes": (now, then)}
-    for one in gpu_figures(answer):
+    for one in gpu_figures(answer.before.gpus, answer.after.gpus):
         if one.field != "pending":
             values[one.name] = one.today, one.then
     values["Pods waiting"] = answer.waiting_before, answer.waiting_after

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.kubernetes.records import Snapshot
-from planner.questions.fleet import FleetAnswer, cluster_rows, model_rows, workload_rows
+from planner.questions.fleet import QUESTION, FleetAnswer
+from planner.questions.where import QUESTION as WHERE
 from planner.questions.where import WhereAnswer, WhereSettings
-from planner.questions.where import cluster_rows as where_rows
 from planner.rollout.answers import Verdict
 from planner.sources import bounded
-from planner.ui import link, session, stored, tables, uploads
+from planner.ui import link, session, sheet, stored, uploads
 from planner.ui.asked import Asked
 
 _MOST = 8
@@ -37,18 +35,7 @@ def show(found: FleetAnswer) -> None:
     unknown = any(one.unknown or one.workloads is None for one in found.clusters)
     box = st.error if stuck else st.info if unknown else st.success
     box(words.literal(found.sentence), title=_title(found, stuck, is_known=not unknown))
-    st.header("GPUs by model")
-    models = [_named(row, _MODEL) for row in model_rows(found)]
-    tables.show(models, alt="GPUs by model over these clusters", empty="No GPUs in these clusters.")
-    st.header("Clusters")
-    tables.show(
-        [_named(row, _CLUSTER) for row in cluster_rows(found)], alt="Each cluster in a line", placeholder="not known",
-        money=[_CLUSTER["usd_per_month"]],
-    )  # fmt: skip
-    if len(found.clusters) > 1:
-        st.header("The same workload in several")
-        rows = [_named(row, _WORKLOAD) for row in workload_rows(found)]
-        tables.show(rows, alt="Workloads that several clusters have", empty="No workload is in two of these clusters.")
+    sheet.parts(QUESTION, found, "models", "clusters", *(["workloads"] if len(found.clusters) > 1 else []))
 
 
 def _title(found: FleetAnswer, stuck: int, *, is_known: bool) -> str:
@@ -57,25 +44,6 @@ def _title(found: FleetAnswer, stuck: int, *, is_known: bool) -> str:
     if not is_known:
         return "? Not known of all workloads whether they could be rolled out"
     return f"✓ Nothing is stuck in {words.count(len(found.clusters), 'cluster')}"
-
-
-_MODEL = {
-    "model": "Model", "label": "Label", "clusters": "Clusters", "allocatable": "In all", "held": "Held", "free": "Free",
-    "out_of_use": "Out of use", "waited_for": "Wanted", "most_free_in": "Most free in",
-}  # fmt: skip
-_CLUSTER = {
-    "cluster": "Cluster", "nodes": "Nodes", "waiting": "Pods waiting", "workloads": "Workloads", "stuck": "Stuck",
-    "unknown": "Not known", "usd_per_month": "list $/month",
-}  # fmt: skip
-_WORKLOAD = {
-    "workload": "Workload", "cluster": "Cluster", "replicas": "Replicas", "ready": "Ready", "verdict": "Verdict",
-    "differs": "What differs",
-}  # fmt: skip
-
-
-def _named(row: object, names: dict[str, str]) -> dict[str, object]:
-    assert isinstance(row, dict)
-    return {shown: row[name] for name, shown in names.items()}
 
 
 def manifest() -> str:
@@ -108,14 +76,4 @@ def where(found: WhereAnswer) -> None:
     unknown = all(one.verdict is Verdict.UNKNOWN for one in found.clusters)
     box = st.success if fits else st.info if unknown else st.warning
     box(words.literal(found.sentence), title="✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere")
-    tables.show(_rows(where_rows(found)), alt=str(found.sentence))
-
-
-def _rows(rows: Sequence[object]) -> list[dict[str, object]]:
-    return [_named(row, _WHERE) for row in rows]
-
-
-_WHERE = {
-    "cluster": "Cluster", "verdict": "Verdict", "more_fit": "More fit", "usd_per_month": "$/month",
-    "node_pool": "Pool", "says": "Why",
-}  # fmt: skip
+    sheet.table(WHERE, found, "clusters")

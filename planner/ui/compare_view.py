@@ -9,10 +9,9 @@ import streamlit as st
 from planner.ground import words
 from planner.history.levels import History
 from planner.kubernetes.records import Snapshot
-from planner.questions.diff import QUESTION, DiffSettings, finding_rows, number_rows, since_rows, workload_rows
+from planner.questions.diff import QUESTION, DiffSettings
 from planner.questions.question import Given
-from planner.questions.wording import for_people
-from planner.ui import capacity_inputs, downloads, errors, prices, tables
+from planner.ui import capacity_inputs, downloads, errors, prices, sheet
 from planner.ui.asked import Asked
 
 
@@ -23,9 +22,6 @@ def settings() -> DiffSettings:
     return asked.settings()
 
 
-_FINDING = {"change": "", "severity": "", "object": "", "what": ""}
-
-
 def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], history: History | None = None) -> None:
     """What differs: after the changes where there are some, else from the other snapshot to this one."""
     first, then = (snapshot, ()) if asked.changes else (others[0], (snapshot,))
@@ -34,24 +30,7 @@ def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], hi
     with errors.shown(), st.spinner("Comparing …"):
         found = QUESTION.answer(first, asked, given)
         st.markdown(f"**{words.literal(found.sentence)}**")
-        st.caption(f"From {words.literal(found.before)} to {words.literal(found.after)}.")
-        for note in found.notes:
-            st.caption(words.literal(note))
-        st.header("Workloads")
-        tables.show(
-            for_people(workload_rows(found)), alt="Workloads whose rollout goes otherwise", empty="No verdict differs."
-        )
-        if found.since:
-            st.caption("Since when, by the store's snapshots:")
-            tables.show(for_people(since_rows(found)), alt="Since when workloads that differ are as they are")
-        st.header("GPUs, cost and savings")
-        tables.show(
-            for_people(number_rows(found)), alt="Numbers that differ, before and after", empty="No number differs."
-        )
-        st.header("Findings")
-        tables.show(
-            for_people(finding_rows(found), _FINDING),
-            alt="Findings that are new or gone",
-            empty="No finding is new or gone.",
-        )
+        for note in QUESTION.notes(found):
+            st.caption(words.literal(words.sentence(note)))
+        sheet.parts(QUESTION, found, *(one.name for one in QUESTION.listings if one.items(found)))
         downloads.answer(QUESTION, [first, *then], asked, found)

@@ -36,7 +36,7 @@ def head(found: SavingsAnswer) -> None:
             ("Freed", fleet.freed_usd),
             ("Spot nodes", fleet.spot_usd),
             ("Saved by spot", fleet.saved_usd),
-            ("After interruptions", fleet.expected_usd),
+            ("Expected to be left", fleet.expected_usd),
         ):
             tiles.show(label, usd(amount))
     st.caption(
@@ -77,7 +77,7 @@ def moves(found: SavingsAnswer) -> None:
     if not rows:
         return
     st.caption(
-        "USD a month. Saved: as part of the whole, at its place in the order. Alone: by itself, whole nodes only; repacked: the "
+        "USD a month. Saved: its part of what the pool's moves save together, by what it bears of the bill. Alone: by itself, whole nodes only; repacked: the "
         "rest of its pool packed more tightly. Risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
         "go → spot ones that come. Those without a number would save nothing. Select a row to open its own page."
     )

@@ -10,12 +10,12 @@ from planner.figures import commitment_curve, history_gpus
 from planner.ground import words
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.history.commitment import Above
-from planner.history.days import Period, TrendLine
+from planner.history.days import Period, TrendLine, money_words
 from planner.history.trend import Outlook
-from planner.questions import commitments, trends
+from planner.questions import commitments
 from planner.questions.commitments import CommitmentsAnswer
 from planner.questions.trends import TrendsAnswer
-from planner.ui import charts, link, tables
+from planner.ui import charts, link, sheet, tables
 
 _RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
 
@@ -81,24 +81,9 @@ def _row(line: TrendLine) -> dict[str, object]:
     }
 
 
-def since(found: TrendsAnswer) -> None:
-    """Workloads in trouble, and since when."""
-    troubled = trends.in_trouble(found.streaks)
-    rows = [
-        {
-            "Workload": one.workload,
-            "Verdict": one.verdict.replace("_", " "),
-            "Since": trends.since(one),
-            **({"Cluster": one.cluster} if len(found.clusters) > 1 else {}),
-        }
-        for one in troubled
-    ]
-    tables.show(rows, alt="Workloads in trouble and since when", empty="No workload is stuck in the newest snapshots.")
-
-
 def money(found: TrendsAnswer) -> None:
     """Cost and idle by day, in words; the days are in the download."""
-    said = trends.money_words(found)
+    said = money_words(found.money)
     st.header("Cost")
     st.markdown(words.literal(words.sentence(said)) if said else "No price is known for these clusters.")
 
@@ -108,22 +93,7 @@ def commitment(found: CommitmentsAnswer) -> None:
     if not found.lines:
         st.info("No GPUs were held on nodes bought on demand.", title="? Nothing to commit to")
         return
-    tables.show(
-        [
-            {
-                "Model": row["model"],
-                "Region": row["region"],
-                "Term": row["term"],
-                "GPUs": row["gpus"],
-                "Held today": row["held_today"],
-                "Saves a month": words.usd(_number(row["saves"])),
-                "After the fall": words.usd(_number(row["saves_after_fall"])),
-            }
-            for row in commitments.best_rows(found)
-        ],
-        alt="The level of each commitment that costs least",
-        empty="No commitment's price is known for these models.",
-    )
+    sheet.table(commitments.QUESTION, found, "best")
     names = [f"{line.gpu_model or line.resource} in {line.region}" for line in found.lines]
     line = found.lines[names.index(link.select("Model and region", names, key="committed"))]
     if line.terms:
@@ -131,14 +101,8 @@ def commitment(found: CommitmentsAnswer) -> None:
     st.markdown(words.literal(words.sentence(line.sentence)))
     if line.above is not None:
         _above(line.above)
-    st.caption(
-        f"Prices as of {found.prices_as_of}; a commitment is paid whether it is used or not. Those that are owned already "
-        "aren't known here."
-    )
-
-
-def _number(value: object) -> float:
-    return float(str(value))
+    sheet.notes(commitments.QUESTION, found)
+    st.caption("Those that are owned already aren't known here.")
 
 
 def _above(above: Above) -> None:

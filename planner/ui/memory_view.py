@@ -16,7 +16,19 @@ from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
-from planner.ui import charts, downloads, errors, filtered, findings, memory_inputs, opening, tables, tiles, verdict
+from planner.ui import (
+    charts,
+    downloads,
+    errors,
+    filtered,
+    findings,
+    memory_inputs,
+    opening,
+    sheet,
+    tables,
+    tiles,
+    verdict,
+)
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
@@ -255,17 +267,7 @@ def what_if(answer: MemoryWhatIf) -> None:
         verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)
     else:
         st.info(words.literal(answer.sentence), icon=":material/difference:")
-    rows = [
-        {
-            "Object": one.object,
-            "Container": one.container,
-            "Value": one.field,
-            "Now": one.before_text,
-            "Then": one.after_text,
-        }
-        for one in answer.differences
-    ]
-    tables.show(rows, alt=f"{words.count(len(rows), 'value')} that change", empty="Nothing changes.")
+    sheet.table(memory.WHAT_IF, answer, "differences")
     for title, found in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
         if found:
             st.caption(title)

@@ -6,12 +6,10 @@ from collections import Counter
 
 import streamlit as st
 
-from planner.capacity.gpu_lines import GpuModelLine, known_sum, supplies_of
+from planner.capacity.gpu_lines import known_sum, supplies_of
 from planner.figures import gpu_bars
 from planner.ground import words
-from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.units import GPUS
 from planner.questions.filters import Kept
 from planner.questions.overview import (
     QUESTION,
@@ -21,9 +19,10 @@ from planner.questions.overview import (
     by_cause,
     by_trouble,
 )
+from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
 from planner.rollout.glance import unjudged_words
-from planner.ui import charts, downloads, errors, filtered, opening, session, tables, tiles, verdict
+from planner.ui import charts, downloads, errors, filtered, opening, session, sheet, tables, tiles, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # causes of trouble that are told one by one; the table has all
@@ -134,49 +133,13 @@ def gpus(overview: ClusterOverview) -> None:
         )
         return
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
-    is_one = len({line.resource for line in overview.gpus}) < 2
-    is_shut = any(line.out_of_use for line in overview.gpus)
-    is_labelled = any(line.labels for line in overview.gpus)
-    is_over = any(line.overcommitted for line in overview.gpus)
-    rows = [
-        {
-            "model": _model(line, is_one=is_one),
-            **({"label": ", ".join(line.labels)} if is_labelled else {}),
-            "nodes": line.node_count,
-            "free": f"{'not known' if line.free is None else f'{line.free:,}'} of {line.allocatable:,}",
-            **({"out of use": line.out_of_use or None} if is_shut else {}),
-            "wanted": None if line.pending is None else f"{line.pending:,}",
-            **({"overcommitted by": line.overcommitted or None} if is_over else {}),
-        }
-        for line in overview.gpus
-    ]
-    tables.small(rows)
-
-
-def _model(line: GpuModelLine, *, is_one: bool) -> str:
-    if line.sharing is not Sharing.WHOLE:
-        return line.name
-    return f"{line.model or 'unknown'}{'' if is_one else f', {line.resource}'}"
+    tables.small(listed(QUESTION.listings[1], overview), unknown="not known")
 
 
 @errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
-    is_plain = all(line.nouns == GPUS for line in overview.workloads if line.gpus)
-    rows = [
-        {
-            "workload": line.workload,
-            "its rollout now": verdict.words(line.verdict, line.reason),
-            "why": str(words.sentence(line.headline)),
-            "Ready": None if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,}",
-            "GPUs": line.gpus if is_plain or line.gpus is None else line.nouns.count(line.gpus) if line.gpus else "0",
-        }
-        for line in by_trouble(overview.workloads)
-    ]
-    tables.show(
-        rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload to list.",
-        opens=[opening.rollout(line.workload) for line in by_trouble(overview.workloads)], key="workloads",
-    )  # fmt: skip
-    if rows:
+    sheet.table(QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key="workloads")
+    if overview.workloads:
         st.caption(f"{opening.SELECT} Node pools and GPU models are in the download.")
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=filtered.wanted()), overview)

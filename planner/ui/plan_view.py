@@ -16,8 +16,7 @@ from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike
 from planner.questions.question import Given
-from planner.rollout.wording import words as verdict_words
-from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, tables, tiles
+from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, sheet, tiles
 from planner.ui.asked import Asked
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
@@ -100,21 +99,12 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
         "Who needs nothing first; then what costs nothing; those that share spare nodes follow each other, so that the nodes "
         "are there once. Each was played with the whole plan in place."
     )
-    tables.show(
-        [
-            {
-                "turn": place,
-                "workload": one.workload,
-                "lowest Ready": f"{one.lowest_ready:,} of {one.replicas:,}",
-                "needs": ", ".join(f"{number}." for number in one.needs) or "nothing",
-            }
-            for place, one in enumerate(found.order, 1)
-        ],
-        alt=f"The order of {words.count(len(found.order), 'rollout')}",
-        empty="No workload can be rolled out.",
-        opens=[opening.rollout(one.workload) for one in found.order],
-        key="order",
-    )
+    if found.order:
+        sheet.table(
+            QUESTION, found, "order", is_whole=True, opens=lambda of: opening.rollout(of[1].workload), key="order"
+        )
+    else:
+        st.caption("No workload can be rolled out.")
     if found.order:
         st.caption(opening.SELECT)
     downloads.answer(QUESTION, snapshot, asked, found)
@@ -149,19 +139,7 @@ def _left(found: PlanAnswer) -> None:
     if not found.left:
         return
     st.header("What is left")
-    tables.show(
-        [
-            {
-                "workload": one.workload,
-                "its rollout": verdict_words(one.verdict, one.reason),
-                "why": str(words.sentence(one.why)),
-            }
-            for one in found.left
-        ],
-        alt=f"{words.count(len(found.left), 'workload')} that the plan leaves as they are",
-        opens=[opening.rollout(one.workload) for one in found.left],
-        key="left",
-    )
+    sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
 
 
 def _money(amount: float | None) -> str:

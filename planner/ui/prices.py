@@ -10,8 +10,7 @@ import streamlit as st
 
 from planner.ground.errors import HeadroomError
 from planner.ground.words import literal
-from planner.pricing.history import PriceChange
-from planner.pricing.model import OwnedCommitment, PriceBook
+from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
 from planner.sources import prices as read
 from planner.ui import uploads
 

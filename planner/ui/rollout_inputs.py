@@ -11,7 +11,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.settings import setting_of
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.autoscalers import autoscaler_of
-from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
+from planner.kubernetes.kinds import CANARY, RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
@@ -96,12 +96,14 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
 
 def _choices(asked: Asked[RolloutSettings], workload: Workload, snapshot: Snapshot) -> bool:
     """The strategy and, where an autoscaler scales it, from which replicas; whether pods are replaced step by step."""
-    chosen = asked.show("strategy", options=kind_called(workload.kind).strategies, default=workload.strategy.kind)
+    chosen = workload.strategy.kind
+    if not workload.traits.is_custom:  # another project's strategies are written in its own fields: a patch
+        chosen = asked.show("strategy", options=workload.traits.strategies, default=chosen)
     scaler = autoscaler_of(snapshot, workload.key)
     if scaler is not None:
         names = {At.TODAY: "today's", At.LOWEST: f"lowest, {scaler.minimum}", At.HIGHEST: f"highest, {scaler.maximum}"}
         asked.show("at", words=names, help=f"Played from there: {scaler.kind} {scaler.name} scales it.")
-    return bool(chosen == ROLLING_UPDATE)
+    return chosen in (CANARY, ROLLING_UPDATE)
 
 
 def _numbers(asked: Asked[RolloutSettings], workload: Workload, *, rolls: bool) -> None:

@@ -99,7 +99,7 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
     """The key figures."""
     has_six = assumptions.work is Work.JOBS and assumptions.needed_nodes
     with st.grid(3 if has_six else "auto", min_column_width=150):
-        tiles.show("Saved a month", words.usd(saved.saved_usd.p50), f"P5 {words.usd(saved.saved_usd.p5)}")
+        tiles.show("Saved a month", words.usd(saved.saved_usd.mean), f"P5 {words.usd(saved.saved_usd.p5)}")
         if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
             price = f"now {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"
             tiles.show("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.p50), price)
@@ -112,7 +112,9 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
         if assumptions.needed_nodes:
             short = words.duration(saved.shortfall_hours * 3_600)
             tiles.show("Shortfall", short, f"under {assumptions.needed_nodes} ready")
-    st.caption("A month, medians of the simulated ones; shortfall: expected time with too few ready nodes.")
+    st.caption(
+        "A month: the saving is the mean of the simulated ones, the others are medians; shortfall: expected time with too few ready nodes."
+    )
     for note in saved.notes:
         st.caption(words.literal(note))
 

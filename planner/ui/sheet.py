@@ -2,42 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from planner.ground import words
+from planner.ground.sheet import Listing
 from planner.ground.words import usd
 from planner.questions.question import Question
-from planner.questions.wording import listed
-from planner.ui import tables, tiles
+from planner.questions.wording import listed, money
+from planner.ui import opening, tables, tiles
 
 A = TypeVar("A")
 
 
 def show(question: Question[Any, A], answer: A) -> None:
     """All that is described; `answer` has a sentence."""
-    sentence = words.sentence(getattr(answer, "sentence", ""))
-    figures = [one for one in question.figures if one.label]
-    if figures:
+    figures(question, answer)
+    st.markdown(words.literal(words.sentence(getattr(answer, "sentence", ""))))
+    parts(question, answer, *(one.name for one in question.listings if one.is_shown))
+    notes(question, answer)
+    for what, code in question.codes(answer).items():
+        st.caption(words.literal(what))
+        st.code(code, language=None)
+
+
+def notes(question: Question[Any, A], answer: A) -> None:
+    """Sentences under all of it."""
+    for one in question.notes(answer):
+        st.caption(words.literal(words.sentence(one)))
+
+
+def figures(question: Question[Any, A], answer: A) -> None:
+    """The key figures, each in a tile."""
+    shown = [one for one in question.figures if one.label]
+    if shown:
         with st.grid(min_column_width=150):
-            for one in figures:
+            for one in shown:
                 value, whole = one.of(answer), one.whole and one.whole(answer)
-                tiles.show(one.label, _said(value, one.unit), "" if whole is None else f"of {whole:,}")
-    st.markdown(words.literal(sentence))
-    for listing in question.listings:
-        if listing.is_shown:
-            if listing.title:
-                st.header(listing.title)
-            tables.show(
-                listed(listing, answer), alt=f"{listing.title or listing.name.capitalize()}. {sentence}", empty=listing.empty,
-                placeholder="not known",
-            )  # fmt: skip
-    for note in question.notes(answer):
+                said = (one.unknown or None) if value is None else _said(value, one.unit)
+                tiles.show(one.label, said, "" if whole is None else f"of {whole:,}", hint=one.hint or None)
+
+
+def parts(question: Question[Any, A], answer: A, *names: str) -> None:
+    """These listings, each under its title."""
+    for name in names:
+        if (listing := question.listing(name)) and listing.title:
+            st.header(words.capital(listing.title))
+        table(question, answer, name)
+
+
+def table(
+    question: Question[Any, A],
+    answer: A,
+    name: str,
+    *,
+    names: Sequence[str] = (),
+    items: Sequence[Any] | None = None,
+    opens: Callable[[Any], opening.Target | None] | None = None,
+    is_whole: bool = False,
+    **more: Any,
+) -> None:
+    """One listing: its rows, or those of `items`, all that people see of them or the columns `names`, with money as numbers, and
+    its note; `opens`: where each row leads, `is_whole`: all rows, `more` goes to the table."""
+    listing: Listing[A, Any] | None = question.listing(name)
+    assert listing is not None
+    if items is None:
+        items = listing.items(answer) if is_whole else listing.seen(answer)
+    tables.show(
+        rows := listed(listing, answer, items, names=names, is_money_raw=True),
+        money=[head for head in money(listing, answer) if rows and head in rows[0]],
+        alt=f"{words.capital(listing.title or name)}. {words.sentence(getattr(answer, 'sentence', ''))}",
+        empty=listing.empty or "Nothing to show.", opens=[opens(one) for one in items] if opens else (),
+        **{"placeholder": listing.unknown_of(answer), **more},
+    )  # fmt: skip
+    if note := listing.note(answer):
         st.caption(words.literal(note))
 
 
 def _said(value: object, unit: str) -> int | str:
-    if unit.startswith("USD"):
-        return usd(value) if isinstance(value, int | float) else "no price"
-    return value if isinstance(value, int) else "not known" if value is None else str(value)
+    if unit.startswith("USD") and isinstance(value, int | float):
+        return usd(value)
+    return value if isinstance(value, int) else str(value)

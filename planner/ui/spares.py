@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import streamlit as st
 
 from planner.capacity import rollouts as rollouts_room
 from planner.capacity import spare_needs, strategy_prices
 from planner.capacity.spare_needs import SpareNeeds
-from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts, StrategyPrice
+from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
@@ -22,7 +23,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import remedy_costs
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
-from planner.ui import cache, errors, link, price_age, prices, tables, verdict
+from planner.ui import cache, errors, link, price_age, prices, sheet
 from planner.ui.asked import Asked
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
@@ -123,54 +124,16 @@ def _table(costs: StrategyCosts) -> None:
     )
     shown = [one for one in costs.strategies if every or one.is_worth]
     height = "auto" if every else "content"
-    tables.show(
-        [_price_row(one) for one in shown],
-        alt=f"What each strategy costs. {costs.sentence}",
-        money=_MONEY,
-        placeholder="no price",
-        within=_INSIDE_PIXELS,
-        height=height,
+    table = partial(
+        sheet.table, strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS, height=height
     )
+    table(names=("strategy", "verdict", "lowest_ready", "extra_gpus", *_MONEY))
     st.subheader("What it takes beside money")
-    tables.show(
-        [_toll_row(one) for one in shown],
-        alt="How long a rollout takes by each strategy, and what is missing, preempted and killed meanwhile.",
-        columns={"minutes": st.column_config.NumberColumn(format="%.1f")},
-        within=_INSIDE_PIXELS,
-        height=height,
-    )
+    table(names=("strategy", "seconds", "missing_pod_hours", "evictions", "killed_jobs"), placeholder="–")
 
 
 _INSIDE_PIXELS = 770  # of a table in an opened section
-_MONEY = ("$/month on demand", "$/month on spot", "$/month added")
-
-
-def _name(one: StrategyPrice) -> str:
-    return f"{one.name} (now)" if one.is_current else one.name
-
-
-def _price_row(one: StrategyPrice) -> dict[str, object]:
-    cost = one.cost
-    return {
-        "strategy": _name(one),
-        "today": verdict.words(one.verdict, one.reason),
-        "lowest Ready": "–" if one.lowest_ready is None else f"{one.lowest_ready:,} of {one.replicas:,}",
-        "extra GPUs": "–" if one.extra_gpus is None else str(one.extra_gpus),
-        _MONEY[0]: cost.kept_on_demand_usd if cost else None,
-        _MONEY[1]: cost.kept_on_spot_usd if cost else None,
-        _MONEY[2]: cost.added_usd if cost else None,
-    }
-
-
-def _toll_row(one: StrategyPrice) -> dict[str, object]:
-    cost = one.cost
-    return {
-        "strategy": _name(one),
-        "minutes": one.seconds / 60 if one.seconds is not None else None,
-        "missing pod-hours": round(cost.missing_pod_hours, 2) if cost else None,
-        "others preempted": round(cost.evictions, 2) if cost else None,
-        "jobs killed": round(cost.killed_jobs, 2) if cost else None,
-    }
+_MONEY = ("kept_on_demand_usd", "kept_on_spot_usd", "added_usd")
 
 
 def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:

@@ -21,18 +21,24 @@ from planner.ground.exit_status import MEANING, ExitStatus
 from planner.history import schema
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
+from planner.kubernetes import kinds
+from planner.kubernetes.pod_templates import TEMPLATED
 from planner.rollout import glossary
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import inputs as spot_inputs
 from planner.spot.economics import savings
-from tests.architecture import schemas
+from tests.architecture import schemas, stub
 from tests.architecture.tree import ROOT, project_files
 from tests.collection import asking
-from tests.spot import worked_example
+from tests.spot import worked_example, worlds
+from tests.stories import table
+from tests.stories.__main__ import asked_all
+from tests.stories.tools import TOOLS
 
 COMMAND_LINE = Path("docs/command-line.md")
 GLOSSARY = Path("docs/glossary.md")
+KINDS = Path("docs/kinds.md")
 ROLLOUT = Path("docs/rollout.md")
 CLUSTER_ROLE = "deploy/clusterrole.yaml"
 STORE = Path("docs/store.md")
@@ -49,6 +55,30 @@ ends with 0 unless an input that it hangs on is missing or was refused (4), or `
 Every command prints `--output text|json|yaml|csv|markdown` (`table` is the same as `text`). JSON and YAML are a versioned
 document, `headroom.<question>/<version>`, whose JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
 of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
+"""
+KINDS_PAGE = """\
+# Kinds
+
+Made by `make docs` from the tables of kinds ([decision 15](decisions/0015-the-table-of-kinds.md)).
+
+A rollout is *played* by the rules of its controller, pods of other kinds are *placed*, and what is in no table is *not known*, with the
+accelerators it asks for and where.
+
+## Played
+
+{own}: by the controllers of Kubernetes 1.36, against 890 recordings ([Rollout](rollout.md)).
+
+| kind | what is modelled | whose rules | recorded |
+| --- | --- | --- | --- |
+{played}
+What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a template that it
+takes from another workload (`workloadRef`), a change of one that is midway with `dynamicStableScale`, a LeaderWorkerSet's change while
+its groups are of two revisions, and one with `volumeClaimTemplates`. Two rules of LeaderWorkerSet are 0.9's, from its source and not recorded, where the image of its
+controller in the snapshot shows it: a group is Ready only when its workers are, and the surge is kept where maxUnavailable is 0.
+
+## Placed
+
+Whether a new one's pods find nodes; one that is there and whose pods change is not known: {placed}.
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EMPTY_GROUP = '""'
@@ -75,6 +105,20 @@ def glossary_page() -> str:
     return f"{head}\n\n{glossary.as_markdown()}\n"
 
 
+def kinds_page() -> str:
+    """docs/kinds.md: what is played, by whose rules, and what is only placed; of the tables of kinds."""
+    own = ", ".join(f"`{kind.name}`" for kind in kinds.ROLLING)
+    played = "".join(
+        f"| `{kind.name}` ({kind.group}) | {kind.modelled} | {kind.project}: {kind.source} | recorded: `tests/conformance/kinds` |\n"
+        for kind in kinds.PLAYED if kind.is_custom
+    )  # fmt: skip
+    known = {(kind.name, kind.group) for kind in (*kinds.WORKLOADS, *kinds.PARTS)}
+    placed = ", ".join(
+        f"`{row.kind}` ({row.group or 'core'})" for row in TEMPLATED if (row.kind, row.group) not in known
+    )
+    return KINDS_PAGE.format(own=own, played=played, placed=placed)
+
+
 def command_line() -> str:
     """docs/command-line.md: the help of `headroom`, of each command and of its subcommands."""
     statuses = "".join(f"| {status.value} | {MEANING[status]} |\n" for status in ExitStatus)
@@ -93,6 +137,7 @@ def with_reading(text: str) -> str:
     """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
     text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
     text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
+    text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{account.CUSTOM_KINDS}`", text)
     groups: dict[str, list[str]] = {}
     for kind in wire.READ.values():
         groups.setdefault(kind.group, []).append(kind.resource)
@@ -196,19 +241,24 @@ if __name__ == "__main__":
     for path, text in schemas.schemas().items():
         (ROOT / path).parent.mkdir(exist_ok=True)
         (ROOT / path).write_text(text, encoding="utf-8")
+    (ROOT / stub.STUB).write_text(stub.stub(), encoding="utf-8")
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
     (ROOT / GLOSSARY).write_text(glossary_page(), encoding="utf-8")
+    (ROOT / KINDS).write_text(kinds_page(), encoding="utf-8")
     rollout = ROOT / ROLLOUT
     rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
     store = ROOT / STORE
     store.write_text(with_tables(store.read_text(encoding="utf-8")), encoding="utf-8")
     spot = ROOT / "docs/spot.md"
-    spot.write_text(with_worked_example(spot.read_text(encoding="utf-8")), encoding="utf-8")
+    spot.write_text(worlds.with_table(with_worked_example(spot.read_text(encoding="utf-8"))), encoding="utf-8")
     gate = ROOT / "docs/gate.md"
     gate.write_text(asking.with_tables(gate.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_commands(with_reading(readme.read_text(encoding="utf-8"))), encoding="utf-8")
     (ROOT / CLUSTER_ROLE).write_text(cluster_role(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    stories = ROOT / table.PAGE
+    found = list(asked_all(TOOLS["headroom"]))
+    stories.write_text(table.with_table(stories.read_text(encoding="utf-8"), found), encoding="utf-8")
     for document in documents_with_examples():
         before = (ROOT / document).read_text(encoding="utf-8")
         (ROOT / document).write_text(with_outputs(before), encoding="utf-8")

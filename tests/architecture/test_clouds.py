@@ -27,8 +27,21 @@ MAY: Final[dict[str, set[str]]] = {
     "planner/kubernetes/nodes.py": {"GKE", *_SHARED},  # is_gke; how GKE says that GPUs are shared
     "planner/history/api_words.py": _SHARED,  # label keys that aren't anybody's names
     "planner/capacity/node_pools.py": {"GKE_API", "KARPENTER"},  # who says how far a pool may grow (LimitSource)
+    "planner/capacity/node_groups.py": {
+        "GKE",
+        "KARPENTER",
+    },  # whose pools are told without a node (gcloud); LimitSource
+    "planner/capacity/karpenter.py": {
+        "KARPENTER_CAPACITY_TYPE",
+        "KARPENTER_NODE_POOL",
+    },  # how Karpenter labels its nodes
+    "planner/inventory/instance_types.py": {"KARPENTER_GPU_NAME"},  # the label that Karpenter makes of a type's GPU
     "planner/sources/gcloud.py": {"GKE_API"},
-    "planner/sources/node_pools.py": {"KARPENTER", "KARPENTER_CAPACITY_TYPE"},  # reads Karpenter's own objects
+    "planner/sources/node_pools.py": {
+        "GKE_API",
+        "KARPENTER",
+        "KARPENTER_CAPACITY_TYPE",
+    },  # reads Karpenter's own objects
     "planner/sources/prometheus_nodes.py": {"GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT"},  # an example in a message
     "planner/pricing/node.py": {
         "AUTOPILOT",
@@ -37,8 +50,7 @@ MAY: Final[dict[str, set[str]]] = {
         "GKE_ACCELERATOR_COUNT",
     },  # whose prices the book has
     "planner/spot/windows.py": {"AUTOPILOT_PREFIX", "GKE", "GKE_NOTICE"},  # notices that hang on GKE's version and mode
-    "planner/spot/checks.py": {"GKE", "GKE_ACCELERATOR", "GKE_NODE_POOL", "GKE_PREEMPTIBLE"},  # gcloud's commands
-    "planner/spot/suitability.py": {"AKS", "EKS", "GKE"},  # how to try an interruption
+    "planner/spot/checks.py": {"GKE", "GKE_ACCELERATOR", "GKE_NODE_POOL"},  # gcloud's commands
 }
 
 

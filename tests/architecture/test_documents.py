@@ -30,6 +30,10 @@ def test_the_glossary_is_the_pages_glossary() -> None:
     assert (ROOT / documents.GLOSSARY).read_text(encoding="utf-8") == documents.glossary_page(), "run `make docs`"
 
 
+def test_kinds_are_those_of_the_tables() -> None:
+    assert (ROOT / documents.KINDS).read_text(encoding="utf-8") == documents.kinds_page(), "run `make docs`"
+
+
 def test_tables_of_a_store_are_those_of_the_schema() -> None:
     written = (ROOT / documents.STORE).read_text(encoding="utf-8")
     assert documents.with_tables(written) == written, "run `make docs`"

@@ -18,8 +18,8 @@ TABLES = {
 }
 FILES = [path for path in python_files("planner", "pages", "app.py") if path not in TABLES]
 # A person's words too ("Pod", a column), so only where something is decided by them.
-WORDS = {kinds.POD.name, kinds.NODE.name}
-NAMES = {kind.name for kind in (*kinds.WORKLOADS, *kinds.PARTS)} | {"CronJob", "ReplicationController"}
+WORDS = {kinds.POD.name, kinds.NODE.name, kinds.ROLLOUT.name}
+NAMES = ({kind.name for kind in (*kinds.WORKLOADS, *kinds.PARTS)} | {"CronJob", "ReplicationController"}) - WORDS
 
 
 def literals(tree: ast.AST) -> Iterator[ast.Constant]:

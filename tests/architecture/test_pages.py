@@ -11,6 +11,7 @@ import pytest
 from streamlit.web.server.app_discovery import discover_asgi_app
 
 from planner import ui
+from planner.questions import INDEX
 from tests.architecture.tree import ROOT, imports_of, parsed, python_files
 
 PAGES = list(python_files("pages"))
@@ -19,6 +20,21 @@ LONGEST_PAGE = 60
 
 def test_there_are_pages() -> None:
     assert Path("pages/_router.py") in PAGES
+
+
+def test_the_navigation_has_every_question_of_the_index_that_has_a_page() -> None:
+    """Its words are the index's. Asked elsewhere: the gate in pipelines, the review from the sidebar, doctor, in-flight rollouts and
+    room that is made in a terminal."""
+    table = next(
+        ast.literal_eval(node.value)
+        for node in parsed(Path("pages/_router.py")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAGES"
+    )
+    shown = {one for pages in table.values() for *_, questions in pages for one in questions}
+    assert shown == INDEX.keys() - {"gate", "report", "doctor", "in_flight", "make_room"}
+    assert {Path("pages") / file for pages in table.values() for file, *_ in pages} == {
+        page for page in PAGES if page.stem != "_router"
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

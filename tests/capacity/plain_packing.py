@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -39,8 +39,10 @@ class PlainPacking:
     workloads : those that may leave, by key; the rest of the pods is packed more tightly
     """
 
-    def __init__(self, cluster: Cluster, pool: Sequence[int], workloads: Iterable[str]) -> None:
-        self.movers = set(workloads)
+    def __init__(
+        self, cluster: Cluster, pool: Sequence[int], workloads: Iterable[str], most: Mapping[str, int] | None = None
+    ) -> None:
+        self.movers, self._most = set(workloads), most or {}
         pods, keys = cluster.snapshot.pods, workload_keys(cluster.snapshot)
         inside = set(pool)
         self._own: dict[str, list[int]] = defaultdict(list)  # of each mover
@@ -188,9 +190,9 @@ class PlainPacking:
     def leave(self, *workloads: str, repacks: bool = True) -> Leaving:
         """The workloads' pods go to new nodes; then, unless nothing else may move, what can be emptied goes."""
         mark, freed_before = self.mark, len(self._log.freed)
-        pods = [number for workload in workloads for number in self._own[workload]]
-        for number in pods:
-            to = self._new_node(number)
+        pods = [(number, workload) for workload in workloads for number in self._own[workload]]
+        for number, workload in pods:
+            to = self._new_node(number, workload)
             if to >= 0:
                 self._move(number, to)
         if repacks:
@@ -207,10 +209,12 @@ class PlainPacking:
             opened=tuple(self.cluster.node_names[node] for node in self._log.opened[mark[2] :]),
         )
 
-    def _new_node(self, number: int) -> int:
+    def _new_node(self, number: int, workload: str) -> int:
         """The first new node that takes the pod, opened where it has to be; −1 where none does."""
         shape = self._shape(number)
-        feasible = set(feasible_nodes(self.state, shape).tolist())
+        own = [self._at[one] for one in self._own[workload]]
+        most = self._most.get(workload, len(own))
+        feasible = {node for node in feasible_nodes(self.state, shape).tolist() if own.count(node) < most}
         first = next((node for node in self._open if node in feasible), -1)
         if first >= 0:
             return first

@@ -152,7 +152,7 @@ def test_a_job_that_loses_too_many_pods_gives_all_up(limit: int | None, left: in
     for one in pods:
         one["metadata"]["ownerReferences"] = [owner]
     played = play(Cluster(snapshot(two_nodes(), job, pods)), ("n0",))
-    assert len(played.simulation.pods_of("Job/ml/j", "j")) == left
+    assert len(played.simulation.pods.of("Job/ml/j", "j")) == left
 
 
 def test_pods_without_a_controller_and_with_local_data_are_said() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.fragmentation import StrandedReason, fragments
+from planner.capacity.fragmentation import StrandedReason, fragments, waiting_in_vain
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -130,3 +130,15 @@ def test_openb_has_no_hole_for_eight() -> None:
 def test_without_gpus_or_without_a_mix_it_is_said() -> None:
     assert str(fragments(Cluster(snapshot(node("n0")))).sentence) == "no GPU is free"
     assert str(fragments(Cluster(snapshot(node("n0", gpus=2)))).sentence) == "2 GPUs are free, and no pod asks for any"
+
+
+def test_pods_that_wait_though_enough_is_free_are_found() -> None:
+    two: list[Item | list[Item]] = [
+        node("n0", gpus=4),
+        node("n1", gpus=4),
+        deployment("a", ["n0", "n0", "n1"], pod_spec(gpus=1)),
+    ]
+    (found,) = waiting_in_vain(snapshot(*two, deployment("large", ["", ""], pod_spec(gpus=4))))
+    assert found.what == "2 pods wait for 4 GPUs each though 5 GPUs are free: no node has more than 3"
+    assert waiting_in_vain(snapshot(*two, deployment("huge", [""], pod_spec(gpus=8)))) == ()
+    assert waiting_in_vain(snapshot(*two)) == ()

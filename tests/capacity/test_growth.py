@@ -9,6 +9,7 @@ import pytest
 from planner.capacity import growth, rollouts
 from planner.capacity.growth import new_nodes
 from planner.capacity.node_pools import pools
+from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS
@@ -28,7 +29,9 @@ def asked(
     cluster: Snapshot, *limits: PoolLimits, workload: str = "Deployment/ml/a", seconds: float | None = None
 ) -> RolloutResult:
     scenario = Scenario(changes=(WorkloadChange(workload=workload),), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, pools(prepared_question.compiled(cluster), limits), seconds)
+    return rollouts.rollout(
+        cluster, scenario, pools(prepared_question.compiled(cluster), limits), Autoscaling(arrival_seconds=seconds)
+    )
 
 
 def full(*more: Item | list[Item]) -> Snapshot:
@@ -85,7 +88,9 @@ def test_as_few_nodes_as_do() -> None:
     for pod in waiting[2:]:
         pod["spec"] = {**pod["spec"], "priority": 9, "priorityClassName": "high", "preemptionPolicy": "Never"}
     found = asked(full(high, waiting), *parse_typed_limits("t4=20"))
-    assert str(found.growth) == "completes if pool t4 grows by 4 nodes (2 → 6, max 20)"
+    assert str(found.growth) == (
+        "completes if pool t4 grows by 4 nodes (2 → 6, max 20); of the new nodes go 3 to Deployment/ml/b, which waits too"
+    )
 
 
 def test_the_pool_that_needs_fewest_and_is_known_to_have_room_is_chosen() -> None:

@@ -65,7 +65,8 @@ def test_the_quick_way_is_the_plain_way(make: Callable[[int], Snapshot], seed: i
         names = {snapshot.nodes[i].name for i in pool}
         here = sorted({keys[pod.uid] for pod in snapshot.pods if pod.node_name in names and pod.owner})
         movers = [key for key in here if rng.random() < 0.6]
-        quick, plain = Packing(cluster, pool, movers), PlainPacking(cluster, pool, movers)
+        most = {key: rng.randint(1, 4) for key in movers if rng.random() < 0.3}
+        quick, plain = Packing(cluster, pool, movers, most), PlainPacking(cluster, pool, movers, most)
         assert (tightened := quick.tighten()) == plain.tighten()
         marks, steps = [(quick.mark, plain.mark)], []
         for key in movers[:3]:

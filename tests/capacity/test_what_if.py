@@ -41,7 +41,7 @@ def test_a_list_reads_back_as_it_is_written() -> None:
         "grow:t4=1", "add:t4", "add:t4=0", "add:t4=-1", "add:t4=x", "add:=1", "add:t4=99999", "drain:", "drain:n0=1",
         "taint:t4=x", "taint:t4=x:Never", "upgrade:t4=speed:2", "upgrade:t4=surge:x", "resize:a=cpu:1", "resize:a/b/c",
         "resize:a/b/c=cpu", "remove-zone:a=1", "replicas:a/b/c=x", "replicas:a/b=1", "quota:ml/q", "quota:q=pods:1", "job-ends:a",
-        "ungate:a/b/c", "apply:", "add:t4<script>=1", ";".join(["drain:n0"] * 13),
+        "ungate:a/b/c", "apply:", "evict:a", "evict:a/b=n0", "move:a/b", "uncordon:n0=1", "add:t4<script>=1", ";".join(["drain:n0"] * 13),
     ],
 )  # fmt: skip
 def test_what_is_no_change_is_said_so(text: str) -> None:
@@ -117,6 +117,33 @@ def test_changes_are_made_on_what_the_one_before_left() -> None:
     alone, after = made("delete:n0", pair(), apps), made("add:t4=1;delete:n0", pair(), apps)
     assert where(alone.snapshot, "a").count("") == 2
     assert where(after.snapshot, "a").count("") == 0
+
+
+def test_a_drained_node_takes_pods_again_once_it_is_uncordoned() -> None:
+    large = deployment("b", [""], pod_spec(gpus=2))
+    found = made("drain:n0;uncordon:n0", pair(), deployment("a", ["n0", "n1"], pod_spec(gpus=1)), large)
+    assert where(found.snapshot, "a") == ["n1", "n1"]
+    assert where(found.snapshot, "b") == ["n0"]
+    assert str(found.steps[1].sentence) == "n0 uncordoned: 1 waiting pod placed"
+    assert not any(n.is_cordoned for n in found.snapshot.nodes)
+
+
+def test_an_evicted_pod_has_a_successor_or_waits() -> None:
+    apps = deployment("a", ["n0"], pod_spec(gpus=1))
+    name = next(p.name for p in snapshot(pair(), apps).pods)
+    found = made(f"move:ml/{name}=n1", pair(), apps)
+    assert str(found.steps[0].sentence) == f"ml/{name} evicted from n0: its successor is on n1"
+    assert where(found.snapshot, "a") == ["n1"]
+    assert not any(n.is_cordoned for n in found.snapshot.nodes)
+    kept = made(f"evict:ml/{name}", pair(), apps, budget("a", minAvailable=1))
+    assert not kept.steps[0].is_done
+    assert "needs 1 healthy pods and has 1" in str(kept.steps[0].sentence)
+    full = deployment("b", ["n1", "n1"], pod_spec(gpus=1))
+    waits = made(f"move:ml/{name}=n1", pair(), apps, full)  # and then goes back: nothing is cordoned any more
+    assert not waits.steps[0].is_done
+    assert where(waits.snapshot, "a") == ["n0"]
+    bare = made("evict:ml/alone", pair(), pod("alone", pod_spec(gpus=1), on="n0"))
+    assert str(bare.steps[0].sentence) == "ml/alone evicted from n0: nothing makes it anew"
 
 
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -25,7 +25,7 @@ def test_the_table_begins_with_the_sentence(capsys: pytest.CaptureFixture[str]) 
     status, out, _ = run(capsys, "capacity", "openb", "--shape", "gpu=1,cpu=8,memory=32Gi")
     assert status == 0
     assert out.startswith("2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU")
-    assert "gpu=1,cpu=8,memory=32Gi: 1,719 more fit" in out
+    assert "1 GPU, 8 cpu, 32Gi memory: 1,719 more fit" in out
     assert "pods of 8: 0 of 2221 usable (stranded: 2221 hole too small)" in out
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from planner.cli import main, trends
+from planner.cli import main, plain
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
 from planner.processes import recorded
 from planner.processes.recorded import ASKED
 from planner.questions.question import Given
+from planner.questions.trends import QUESTION
 from planner.sources import demo
 from planner.sources.store import Store
 
@@ -132,14 +133,17 @@ def test_since_when_names_the_cluster_where_there_are_several(
     for name in ("east", "west"):
         run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--questions", "overview", "--name", name)
     since = run(capsys, "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
-    assert since[0].split() == ["verdict", "workload", "cluster", "since"]
-    assert {line.split()[2] for line in since[1:]} == {"east", "west"}
+    assert since[0].split() == ["cluster", "workload", "verdict", "since"]
+    assert {line.split()[0] for line in since[1:]} == {"east", "west"}
     assert len(since) == 1 + 2 * 5
-    monkeypatch.setattr(trends, "MOST_TROUBLED", 4)
+    *others, since_when = QUESTION.listings
+    monkeypatch.setattr(
+        plain, "question_called", lambda _: replace(QUESTION, listings=(*others, replace(since_when, most=4)))
+    )
     cut = run(capsys, "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
     assert cut[-1] == "  and 6 more: --rows since -o csv"
     alone = run(capsys, "trends", str(tmp_path), "--cluster", "east")[1].partition("since when\n")[2].splitlines()
-    assert alone[0].split() == ["verdict", "workload", "since"]
+    assert alone[0].split() == ["workload", "verdict", "since"]
 
 
 def test_a_store_without_a_cluster_says_how_a_time_is_written(

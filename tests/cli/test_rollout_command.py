@@ -152,10 +152,10 @@ def test_a_list_fails_where_it_is_told_to(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
 def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **_more: object) -> None:
         raise error
 
-    monkeypatch.setattr("planner.cli.overview.read_cluster", interrupted)
+    monkeypatch.setattr("planner.cli.plain.read_cluster", interrupted)
     with pytest.raises(SystemExit) as stopped:
         main(["overview", "demo"])
     assert stopped.value.code == 130

@@ -15,8 +15,10 @@ from tests.conformance.comparison import Comparison
 
 FOLDERS = {
     "rollouts": "tests.conformance.rollout_cases",
+    "kinds": "tests.conformance.kind_cases",
     "headroom": "tests.conformance.headroom_cases",
     "drains": "tests.conformance.drain_cases",
+    "growth": "tests.conformance.growth_cases",
     "memory": "tests.conformance.memory_cases",
 }
 _WIDEST = 400  # characters of a value that are shown

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.capacity.drain import DrainRun, play
+from planner.capacity.drain import play
+from planner.capacity.evictions import EvictionRun
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.sources import kubectl
@@ -45,12 +46,12 @@ def outcome(case: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def _every_pod(run: DrainRun) -> list[LivePod]:
+def _every_pod(run: EvictionRun) -> list[LivePod]:
     """All pods of the cluster that aren't gone, those nothing happened to included."""
     simulation = run.simulation
     for index in range(len(simulation.snapshot.pods)):
-        simulation.live(index)
-    return [pod for owned in simulation.pods.values() for pod in owned if not pod.is_gone]
+        simulation.pods.live(index)
+    return [pod for owned in simulation.pods.by_owner.values() for pod in owned if not pod.is_gone]
 
 
 def _by_app(pods: list[LivePod]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import rollout_cases
+from tests.conformance import kind_cases, rollout_cases
 from tests.conformance.__main__ import main, summary
 from tests.conformance.comparison import Comparison, cases
 
@@ -61,6 +61,19 @@ def test_the_seed_recordings_hold_in_every_field(compared: list[Comparison], nam
     own = [c for c in compared if c.case == name]
     assert len(own) >= 8
     assert all(c.agrees for c in own)
+
+
+# When the StatefulSet controller looks again after names that were still taken, which is drawn out longer each time, hangs on how
+# long the recorder watched.
+UNDECIDED_KINDS = {"lws-leader-000", "lws-leader-004"}
+
+
+def test_recorded_rollouts_of_other_kinds_hold() -> None:
+    compared = list(kind_cases.compare(HERE / "kinds"))
+    assert len({c.case for c in compared}) == len(list((HERE / "kinds").rglob("*.json.gz"))) == 52
+    assert [c.case for c in compared if c.is_verdict and not c.agrees] == []
+    wrong = {(c.case, c.field): (c.expected, c.got) for c in compared if not c.agrees and c.case not in UNDECIDED_KINDS}
+    assert wrong == {}
 
 
 def test_the_summary_counts() -> None:

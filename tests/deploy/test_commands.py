@@ -122,7 +122,7 @@ def test_every_kind_is_asked() -> None:
         "StatefulSet",
         "DaemonSet",
     }
-    assert {kind.name for kind in WORKLOADS if kind.has_scale} == {"Deployment", "StatefulSet"}
+    assert {kind.name for kind in WORKLOADS if kind.has_scale} == {kind.name for kind in WORKLOADS} & SCALE
 
 
 def manifest(kind: str, group: str, found: Kind) -> Item:

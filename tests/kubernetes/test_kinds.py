@@ -40,7 +40,7 @@ def test_paths_and_keys_are_the_apis() -> None:
     ]  # fmt: skip
     assert kinds.POD.key("dev", "notebook") == "Pod/dev/notebook"
     assert kinds.NODE.key("", "gpu-0") == "Node/gpu-0"
-    assert kinds.ROLLING_TEXT == "Deployment, StatefulSet or DaemonSet"
+    assert kinds.ROLLING_TEXT == "Deployment, StatefulSet, DaemonSet, Rollout or LeaderWorkerSet"
 
 
 @pytest.mark.parametrize("kind", kinds.ROLLING, ids=lambda kind: kind.name)
@@ -54,12 +54,12 @@ def test_every_kind_that_rolls_out_has_its_controller(kind: Kind) -> None:
 
 
 def test_owners_are_followed_through_a_kind_added_to_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    inner = made("StatefulSet", "infer-0", owner("LeaderWorkerSet", "infer"))
-    before = workload_keys(snapshot(inner, made("LeaderWorkerSet", "infer")))
+    inner = made("StatefulSet", "infer-0", owner("Fleet", "infer"))
+    before = workload_keys(snapshot(inner, made("Fleet", "infer")))
     assert before == {"pod": "StatefulSet/ml/infer-0"}
-    row = Kind(name="LeaderWorkerSet", group="leaderworkerset.x-k8s.io", part="StatefulSet")
+    row = Kind(name="Fleet", group="example.com", part="StatefulSet")
     monkeypatch.setitem(kinds._ROWS, row.name, row)
-    assert workload_keys(snapshot(inner, made(row.name, "infer"))) == {"pod": "LeaderWorkerSet/ml/infer"}
+    assert workload_keys(snapshot(inner, made(row.name, "infer"))) == {"pod": "Fleet/ml/infer"}
 
 
 def test_owners_that_own_each_other_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import socket
 import subprocess
@@ -43,17 +44,30 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(environment: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd)}
-    program = [str(environment / "bin/python"), "-c", "from planner.cli import main; main()"]
+    program = [str(environment / "bin/python"), "-c", "from headroom_planner import main; main()"]
     return subprocess.run([*program, *words], cwd=cwd, env=clean, capture_output=True, text=True, check=False)
 
 
 def test_everything_is_in_it(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    wanted = {f"planner/_app/{path}" for path in project_files() if path.parts[0] in ("pages", "app.py", ".streamlit")}
-    wanted |= {f"planner/_data/{path.relative_to('data')}" for path in project_files() if path.parts[0] == "data"}
-    wanted |= {str(path) for path in project_files() if path.parts[0] == "planner"}
+    inside = "headroom_planner/planner"
+    wanted = {f"{inside}/_app/{path}" for path in project_files() if path.parts[0] in ("pages", "app.py", ".streamlit")}
+    wanted |= {f"{inside}/_data/{path.relative_to('data')}" for path in project_files() if path.parts[0] == "data"}
+    wanted |= {f"headroom_planner/{path}" for path in project_files() if path.parts[0] == "planner"}
+    wanted |= {str(path) for path in project_files() if path.parts[0] == "headroom_planner"}
     assert wanted - names == set()
-    assert not {name for name in names if name.startswith("tests/")}
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"headroom_planner"}, (
+        "no name that others have"
+    )
+
+
+def test_nothing_in_it_imports_a_package_called_planner(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for name in (one for one in archive.namelist() if one.endswith(".py")):
+            for node in ast.walk(ast.parse(archive.read(name))):
+                modules = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+                modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                assert not [one for one in modules if one.partition(".")[0] == "planner"], name
 
 
 def test_metadata_says_what_is_needed(wheel: Path) -> None:
@@ -64,8 +78,9 @@ def test_metadata_says_what_is_needed(wheel: Path) -> None:
         entries = archive.read(scripts).decode()
     assert "Requires-Dist: streamlit" in metadata
     assert "License-Expression: Apache-2.0" in metadata
-    assert "headroom = planner.cli:main" in entries
-    assert "kubectl-headroom = planner.cli:kubectl_plugin" in entries
+    assert "headroom = headroom_planner:main" in entries
+    assert "headroom-planner = headroom_planner:main" in entries, "a name that is nobody else's"
+    assert "kubectl-headroom = headroom_planner:kubectl_plugin" in entries
 
 
 def test_commands_answer_from_it(environment: Path, tmp_path: Path) -> None:
@@ -73,12 +88,27 @@ def test_commands_answer_from_it(environment: Path, tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("5 of 20 workloads could not be rolled out now.")
     where = subprocess.run(
-        [environment / "bin/python", "-c", "import planner; print(planner.__file__)"], cwd=tmp_path, capture_output=True, text=True, check=True
+        [environment / "bin/python", "-c", "import headroom_planner; print(headroom_planner.__file__)"], cwd=tmp_path, capture_output=True, text=True, check=True
     )  # fmt: skip
     assert str(environment) in where.stdout, "the checkout is asked instead of the wheel"
     assert command(environment, "prices", "show", "--region", "us-central1", cwd=tmp_path).returncode == 0
     assert (environment / "bin/headroom").exists()
     assert (environment / "bin/kubectl-headroom").exists()
+
+
+def test_it_stands_beside_others_of_its_names(environment: Path, tmp_path: Path) -> None:
+    """llm-d-planner's package is called `planner` as well, headroom-ai's `headroom`: each is imported, and ours answers."""
+    for name in ("planner", "headroom"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"OTHERS = {name!r}\n")
+    program = (
+        "import planner, headroom, headroom_planner as ours; assert planner.OTHERS and headroom.OTHERS; "
+        "print(ours.rollout(ours.read('demo'), 'deployment/prod/llm-serve').verdict)"
+    )
+    told = subprocess.run(
+        [environment / "bin/python", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert told.stdout == "stuck\n", told.stderr
 
 
 @pytest.fixture
@@ -87,7 +117,7 @@ def dashboard(environment: Path, tmp_path: Path) -> Iterator[str]:
     with socket.socket() as taken:
         taken.bind(("localhost", 0))
         port = taken.getsockname()[1]
-    program = [str(environment / "bin/python"), "-c", "from planner.cli import main; main()"]
+    program = [str(environment / "bin/python"), "-c", "from headroom_planner import main; main()"]
     words = ["app", "demo", "--no-browser", "--port", str(port)]
     clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     log = (tmp_path / "log").open("wb")

@@ -100,7 +100,7 @@ def test_clusters_stand_side_by_side(store: str) -> None:
     words = said(app)
     assert "10 workloads stuck in 2 clusters" in words
     assert "$76,780 a month" in words
-    workloads = next(one.value for one in app.dataframe if "What differs" in one.value)
+    workloads = next(one.value for one in app.dataframe if "Ready" in one.value)
     assert len(workloads) == 40
 
 

@@ -92,11 +92,13 @@ def test_gpus_known_only_inside_a_total_are_split_as_elsewhere() -> None:
     assert found.cost.gpu / found.cost.total == pytest.approx(in_iowa, rel=0.01)
 
 
-def test_an_own_price_of_a_gpu_machine_counts_as_gpu_cost() -> None:
+def test_an_own_price_of_a_gpu_machine_is_taken_apart() -> None:
+    """4 × 0.033 + 15 × 0.00375 for the host, the rest for the GPU."""
     book = book_with("machine_type,region,total_ondemand\ng4dn.xlarge,us-east-1,0.526\n")
     node = make_node("g4dn.xlarge", "us-east-1", cpu=4000, memory_gib=15, gpus=1, provider_id="aws:///a/i-1")
     found = cluster_cost(book, [node], {})
-    assert found.cost.gpu == found.cost.total == pytest.approx(0.526 * 730)
+    assert found.cost.total == pytest.approx(0.526 * 730)
+    assert found.cost.gpu == pytest.approx((0.526 - 4 * 0.033 - 15 * 0.00375) * 730)
 
 
 def test_a_negotiated_discount_lowers_the_month() -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from planner.ground.errors import InputError
-from planner.pricing.history import PriceChange, discount_series, read_changes
+from planner.pricing.history import discount_series, read_changes
+from planner.pricing.model import PriceChange
 from planner.sources.prices import embedded_book, load_changes
 
 BOOK = embedded_book()

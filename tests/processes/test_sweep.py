@@ -83,7 +83,7 @@ def test_the_plan_is_the_readiness_plan_of_the_whole_snapshot(tmp_path: Path) ->
     store = Store(str(tmp_path))
     swept = over(Threads(), store, asked=("plan",))
     (one,) = moments(1)
-    known = plan.facts(plan.answer(one, PlanSettings(), Given(book=embedded_book())))
+    known = plan.QUESTION.facts(plan.answer(one, PlanSettings(), Given(book=embedded_book())))
     rows = store.query("SELECT workload, metric, value, text, labels FROM sweep WHERE question = 'plan'")
     assert {row["workload"] for row in rows} == {"*"}
     told = sorted((row["metric"], str(row["labels"]), row["value"]) for row in rows if row["value"] is not None)

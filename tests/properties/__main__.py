@@ -1,6 +1,6 @@
-"""``python -m tests.properties [COUNT [FIRST]]``: random clusters that rules beside the scheduler's core decide, and as many in
-which others are in flight, played by the engine and by the reference: how often each rule was tried, what was done to others,
-and every case in which they say another verdict."""
+"""``python -m tests.properties [COUNT [FIRST]]``: random clusters, as many that rules beside the scheduler's core decide, in which
+others are in flight, and in which pods of every priority and autoscalers meet these, played by the engine and by the reference:
+how often each was tried, and every case in which they say another verdict."""
 
 from __future__ import annotations
 
@@ -9,8 +9,32 @@ import sys
 import time
 
 from tests.properties.random_rollouts import verdicts_differ
-from tests.reference.flying_clusters import flying_case
+from tests.reference.flying_clusters import crowded_case, flying_case
+from tests.reference.objects import Object, is_bound
+from tests.reference.random_clusters import Case, random_case
 from tests.reference.ruled_clusters import RULES, ruled_case
+
+
+def cases(seed: int) -> dict[str, tuple[Case, tuple[str, ...]]]:
+    """What is played of a seed, with what it was made to try."""
+    ruled, flying, crowded = ruled_case(seed), flying_case(seed), crowded_case(seed)
+    return {
+        "random": (random_case(seed), ()),
+        "ruled": (ruled, ruled.rules),
+        "flying": (flying.case, tuple(f"another {does}" for does in flying.what)),
+        "crowded": (crowded.case, tuple(f"another {does}" for does in crowded.what)),
+    }
+
+
+def whoever_meets(case: Case) -> set[str]:
+    """Who else is there: autoscalers, and pods that wait, by their priority."""
+    met = {"an autoscaler" for item in case.items if item["kind"] == "HorizontalPodAutoscaler"}
+    waiting = [item for item in case.items if item["kind"] == "Pod" and not is_bound(item)]
+    return met | {f"waits at priority {priority(pod):,}" for pod in waiting}
+
+
+def priority(pod: Object) -> int:
+    return int(pod["spec"].get("priority", 0))
 
 
 def main(arguments: list[str]) -> int:
@@ -19,13 +43,12 @@ def main(arguments: list[str]) -> int:
     tried: collections.Counter[tuple[str, str]] = collections.Counter()
     wrong = []
     for seed in range(first, first + count):
-        ruled, flying = ruled_case(seed), flying_case(seed)
-        for case, rules in ((ruled, ruled.rules), (flying.case, [f"another {does}" for does in flying.what])):
+        for kind, (case, rules) in cases(seed).items():
             verdict, difference = verdicts_differ(case)
-            tried.update((rule, verdict) for rule in rules)
+            tried.update((rule, verdict) for rule in {kind, *rules, *whoever_meets(case)})
             if difference:
                 wrong.append(seed)
-                print(f"{seed}: {difference} ({', '.join(rules)})", flush=True)
+                print(f"{kind} {seed}: {difference} ({', '.join(rules)})", flush=True)
         if (seed - first + 1) % 500 == 0:
             print(f"… {seed - first + 1:,} of each played", flush=True)
     print(f"{'rule':34}{'cases':>8}{'complete':>10}{'stuck':>8}")
@@ -33,7 +56,8 @@ def main(arguments: list[str]) -> int:
         complete, stuck = tried[rule, "complete"], tried[rule, "stuck"]
         print(f"{rule:34}{complete + stuck:8}{complete:10}{stuck:8}")
     took = time.monotonic() - started
-    print(f"{2 * count - len(wrong):,} of {2 * count:,} clusters agree in the verdict, in {took:,.0f} s")
+    total = len(cases(first)) * count
+    print(f"{total - len(wrong):,} of {total:,} clusters agree in the verdict, in {took:,.0f} s")
     return 1 if wrong else 0
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from planner.rollout.in_flight import in_flight
 from tests.properties.random_rollouts import engine, verdicts_differ
-from tests.reference.flying_clusters import flying_case
+from tests.reference.flying_clusters import crowded_case, flying_case
 from tests.reference.random_clusters import GPU, Case
 
 SEEDS = range(150)
@@ -18,6 +18,7 @@ ONCE_APART = (
     1551,
     1986,
 )  # had two answers: by whose controller is first, by whom the queue tries first
+SECONDS_DECIDE = (1561, 2327)  # since when an autoscaler has set others, and so who is first to a quota
 
 
 def test_the_verdicts_agree() -> None:
@@ -33,6 +34,20 @@ def test_the_verdicts_agree() -> None:
     assert wrong == {}
     assert flying > len(SEEDS) // 2
     assert set(tried) == {"rolls", "breaks", "scales", "loses pods"}
+
+
+def test_the_verdicts_agree_in_a_crowd() -> None:
+    """Pods of every priority wait, and autoscalers bring others within their bounds."""
+    tried: Counter[str] = Counter()
+    wrong = {}
+    for seed in (*range(60), *SECONDS_DECIDE):
+        one = crowded_case(seed)
+        tried.update(one.what)
+        _, difference = verdicts_differ(one.case)
+        if difference:
+            wrong[seed] = difference
+    assert wrong == {}
+    assert tried["is out of bounds"] > 3
 
 
 def roomy(case: Case) -> Case:

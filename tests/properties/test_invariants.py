@@ -33,8 +33,8 @@ COURSES = range(150)
 
 def _bound(simulation: Simulation) -> list[LivePod]:
     for index in range(len(simulation.snapshot.pods)):
-        simulation.live(index)
-    return [p for owned in simulation.pods.values() for p in owned if p.is_bound and not p.is_gone]
+        simulation.pods.live(index)
+    return [p for owned in simulation.pods.by_owner.values() for p in owned if p.is_bound and not p.is_gone]
 
 
 def _check_books(simulation: Simulation) -> None:

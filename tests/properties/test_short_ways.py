@@ -19,7 +19,7 @@ def _told(played: Played) -> tuple[object, ...]:
         run.status,
         run.finished_at,
         sorted((p.namespace, p.name, p.message) for p in run.waiting),
-        sorted((p.namespace, p.name, p.node) for p in run.simulation.arrivals),
+        sorted((p.namespace, p.name, p.node) for p in run.simulation.queue.arrivals),
         [p.name for p in run.preempted],
     )
 

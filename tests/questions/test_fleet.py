@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity.fleet import cluster_names
 from planner.capacity.gpu_lines import known_sum
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -62,7 +63,7 @@ def test_the_same_workload_in_several_clusters_says_what_differs() -> None:
 
 
 def test_clusters_of_one_name_stay_two() -> None:
-    assert fleet.cluster_names([demo.read(), demo.read(), copy("x")]) == ("demo", "demo (2)", "x")
+    assert cluster_names([demo.read(), demo.read(), copy("x")]) == ("demo", "demo (2)", "x")
 
 
 def test_a_list_that_was_refused_is_not_known() -> None:

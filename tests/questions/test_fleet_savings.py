@@ -43,7 +43,8 @@ def test_on_demand_is_kept_and_freed_to_the_cent(snapshot: Snapshot, fleet: Flee
     assert round(fleet.kept_usd + fleet.freed_usd, 2) == fleet.on_demand_usd
     assert fleet.bill_usd == bill(BOOK, snapshot).bill_usd_per_month == 36_971.90
     assert fleet.saved_usd == round(fleet.freed_usd - fleet.packing_usd - fleet.spot_usd, 2)
-    assert fleet.expected_usd == round(fleet.saved_usd - fleet.interruptions_usd, 2)
+    assert fleet.expected_usd == round(fleet.saved_usd - fleet.interruptions_usd - fleet.moving_prices_usd, 2)
+    assert fleet.idle_usd == 0
     assert fleet.saved_usd <= 19_350, "every on-demand pool on spot, node for node"
     chosen = [one for one in fleet.moves if one.is_worth_it]
     for name in ("saved_usd", "expected_usd", "spot_usd"):

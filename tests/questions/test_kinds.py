@@ -376,11 +376,19 @@ def test_a_manifest_of_nothing_at_all_is_refused_where_pods_are_asked_for() -> N
 def there(document: Object, *, pods: int = 1, gpus: int = 8) -> list[Object]:
     """An object as the API server has it, and pods that are its own."""
     owner = document | {"metadata": document["metadata"] | {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    owner |= {"status": at_rest(document)} if document["kind"] in ("Deployment", "Rollout", "LeaderWorkerSet") else {}
     spec = {"nodeName": "gpu-0", "containers": [gpu_container(gpus)]}
     running = [owned_by(owner, pod(f"{document['metadata']['name']}-{i}", "", "ml", **spec)) for i in range(pods)]
     for one in running:
         one["status"]["phase"] = "Running"
     return [owner, *running]
+
+
+def at_rest(document: Object) -> Object:
+    """The status that its controller writes of one that is rolled out."""
+    names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+    counts = dict.fromkeys(names, document["spec"]["replicas"])
+    return {**counts, "observedGeneration": 1, "stableRS": "a", "currentPodHash": "a"}
 
 
 def argo(gpus: int = 8, **spec: Any) -> Object:
@@ -408,6 +416,7 @@ def with_defaults(document: Object) -> Object:
 
 KSERVE: Final = {"predictor": {"minReplicas": 1, "model": EIGHT}}
 SAME: Final = {
+    "Deployment": workload("Deployment", "llm", "ml", replicas=1, template=template("llm", gpu_container(8))),
     "Rollout": argo(),
     "RayCluster": ray(1, 8),
     "JobSet": job_set(),
@@ -436,13 +445,22 @@ def test_what_the_api_server_fills_in_is_no_change() -> None:
 def test_fields_that_move_no_pod_are_no_change() -> None:
     later = replication_controller(minReadySeconds=30)
     assert doors(cluster(*there(replication_controller())), later) == every(KNOWN)
-    stepwise = argo(strategy={"canary": {"steps": [{"setWeight": 20}]}})  # which may let a rollout that waits go on
-    assert doors(cluster(*there(argo())), stepwise) == every(UNKNOWN)
+    stepwise = argo(strategy={"canary": {"steps": [{"setWeight": 20}]}})
+    assert doors(cluster(*there(argo())), stepwise) == every(KNOWN)
+
+
+@pytest.mark.parametrize("name", ["Deployment", "Rollout", "LeaderWorkerSet"])
+def test_what_stays_as_it_is_midway_is_not_known_without_its_parts(name: str) -> None:
+    """The change rolls nothing; whether what has begun before comes to an end is another question."""
+    owner, *pods = there(SAME[name])
+    owner["status"] |= {"updatedReplicas": 0}
+    found = doors(cluster(owner, *pods), SAME[name])
+    assert found == every(UNKNOWN) | {"gate": KNOWN}
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [(argo(), argo(4)), (argo(), argo(replicas=2)), (ray(1, 8), ray(2, 8)), (job_set(), suspended(job_set())),
+    [(replication_controller(), replication_controller(replicas=2)), (ray(1, 8), ray(2, 8)), (job_set(), suspended(job_set())),
      (SAME["NIMService, which nobody knows"], custom("NIMService", "apps.nvidia.com/v1alpha1", {"replicas": 1, **EIGHT})),
      (SAME["InferenceService of a runtime"],
       custom("InferenceService", "serving.kserve.io/v1beta1", {"predictor": {"minReplicas": 3, "model": EIGHT}}))],
@@ -505,7 +523,7 @@ def test_no_value_of_an_object_is_kept() -> None:
     secret = "HUNTER2-" + "x" * 20
     env = [{"name": "TOKEN", "value": secret}]
     documents = (
-        argo(
+        replication_controller(
             template={
                 "metadata": {"annotations": {"note": secret}},
                 "spec": {"containers": [{"name": "c", "env": env}]},
@@ -523,23 +541,17 @@ def test_no_value_of_an_object_is_kept() -> None:
 
 
 def test_what_is_not_judged_stands_in_lists_with_the_gpus_it_holds() -> None:
-    snapshot = cluster(*there(argo()), argo_named("idle"))
+    snapshot = cluster(*there(ray(1, 8)), ray(1, 8, name="idle"))
     listed = overview(snapshot)
-    [rollouts] = listed.unjudged
-    assert (rollouts.kind, rollouts.keys, rollouts.pods, rollouts.gpus) == ("Rollout", ("Rollout/ml/llm",), 1, 8)
-    said = "1 Rollout is not judged (its 1 pod holds 8 GPUs)"
+    [clusters] = listed.unjudged
+    assert (clusters.kind, clusters.keys, clusters.pods, clusters.gpus) == ("RayCluster", ("RayCluster/ml/rc",), 1, 8)
+    said = "1 RayCluster is not judged (its 1 pod holds 8 GPUs)"
     assert said in listed.sentence
     assert said in str(plan.answer(snapshot, plan.PlanSettings()).sentence)
     hidden = as_seen(snapshot, lambda namespace: namespace != "ml")
     assert {(one.namespace != "ml", one.said, one.said_of_itself, one.applied) for one in hidden.unplayed} == {
         (True, "", "", "")
     }
-
-
-def argo_named(name: str) -> Object:
-    one = argo()
-    one["metadata"]["name"] = name
-    return one
 
 
 @pytest.mark.parametrize(("resource", "helps"), [("pods", False), ("deployments", True)])
@@ -562,11 +574,11 @@ def test_a_queued_deployment_is_no_finding_of_no_room() -> None:
     assert [code in {found.code for found in checks.check(cluster(some))} for some in (one, queued)] == [True, False]
 
 
-@pytest.mark.parametrize("key", ["Rollout/ml/llm", "rollout/ml/llm"])
+@pytest.mark.parametrize("key", ["RayCluster/ml/rc", "raycluster/ml/rc"])
 def test_a_workload_that_is_not_judged_is_not_said_to_be_missing(key: str) -> None:
-    everything, (_, *pods) = there(argo()), there(argo())
+    everything, (_, *pods) = there(ray(1, 8)), there(ray(1, 8))
     for objects in (everything, pods):
-        with pytest.raises(NotKnownError, match="how a Rollout such as Rollout/ml/llm rolls out isn't played"):
+        with pytest.raises(NotKnownError, match="how a RayCluster such as RayCluster/ml/rc rolls out isn't played"):
             rollout.answer(cluster(*objects), RolloutSettings(workloads=(key,)))
 
 

@@ -57,7 +57,9 @@ def test_the_demos_plan() -> None:
     assert str(found.sentence).startswith(
         "15 of 20 workloads can be rolled out now; 16 with one strategy change and no money; 19 "
     )
-    a100, t4 = (one for one in found.measures if one.kind is MeasureKind.NODES)
+    # llm-canary waits, and starts on a new node as soon as it is there: its own rollout then needs one more
+    a100, t4, more = (one for one in found.measures if one.kind is MeasureKind.NODES)
+    assert (more.pool, more.nodes, more.workload) == ("gpu-a100", 1, "Deployment/llm-lab/llm-canary")
     assert (a100.pool, a100.nodes) == ("gpu-a100", 1)
     assert a100.usd_per_month == pytest.approx(11_825, abs=1)
     assert t4.usd_per_month == pytest.approx(438.19, abs=0.01), "it runs all month: sustained use, 30 % of $625.99"
@@ -82,12 +84,12 @@ def test_each_measure_is_needed() -> None:
         assert any(lines[turn.workload] is not Verdict.COMPLETES for turn in found.order), own.what
 
 
-@pytest.mark.parametrize(("nodes", "ready"), [(0, 16), (1, 18), (2, 19)])
+@pytest.mark.parametrize(("nodes", "ready"), [(0, 16), (1, 17), (2, 18), (3, 19)])
 def test_no_more_nodes_than_the_budget_has(nodes: int, ready: int) -> None:
     found = planned(most_nodes=nodes)
     assert found.nodes <= nodes
     assert found.ready_all == ready
-    if nodes < 2:
+    if nodes < 3:
         assert any("past the budget" in str(one.why) for one in found.left)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.history.days import Period
+from planner.history.days import Period, money_words
 from planner.history.levels import History
 from planner.history.trend import Outlook
 from planner.questions import trends
@@ -85,8 +85,8 @@ def test_the_busiest_moment_stands_for_a_day() -> None:
 def test_money_that_is_not_known_is_not_nothing() -> None:
     found = answered(history([1.0] * 3, usd=None))
     assert [(one.cost_usd, one.idle_usd) for one in found.money] == [(None, None)] * 3
-    assert trends.money_words(found) == ""
-    assert trends.money_words(answered(history([1.0] * 3))) == (
+    assert money_words(found.money) == ""
+    assert money_words(answered(history([1.0] * 3)).money) == (
         "$1,000 a month at list price, $100 of it idle; $1,000 on 2026-09-07"
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 from tests.reference.drain import drain
 from tests.reference.headroom import headroom
 from tests.reference.objects import Object
-from tests.reference.simulation import simulate
+from tests.reference.simulation import RECORDERS_PATIENCE_MS, simulate
 
 
 def numbers(final: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def play(recording: Object, seed: int = 0) -> Object:
     if "drain" in recording:
         return drain(items, recording["drain"], seed)
     changes = recording["change"] if isinstance(recording["change"], list) else [recording["change"]]
-    return simulate(items, changes, recording["never_ready"] or [], seed)
+    return simulate(items, changes, recording["never_ready"] or [], seed, patience_ms=RECORDERS_PATIENCE_MS)
 
 
 def read_recording(path: Path) -> Object:

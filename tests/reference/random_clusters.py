@@ -64,11 +64,16 @@ def random_case(seed: int) -> Case:
     ground, items, workloads, changes, neighbours, never_ready = draft(random.Random(seed))
     rng = random.Random(f"{seed}: who else acts, and who waits")
     neighbours += waiters(rng, ground)
+    some_are_patient(rng, workloads)
+    grown = grow(items, neighbours, seed)
+    return Case([*grown, *autoscalers(rng, workloads, changes)], changes, never_ready)
+
+
+def some_are_patient(rng: random.Random, workloads: list[Object]) -> None:
+    """Before others, though they push nobody out."""
     for one in workloads:
         if rng.random() < 0.1:
             one["spec"]["template"]["spec"]["priorityClassName"] = "patient"
-    grown = grow(items, neighbours, seed)
-    return Case([*grown, *autoscalers(rng, workloads, changes)], changes, never_ready)
 
 
 def waiters(rng: random.Random, ground: Ground) -> list[Object]:
@@ -93,20 +98,23 @@ def autoscalers(rng: random.Random, workloads: list[Object], changes: list[Objec
             continue
         if rng.random() < 0.7:
             asked["patch"]["spec"]["replicas"] = rng.choice((0, 1, replicas, replicas + 3))
-        name, namespace = item["metadata"]["name"], item["metadata"]["namespace"]
-        made.append(
-            {
-                "apiVersion": "autoscaling/v2",
-                "kind": "HorizontalPodAutoscaler",
-                "metadata": {"name": name, "namespace": namespace, "uid": f"uid-scaler-{name}"},
-                "spec": {
-                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": item["kind"], "name": name},
-                    "minReplicas": rng.randint(1, replicas),
-                    "maxReplicas": replicas + rng.choice((0, 0, 1, 2)),
-                },
-            }
-        )
+        made.append(autoscaler(rng, item))
     return made
+
+
+def autoscaler(rng: random.Random, item: Object) -> Object:
+    """One whose bounds today's replicas keep."""
+    name, namespace, replicas = item["metadata"]["name"], item["metadata"]["namespace"], item["spec"]["replicas"]
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": namespace, "uid": f"uid-scaler-{name}"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": item["kind"], "name": name},
+            "minReplicas": rng.randint(1, replicas),
+            "maxReplicas": replicas + rng.choice((0, 0, 1, 2)),
+        },
+    }
 
 
 def draft(

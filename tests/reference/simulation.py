@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +38,9 @@ MOST_TICKS = 1_000
 # the quiet it waits for, and the longer quiet before it says "stuck". A wide range around each gives the same outcomes.
 ROUND_MS = 6.0
 QUIET_MS = 900.0
-STUCK_MS = 5400.0
+LOOKS_EVERY_MS = 15_000.0  # an autoscaler
+RECORDERS_PATIENCE_MS = AFTER_RETRY_MS = 5400.0
+PATIENCE_MS = 1_000_900.0  # in life: the work queue's longest delay, and the quiet after it
 NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
 ADDED = (REVISION, "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
 
@@ -137,6 +140,30 @@ class Simulation:
 
     def is_broken(self, pod: Object) -> bool:
         return any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready)
+
+    def wait(self, most_ms: float) -> None:
+        """Nothing moves: delayed retries are made until something does, or nobody has done anything for ``most_ms``."""
+        since = self.cluster.milliseconds
+        for _ in range(MOST_ROUNDS):
+            if self.is_moving():
+                break
+            if self.round() or self.look_at_scale():
+                since = self.cluster.milliseconds
+                continue
+            retry = next_retry(self.cluster)
+            if retry is None or retry > since + most_ms:
+                return
+            self.cluster.milliseconds = retry
+        self.settle(AFTER_RETRY_MS)
+
+    def is_moving(self) -> bool:
+        """Whether a tick has anything to do."""
+        return any(
+            is_terminating(pod)
+            or self.is_waited_for(pod)
+            or (is_bound(pod) and not is_ready(pod) and self.can_become_ready(pod))
+            for pod in self.cluster.of("Pod")
+        )
 
     def advance(self) -> bool:
         """One tick; False when there is nothing for it to do. The recorder, too, makes one request after another; last, it
@@ -293,8 +320,9 @@ def simulate(
     never_ready: list[dict[str, str]],
     seed: int = 0,
     events: Sequence[tuple[int, Object]] = (),
+    patience_ms: float = PATIENCE_MS,
 ) -> dict[str, Any]:
-    """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``.
+    """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``, had it waited for so long.
 
     ``events``: what others do in which tick, in that order; at once where nobody has anything left to do before.
     """
@@ -302,6 +330,8 @@ def simulate(
     simulation = Simulation(cluster_items, never_ready, seed)
     simulation.cluster.draws_order = seed > 0
     simulation.workloads = [simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes]
+    if simulation.look_at_scale():  # others have been scaled when the change comes, nobody knows how long before
+        simulation.settle(random.Random(seed).uniform(0, LOOKS_EVERY_MS) if seed else QUIET_MS)
     simulation.record()
     simulation.apply(changes)
     for _ in range(MOST_TICKS):
@@ -312,7 +342,7 @@ def simulate(
         if all(simulation.is_complete(workload) for workload in simulation.workloads):
             return simulation.outcome("complete")
         if not simulation.advance():
-            simulation.settle(STUCK_MS)
+            simulation.wait(patience_ms)
             if not simulation.advance():
                 if left:
                     simulation.cluster.tick += 1

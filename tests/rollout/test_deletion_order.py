@@ -38,30 +38,32 @@ def _key(pod: LivePod, beside: Counter[int], now: float) -> tuple[Any, ...]:
 @pytest.mark.parametrize("seed", range(10))
 def test_those_who_go_are_the_first_of_all_that_stand(seed: int, are_told_apart: bool) -> None:
     luck = Random(seed)
-    world = SimpleNamespace(now=1_000.0, news=[], pods={OWN: [], OTHER: []}, random=Random(seed), choices=0)
+    pods = SimpleNamespace(news=[], by_owner={OWN: [], OTHER: []})
+    clock = SimpleNamespace(now=1_000.0)
+    world = SimpleNamespace(clock=clock, pods=pods, random=Random(seed), choices=0)
     order = DeletionOrder(OWN, lambda: (OWN, OTHER))
     times = iter(luck.sample(range(100_000), 5_000))
     standing: list[LivePod] = []
 
     def moment() -> float:
         """Before now."""
-        return float(world.now - (next(times) / 997 if are_told_apart else luck.choice((0.0, 1.0, 7.0, 300.0))))
+        return float(clock.now - (next(times) / 997 if are_told_apart else luck.choice((0.0, 1.0, 7.0, 300.0))))
 
     def make() -> None:
-        number = len(standing) + len(world.news) + 1
+        number = len(standing) + len(pods.news) + 1
         pod = LivePod(
             shape=cast(Shape, None), namespace="ml", name=f"p-{number}", uid=f"{luck.random()}" if are_told_apart else "u",
             owner=luck.choice((OWN, OWN, OTHER)), number=number, created_at=moment(), node=luck.randrange(-1, 5),
             restarts=luck.choice((0, 0, 3)), deletion_cost=luck.choice((0, 0, 0, -5)),
         )  # fmt: skip
-        world.pods[pod.owner].append(pod)
+        pods.by_owner[pod.owner].append(pod)
         standing.append(pod)
-        world.news.append(pod)
+        pods.news.append(pod)
 
     for _ in range(20):
         make()
     for _ in range(60):
-        world.now += luck.choice((0.0, 1.0, 40.0))
+        clock.now += luck.choice((0.0, 1.0, 40.0))
         for pod in luck.sample(standing, min(3, len(standing))):
             if pod.node == NOWHERE:
                 pod.node = luck.randrange(5)
@@ -71,18 +73,18 @@ def test_those_who_go_are_the_first_of_all_that_stand(seed: int, are_told_apart:
             elif luck.random() < 0.2:
                 pod.is_terminating = True
                 standing.remove(pod)
-            world.news.append(pod)
+            pods.news.append(pod)
         for _ in range(luck.randrange(3)):
             make()
         beside = Counter(p.node for p in standing)
-        keys = sorted(_key(p, beside, world.now + 1.0) for p in standing if p.owner == OWN)
+        keys = sorted(_key(p, beside, clock.now + 1.0) for p in standing if p.owner == OWN)
         count, choices = luck.randrange(4), world.choices
         gone = order.first(cast(Simulation, world), count)
-        assert [_key(p, beside, world.now + 1.0) for p in gone] == keys[:count]
+        assert [_key(p, beside, clock.now + 1.0) for p in gone] == keys[:count]
         is_choice = 0 < len(gone) < len(keys) and keys[len(gone)] == keys[len(gone) - 1]
         assert world.choices - choices == is_choice
         for pod in gone:
             assert pod.owner == OWN
             pod.is_terminating = True
             standing.remove(pod)
-            world.news.append(pod)
+            pods.news.append(pod)

@@ -201,7 +201,7 @@ def test_a_rollout_in_flight_gives_its_surge_back() -> None:
 def test_a_stateful_sets_pod_that_ends_comes_back_and_takes_its_place() -> None:
     others = ends(stateful_set("db", ["a"], ONE_GPU), "db-0")
     run = roll(node("a", gpus=2), others, deployment("worker", ["a"], ONE_GPU, **SURGE))
-    assert any(p.owner == "StatefulSet/ml/db" for p in run.simulation.arrivals)
+    assert any(p.owner == "StatefulSet/ml/db" for p in run.simulation.queue.arrivals)
 
 
 # ── ReplicationControllers ───────────────────────────────────────────────────────────────────────────────────────────
@@ -217,7 +217,9 @@ def test_a_replication_controllers_pod_that_terminates_comes_back() -> None:
     assert set(found(node("a", gpus=2), others)) == {"ReplicationController/ml/old"}
     assert found(node("a", gpus=2), replicated("old", ["a"])) == {}
     run = roll(node("a", gpus=2), others, deployment("worker", ["a"], ONE_GPU, **SURGE))
-    assert [p.owner for p in run.simulation.arrivals if p.name.startswith("old-")] == ["ReplicationController/ml/old"]
+    assert [p.owner for p in run.simulation.queue.arrivals if p.name.startswith("old-")] == [
+        "ReplicationController/ml/old"
+    ]
 
 
 def test_so_does_one_that_is_preempted_or_drained() -> None:
@@ -225,7 +227,9 @@ def test_so_does_one_that_is_preempted_or_drained() -> None:
     run = roll(node("a", gpus=2), replicated("old", ["a"]), urgent)
     assert run.completed
     assert len(run.preempted) == 1
-    assert [p.owner for p in run.simulation.arrivals if p.name.startswith("old-")] == ["ReplicationController/ml/old"]
+    assert [p.owner for p in run.simulation.queue.arrivals if p.name.startswith("old-")] == [
+        "ReplicationController/ml/old"
+    ]
     drained = drain(Cluster(snapshot(node("a", gpus=2), node("b", gpus=2), replicated("old", ["a", "a"]))), ("a",))
     assert (drained.drained, drained.evicted) == (True, 2)
     assert sum(number for _, number in drained.moved_to) == 2
@@ -247,7 +251,7 @@ def test_new_pods_of_a_revision_that_fails_fail_too() -> None:
     items = midway("first", ["a", "a"], ["a"], broken=True, replicas=2, **ONE_BY_ONE)
     items[1]["spec"]["replicas"] = 1  # the older one is scaled down, its pod about to be deleted
     run = roll(node("a", gpus=8), items, deployment("worker", ["a"], ONE_GPU, **SURGE))
-    made = [p for p in run.simulation.arrivals if p.owner.startswith("ReplicaSet/ml/first-2")]
+    made = [p for p in run.simulation.queue.arrivals if p.owner.startswith("ReplicaSet/ml/first-2")]
     assert all(p.never_ready for p in made)
 
 

@@ -232,6 +232,14 @@ def test_replicas_are_changed_and_the_autoscalers_were_refused() -> None:
         assert rollouts.rollout(refused, Scenario(changes=(asked,))).verdict is verdict
 
 
+def test_of_a_part_of_a_list_no_kind_is_missing() -> None:
+    found = snapshot(node("gpu-0", gpus=4), *deployment("worker", ["gpu-0"], pod_spec(gpus=1)))
+    partly = replace(found, presence=FrozenMap({**found.presence, "ResourceQuota": Presence.PARTIAL}))
+    answer = rollouts.rollout(partly, Scenario(changes=(WorkloadChange(workload=WORKER),)))
+    (mend,) = [str(one.mend) for one in answer.findings if "part of the ResourceQuotas" in str(one.what)]
+    assert mend == "Take the snapshot again, whole"
+
+
 def test_the_overview_plays_an_autoscaler_too() -> None:
     """The workload's own rollout, while its autoscaler's bounds have just been moved."""
     worker = deployment("worker", ["gpu-0"] * 2, pod_spec(gpus=1), strategy=rolling(0, 1))
@@ -322,7 +330,7 @@ def test_a_job_that_fails_whole_frees_everything_at_once(spec: Item, left: int) 
     run = roll(node("gpu-0", gpus=3), *worker, *training(**spec))
     assert run.completed
     assert len(run.preempted) == 1
-    standing = [one for one in run.simulation.pods_by("Job/ml/train") if not one.is_terminating]
+    standing = [one for one in run.simulation.pods.in_motion("Job/ml/train") if not one.is_terminating]
     assert len(standing) == left
 
 

@@ -15,7 +15,7 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, rolling
 from tests.rollout.test_admission import quota
 from tests.rollout.test_meanwhile import scaled
@@ -191,3 +191,24 @@ def test_no_way_out_is_offered_where_none_was_found() -> None:
     result = ask(snapshot(node("n-0"), worker("n-0", spec=pod_spec())), never_ready=True)
     assert result.reason is Reason.NEVER_READY
     assert all(r.kind is not RemedyKind.ADD_NODE for r in result.remedies)
+
+
+def test_a_workload_that_never_comes_to_rest_is_not_scaled_down_first() -> None:
+    """`kubectl rollout status` would wait for ever for pods that fail."""
+    assert RemedyKind.SCALE_DOWN_FIRST in by_kind(ask(snapshot(GPU, worker("gpu-0", "gpu-0"))))
+    broken = worker("gpu-0", "gpu-0")
+    state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}
+    for one in broken[2:]:
+        one["status"]["containerStatuses"] = [{"name": "main", "ready": False, "restartCount": 7, "state": state}]
+        one["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    found = ask(snapshot(GPU, broken))
+    assert RemedyKind.SCALE_DOWN_FIRST not in {one.kind for one in found.remedies}
+
+
+def test_who_waits_already_takes_new_nodes_first() -> None:
+    """One node would do for the surge alone: two pods that have waited longer are placed on it before."""
+    waits = [pod(f"waits-{i}", pod_spec(gpus=1)) for i in range(2)]
+    for one in waits:
+        one["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+    alone, after_others = (by_kind(ask(snapshot(GPU, worker("gpu-0", "gpu-0"), some))) for some in ([], waits))
+    assert (alone[RemedyKind.ADD_NODE].extra_nodes, after_others[RemedyKind.ADD_NODE].extra_nodes) == (1, 2)

@@ -34,7 +34,7 @@ def cluster(*budgets: Item, spare: int = 4) -> Snapshot:
 
 
 def preemption(found: Snapshot) -> list[int]:
-    return [one.allowed for one in Simulation(Cluster(found)).budgets("ml")]
+    return [one.allowed for one in Simulation(Cluster(found)).pods.budgets("ml")]
 
 
 def held_back(found: Snapshot) -> list[str]:
@@ -165,6 +165,6 @@ def test_a_share_is_of_the_deployments_replicas_during_its_rollout() -> None:
     for replicas, expected in ((None, 4), (5, 5)):
         run = roll(nodes, four, half, max_surge=1, max_unavailable=0, replicas=replicas, never_ready=lambda _: True)
         assert not run.completed
-        (now,) = [run.simulation.budget_status(one) for one in run.simulation.snapshot.pod_disruption_budgets]
+        (now,) = [run.simulation.pods.budget_status(one) for one in run.simulation.snapshot.pod_disruption_budgets]
         assert (now.expected, now.desired) == (expected, -(-expected // 2))
         assert sum(len(pods) for pods in run.pods.values()) > 4

@@ -20,7 +20,8 @@ from planner.inventory.checks import check
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, diff, findings, fleet, overview, report
 from planner.questions.question import Given
-from planner.questions.what_if import figure_rows, what_if
+from planner.questions.what_if import QUESTION as WHAT_IF
+from planner.questions.what_if import what_if
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.serve import cluster_metrics as metrics
@@ -67,7 +68,7 @@ def by_overview(given: Snapshot) -> tuple[int, int]:
 
 
 def by_facts(given: Snapshot) -> tuple[float, float]:
-    told = list(overview.facts(overview.overview(given)))
+    told = list(overview.QUESTION.facts(overview.overview(given)))
     free, shut = (
         sum(float(one.value) for one in told if one.metric == metric and one.value is not None)
         for metric in ("gpus_free", "gpus_out_of_use")
@@ -83,7 +84,7 @@ def by_resources(given: Snapshot) -> tuple[int, int]:
 
 
 def by_pools(given: Snapshot) -> tuple[int, int]:
-    found = capacity.pool_rows(capacity.capacity(given))
+    found = capacity.QUESTION.rows(capacity.capacity(given), "pools")
     return sum(int(str(row["gpus_free"])) for row in found), sum(int(str(row["gpus_out_of_use"])) for row in found)
 
 
@@ -141,14 +142,14 @@ def test_commands_say_it_in_the_same_words(capsys: pytest.CaptureFixture[str], t
     assert "shut (cordoned)" in out("seats")
     assert "lost (not Ready)" in out("seats")
     header, line = out("overview").splitlines()[-4:-2]
-    assert header.split("  ")[-3:] == ["free", "out of use", "wanted"]
-    assert line.split() == [T4, LABEL, "4", "12", "2", "4", "6", "0"]
+    assert [one.strip() for one in header.split("  ") if one][-3:] == ["free", "out of use", "wanted"]
+    assert line.split() == [T4, LABEL, "4", "2", "4", "of", "12", "6", "0"]
 
 
 # ── a drain ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_drain_frees_nothing() -> None:
     found = what_if(demo.read(), DRAIN, with_rollouts=False)
-    figures = {str(row["figure"]): (row["today"], row["then"]) for row in figure_rows(found)}
+    figures = {str(row["figure"]): (row["today"], row["then"]) for row in WHAT_IF.rows(found, "figures")}
     assert (figures["GPUs free"], figures["GPUs out of use"]) == ((1, 1), (0, 1))
     whole = report.review(drained(), report.ReportSettings())
     assert "1 of 27 GPUs is free (1 more is out of use, on cordoned or not Ready nodes)." in [

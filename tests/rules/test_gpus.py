@@ -243,7 +243,7 @@ def test_what_is_no_gpu_is_not_called_one(resource: str, noun: str) -> None:
 def test_a_pool_tells_what_it_offers_each_by_itself() -> None:
     big: Any = {"cpu": "32", "memory": "128Gi", "pool": "gpu"}
     given = snapshot(node("slices", gpus=4, labels=TIME_SLICED, **big), node("whole", gpus=2, **big))
-    rows = capacity.pool_rows(capacity.answer(given, capacity.CapacitySettings()))
+    rows = capacity.QUESTION.rows(capacity.answer(given, capacity.CapacitySettings()), "pools")
     assert [(row["node_pool"], row["offered_as"], row["gpus"]) for row in rows] == [
         ("gpu", "GPUs", 2), ("gpu", "time slices", 4),
     ]  # fmt: skip
@@ -285,7 +285,7 @@ def test_what_another_scheduler_counts_card_by_card_is_not_known_at_any_door(giv
     assert str(own.sentence).startswith("not known: ")
     [row] = [
         row
-        for row in capacity.fit_rows(capacity.answer(given, capacity.CapacitySettings()))
+        for row in capacity.QUESTION.rows(capacity.answer(given, capacity.CapacitySettings()), "fits")
         if row["shape"] == own.shape
     ]
     assert row["fits"] is None
@@ -367,9 +367,9 @@ SLICE = "nvidia.com/mig-1g.5gb"
 def test_what_workloads_ask_for_is_told_in_its_unit_at_every_door(given: Snapshot, noun: str, asked: str) -> None:
     found = overview.overview(given)
     assert [line.nouns.many for line in found.workloads] == [noun]
-    assert [one.unit for one in overview.facts(found) if one.metric == "workload_gpus"] == [noun]
+    assert [one.unit for one in overview.QUESTION.facts(found) if one.metric == "workload_gpus"] == [noun]
     here = fleet.answer(given, fleet.FleetSettings(), Given(others=(given,)))
-    assert {row["gpus_are"] for row in fleet.workload_rows(here)} == {noun}
+    assert {row["gpus_are"] for row in fleet.QUESTION.rows(here, "workloads")} == {noun}
     change = MANIFEST.replace("ASKS", json.dumps({asked: "1", "cpu": "100m"})).replace("replicas: 1", "replicas: 2")
     policy = GatePolicy(most_extra_gpus=1)
     answer = gate.answer(given, gate.GateSettings(manifest=change, policy=policy))
@@ -391,7 +391,9 @@ def test_strategies_are_weighed_in_the_units_of_their_workload() -> None:
     asked = strategies.StrategiesSettings(rollout=RolloutSettings(workloads=("Deployment/ml/a",)))
     found = strategies.answer(given, asked)
     assert "1 time slice more" in str(found.sentence)
-    assert {one.unit for one in strategies.facts(found) if one.metric == "strategy_extra_gpus"} == {"time slices"}
+    assert {one.unit for one in strategies.QUESTION.facts(found) if one.metric == "strategy_extra_gpus"} == {
+        "time slices"
+    }
 
 
 def test_idle_tells_slices_and_gpus_apart() -> None:
@@ -419,7 +421,7 @@ def test_what_a_virtual_kubelet_offers_is_no_free_room() -> None:
     assert [one.count for one in found.standard] == [1, 0, 0, 0]
     assert fit(Cluster(given), parse_shape("gpu=8,tolerate=all", Cluster(given))).count == 0
     assert [one.node for one in seats.answer(given, seats.SeatsSettings()).nodes] == ["n"]
-    assert {row["node_pool"]: row["gpus"] for row in capacity.pool_rows(found)} == {"T4": 1}
+    assert {row["node_pool"]: row["gpus"] for row in capacity.QUESTION.rows(found, "pools")} == {"T4": 1}
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -303,7 +303,7 @@ def test_what_the_nodes_have_is_said_and_that_what_is_held_is_not_known() -> Non
         "6 GPUs in all; how many are free is not known: the input holds no Pods. To add them: "
     )
     assert [(line.model, line.allocatable, line.free, line.requested) for line in found.gpus] == [("T4", 6, None, None)]
-    assert {row["node_pool"]: (row["gpus"], row["gpus_free"]) for row in capacity.pool_rows(found)} == {
+    assert {row["node_pool"]: (row["gpus"], row["gpus_free"]) for row in capacity.QUESTION.rows(found, "pools")} == {
         "cpu": (0, 0), "gpu": (6, None),
     }  # fmt: skip
     assert (found.shapes, found.standard, found.workloads, found.fragments) == ((), (), (), None)

@@ -53,10 +53,10 @@ def test_a_cluster_of_mixed_labels_has_one_model() -> None:
     [line] = gpu_lines(Cluster(given))
     assert (line.model, line.node_count, line.allocatable, line.requested, line.free) == ("H100", 5, 40, 5, 35)
     assert line.labels == LABELS
-    [row] = overview.gpu_rows(overview.overview(given))
+    [row] = overview.QUESTION.rows(overview.overview(given), "gpus")
     assert (row["model"], row["label"]) == ("H100", ", ".join(LABELS))
     assert {one.model for one in seats.answer(given, seats.SeatsSettings()).nodes} == {"H100"}
-    [pool] = capacity.pool_rows(capacity.answer(given, capacity.CapacitySettings()))
+    [pool] = capacity.QUESTION.rows(capacity.answer(given, capacity.CapacitySettings()), "pools")
     assert (pool["gpu_model"], pool["gpu_label"]) == ("H100", ", ".join(LABELS))
 
 

@@ -96,4 +96,4 @@ def test_what_is_held_below_an_object_whoever_stands_between() -> None:
     assert held_below(snapshot)["LeaderWorkerSet/prod/l"] == Held(pods=1, gpus=2)
     [found] = unjudged(snapshot)
     assert (found.kind, found.keys, found.gpus) == ("LeaderWorkerSet", ("LeaderWorkerSet/prod/l",), 2)
-    assert set(workload_keys(snapshot).values()) == {"StatefulSet/prod/l"}
+    assert set(workload_keys(snapshot).values()) == {"LeaderWorkerSet/prod/l"}

@@ -51,7 +51,7 @@ def test_who_asks_for_more_than_any_node_has_waits() -> None:
     cluster = Cluster(kubectl.read_items([node("n"), *waiting]))
     run = Simulation(cluster)
     run.settle()
-    assert sorted(one.name for one in run.queue) == ["w-0", "w-1"]
+    assert sorted(one.name for one in run.queue.pods()) == ["w-0", "w-1"]
 
 
 def test_a_node_of_very_many_gpus_is_not_drawn_seat_by_seat() -> None:

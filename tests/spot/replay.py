@@ -133,9 +133,11 @@ def replay(a: Assumptions, *, runs: int, seed: int) -> Replayed:
 
         # losses at the end of the minute
         zone_lost = rng.random((runs, zones)) < lose_zone
-        alone = (rng.random(shape) < lose) | (age >= cap)
-        lost = has_spot & (alone | zone_lost[:, zone]) & (done_jobs < jobs)
-        begins = lost & alone & ~zone_lost[:, zone]
+        taken = rng.random(shape) < lose
+        lost = has_spot & (taken | (age >= cap) | zone_lost[:, zone]) & (done_jobs < jobs)
+        begins = (
+            lost & taken & ~zone_lost[:, zone]
+        )  # one that is only too old is had again at once: its end is no stock-out
         out_until = np.where(begins, minute + 1 + _gap_lengths(rng, shape, gap), out_until)
         ends_zone = minute + 1 + _gap_lengths(rng, (runs, zones), gap)
         zone_out_until = np.where(zone_lost, np.maximum(zone_out_until, ends_zone), zone_out_until)

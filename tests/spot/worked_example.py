@@ -114,12 +114,12 @@ def worked_example(a: Assumptions, found: Savings) -> str:
 6. Restarts, 300 s for the node and 101 s for the pod: {each} × 401 s = {hand.restart_hours:.2f} h × ${spot:.5f} = **${hand.restarts_usd:.2f}**.
 7. Fallback. Each gap buys its hours on demand (at list price: they are few) in place of spot, and one start:
    {each} × ({GAP} h × (${full:.6f} − ${spot:.5f}) + 401 s × ${full:.6f}) = **${hand.fallback_usd:.2f}**.
-8. Price moves. Over 30 days Spot moved by {hand.moves:+.1%} in the mean of the last year of the price log (and not at all in
-   its median): {hand.moves:.2%} of what spot costs = **${hand.moves_usd:.2f}**.
+8. Price moves. The price is {a.move_days - 30} days old when the month begins: over {a.move_days} days Spot moved by {hand.moves:+.1%} in the mean of
+   the last year of the price log: {hand.moves:.2%} of what spot costs = **${hand.moves_usd:.2f}**.
 9. Net: ${hand.on_demand:,.2f} − ${hand.discount:,.2f} + ${hand.lost_usd:.2f} + ${hand.restarts_usd:.2f} + ${hand.fallback_usd:.2f} + ${hand.moves_usd:.2f} = **${hand.net:,.2f}** (rounded at the end).
    Saved: **${hand.saved:,.2f}**, {hand.saved / hand.on_demand:.0%} of the on-demand cost.
 
-The simulated months agree in the mean; their band, ${found.saved_usd.p5:,.0f} to ${found.saved_usd.p95:,.0f} with ${found.saved_usd.p50:,.0f} in the median, is wide because of the price, not of the
+The simulated months agree in the mean; their band, ${found.saved_usd.p5:,.0f} to ${found.saved_usd.p95:,.0f}, is wide because of the price's age, not of the
 losses. More of the page, by hand:
 
 - A useful GPU-hour: ${hand.net:,.2f} / (6 × 730) = **${hand.net / 4380:.4f}**, on demand ${demand:.4f}.

@@ -10,16 +10,26 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, KEDA_PAUSED, KEDA_PAUSED_REPLICAS
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, KEDA_PAUSED, KEDA_PAUSED_REPLICAS, LWS_NAME
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
+from planner.inventory.records import progressive
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
 from planner.inventory.records.storage import read_claim_template
 from planner.inventory.sealed import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
 from planner.kubernetes import records as model
-from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, STATEFUL_SET, Kind
+from planner.kubernetes.kinds import (
+    CANARY,
+    DAEMON_SET,
+    DEPLOYMENT,
+    LEADER_WORKER_SET,
+    REPLICA_SET,
+    ROLLING_UPDATE,
+    STATEFUL_SET,
+    Kind,
+)
 from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import FrozenMap, Labels
 from planner.kubernetes.shares import check_share
@@ -70,8 +80,11 @@ class _Sealed(NamedTuple):
 
 
 def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Kind) -> model.Workload:
-    """The record of a workload; `raw` is its whole pod template."""
+    """The record of a workload; `raw` is its whole pod template, a LeaderWorkerSet's its spec with both of them."""
     metadata = metadata_of(workload)
+    groups = worker = None
+    if kind is LEADER_WORKER_SET and isinstance(raw, dict):
+        groups, worker, raw = _read_groups(shared, workload, raw)
     applied = shared.text(take_applied_fields(workload.metadata))
     spec = workload.spec or wire.WorkloadSpec()
     status = workload.status or wire.WorkloadStatus()
@@ -88,7 +101,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         created_at=shared.seconds(metadata.creation_timestamp),
         replicas=_replicas(kind, spec),
         selector=read_selector(shared, spec.selector) or _default_selector(kind, name, spec),
-        template=read_template(shared, spec.template, raw, has_manifest=True),
+        template=read_template(shared, _leader(spec), raw, has_manifest=True),
         strategy=_strategy(kind, spec),
         min_ready_seconds=spec.min_ready_seconds or 0,
         progress_deadline_seconds=(
@@ -108,7 +121,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         ),
         current_revision=status.current_revision or "",
         update_revision=status.update_revision or "",
-        observed_generation=status.observed_generation,
+        observed_generation=_generation(status.observed_generation),
         status_replicas=_count(status, kind.status.wanted),
         ready_replicas=_count(status, kind.status.ready),
         available_replicas=_count(status, kind.status.available),
@@ -127,7 +140,40 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         conditions=shared.conditions(conditions),
         progressing_at=_progressing_at(shared, status),
         applied=applied,
+        progress=progressive.read_progress(status) if CANARY in kind.strategies else None,
+        template_of=_template_of(spec, shared.text(metadata.namespace or DEFAULT_NAMESPACE)),
+        groups=groups,
+        worker_template=worker,
     )
+
+
+def _read_groups(shared: Shared, workload: wire.Workload, raw: Raw) -> tuple[Any, model.Template, Raw]:
+    """A LeaderWorkerSet's groups, its workers' template, and its leaders' as it is written."""
+    spec = workload.spec or wire.WorkloadSpec()
+    both = progressive.templates_in(raw if isinstance(raw, dict) else {})
+    template = spec.leader_worker_template or wire.LeaderWorkerTemplate()
+    worker = read_template(shared, template.worker_template, both["worker"], has_manifest=True)
+    return progressive.read_groups(spec), worker, both["leader"]
+
+
+def _leader(spec: wire.WorkloadSpec) -> wire.PodTemplate | None:
+    groups = spec.leader_worker_template
+    if groups is None:
+        return spec.template
+    return groups.leader_template if groups.leader_template is not None else groups.worker_template
+
+
+def _template_of(spec: wire.WorkloadSpec, namespace: str) -> str:
+    """The key of what an Argo Rollout takes its pod template from; "" where it has its own."""
+    reference = spec.workload_ref
+    return f"{reference.kind}/{namespace}/{reference.name}" if reference is not None else ""
+
+
+def _generation(observed: int | str | None) -> int | None:
+    """A number in Kubernetes' own kinds, a text in Argo's."""
+    if isinstance(observed, str):
+        return int(observed) if observed.isascii() and observed.isdecimal() and len(observed) < 19 else None
+    return observed
 
 
 def _progressing_at(shared: Shared, status: wire.WorkloadStatus) -> float | None:
@@ -227,6 +273,10 @@ def _default_selector(kind: Kind, name: str, spec: wire.WorkloadSpec) -> model.L
     """A Job's selector is made by the API server; the others must give one, which then is the template's labels."""
     if kind.is_batch:
         return model.LabelSelector(match_labels=FrozenMap({"batch.kubernetes.io/job-name": name}))
+    if kind is LEADER_WORKER_SET:  # its own label, on all its pods
+        return model.LabelSelector(match_labels=FrozenMap({LWS_NAME: name}))
+    if spec.workload_ref is not None:
+        return model.LabelSelector()
     metadata = spec.template.metadata if spec.template else None
     labels = (metadata.labels or {}) if metadata else {}
     if not labels:
@@ -238,6 +288,10 @@ def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
     """The update strategy with the defaults of its kind: RollingUpdate, from partition 0."""
     if not kind.rolls_out:
         return model.Strategy()
+    if CANARY in kind.strategies:
+        return progressive.read_strategy(kind, spec.strategy or wire.Strategy())
+    if kind is LEADER_WORKER_SET:
+        return progressive.read_group_strategy(kind, spec.rollout_strategy)
     written = {"strategy": spec.strategy, "updateStrategy": spec.update_strategy}
     strategy = written[kind.strategy_field] or wire.Strategy()
     type_ = strategy.type or ROLLING_UPDATE

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within
 from planner.kubernetes.records import HorizontalPodAutoscaler
-from planner.rollout.simulation import QUIET_MS, Controller, ScaledController, Simulation
+from planner.rollout.clock import QUIET_MS
+from planner.rollout.controllers.protocol import ScaledController
+from planner.rollout.simulation import Controller, Simulation
 
 _LOOKS_AFTER_MS = QUIET_MS / 2
 
@@ -32,7 +34,7 @@ class AutoscalerController:
             self.retry_at = None
             return False
         if not simulation.is_idle:
-            self.retry_at = simulation.clock_ms + _LOOKS_AFTER_MS
+            self.retry_at = simulation.clock.ms + _LOOKS_AFTER_MS
             return False
         self.retry_at = None
         self._target.scale(simulation, wanted)

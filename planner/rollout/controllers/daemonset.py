@@ -127,7 +127,7 @@ class DaemonSetController:
         )
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return simulation.pods_of(self.key, self.workload.uid)
+        return simulation.pods.of(self.key, self.workload.uid)
 
     def _is_updated(self, pod: LivePod) -> bool:
         return pod.is_new or (pod.revision == self.revision if self.revision else not self.has_new_template)
@@ -141,13 +141,13 @@ class DaemonSetController:
             self._pods = {}
             for pod in self.all_pods(simulation):
                 self._pods.setdefault(_node_of(simulation.cluster, pod), []).append(pod)
-            self._read = len(simulation.news)
+            self._read = len(simulation.pods.news)
             self._order = list(dict.fromkeys((*self.targets(simulation), *self._pods)))
             simulation.random.shuffle(self._order)  # the controller ranges over a map
             dirty = set(self._order)
         else:
-            news = [p for p in simulation.news[self._read :] if p.owner == self.key]
-            self._read = len(simulation.news)
+            news = [p for p in simulation.pods.news[self._read :] if p.owner == self.key]
+            self._read = len(simulation.pods.news)
             dirty = set()
             for pod in news:
                 node = _node_of(simulation.cluster, pod)

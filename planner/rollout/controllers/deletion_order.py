@@ -107,12 +107,16 @@ class DeletionOrder:
         return self._key(group), group.members[0][0]
 
     def _catch_up(self, simulation: Simulation) -> None:
-        now = simulation.now + 1.0
+        now = simulation.clock.now + 1.0
         if now != self._aged_at:
             self._aged_at, self._ages = now, {}
         owners = frozenset((self._owner, *self._related()))
-        news = simulation.news[self._read :] if self._read else [p for o in owners for p in simulation.pods.get(o, ())]
-        self._read = len(simulation.news)
+        news = (
+            simulation.pods.news[self._read :]
+            if self._read
+            else [p for o in owners for p in simulation.pods.by_owner.get(o, ())]
+        )
+        self._read = len(simulation.pods.news)
         ahead: dict[_Group, None] = {}
         for pod in dict.fromkeys(news):
             if pod.owner in owners:

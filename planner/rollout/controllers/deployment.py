@@ -85,7 +85,7 @@ class DeploymentController:
         self._at_rest = []
         for key in (self.key, *self.owners()):
             simulation.scales[key] = (self.key, replicas)
-        simulation.wake(self.key)
+        simulation.clock.wake(self.key)
 
     def _controller(self, replica_set: ReplicaSet, *, is_current: bool) -> ReplicaSetController:
         """Only the current ReplicaSet follows the Deployment's ``minReadySeconds`` (`getNewReplicaSet`)."""
@@ -263,7 +263,7 @@ class DeploymentController:
                 match_expressions=selector.match_expressions,
             ),
             replicas=replicas,
-            created_at=simulation.now,
+            created_at=simulation.clock.now,
             is_new=True,
             desired=self.replicas,
             maximum=self.replicas + self.surge,

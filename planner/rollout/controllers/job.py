@@ -17,7 +17,7 @@ class JobController(ReplicaSetController):
 
     def __init__(self, simulation: Simulation, job: Workload, *, lost: int) -> None:
         self._job, self._lost = job, 0
-        active = sum(1 for pod in simulation.pods_of(job.key, job.uid) if not pod.is_terminating)
+        active = sum(1 for pod in simulation.pods.of(job.key, job.uid) if not pod.is_terminating)
         super().__init__(
             namespace=job.namespace,
             name=job.name,
@@ -57,7 +57,7 @@ class PreemptedJob:
         if self._has_failed or not fails(self._job, self._taken(simulation)):
             return False
         self._has_failed = True
-        for pod in simulation.pods_of(self.key, self._job.uid):
+        for pod in simulation.pods.of(self.key, self._job.uid):
             simulation.delete(pod)
         return True
 

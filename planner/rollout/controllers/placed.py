@@ -40,7 +40,7 @@ class PlacedController:
             self.begun += 1
             self._to_make = chain.from_iterable(repeat(one, one.count) for one in self.placed.sets)
             self._next = next(self._to_make, None)
-        if self._next is None or self._refused_at == simulation.tick_number:
+        if self._next is None or self._refused_at == simulation.clock.tick:
             return False
         made = False
         for _ in range(_BURST):
@@ -52,7 +52,7 @@ class PlacedController:
                 self.key, self.namespace, name, one.template.labels, one.template.spec, None, is_new=True
             )
             if pod is None:
-                self._refused_at = simulation.tick_number
+                self._refused_at = simulation.clock.tick
                 break
             self._next = next(self._to_make, None)
             made = True
@@ -72,7 +72,7 @@ class PlacedController:
         return (self.key,)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return simulation.pods_by(self.key)
+        return simulation.pods.in_motion(self.key)
 
     def is_terminating(self, simulation: Simulation) -> bool:
         return any(pod.is_terminating for pod in self.all_pods(simulation))

@@ -8,14 +8,17 @@ from planner.ground.errors import ChangeError
 from planner.kubernetes import kinds
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Workload
+from planner.rollout.controllers.argo import ArgoController
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.job import JobController, PreemptedJob
+from planner.rollout.controllers.leader_worker_set import LeaderWorkerSetController
+from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
 from planner.rollout.in_flight import InFlight
 from planner.rollout.ownership import sets_by_key, workloads_by_key
-from planner.rollout.simulation import Controller, RolloutController, Simulation
+from planner.rollout.simulation import Controller, Simulation
 from planner.scheduling.pod import LivePod
 
 
@@ -32,6 +35,8 @@ _CONTROLLERS: dict[str, Starts] = {
     kinds.DEPLOYMENT.name: DeploymentController.start,
     kinds.STATEFUL_SET.name: StatefulSetController.start,
     kinds.DAEMON_SET.name: DaemonSetController.start,
+    kinds.ROLLOUT.name: ArgoController.start,
+    kinds.LEADER_WORKER_SET.name: LeaderWorkerSetController.start,
 }
 
 

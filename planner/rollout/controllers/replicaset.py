@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.records import Labels, LabelSelector, PodSpec, ReplicaSet
+from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import AVAILABLE, BOUND, ENDING, READY, Tally
@@ -105,12 +106,12 @@ class ReplicaSetController:
 
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
-        return simulation.pods_of(self.key, self.uid)
+        return simulation.pods.of(self.key, self.uid)
 
     def tally(self, simulation: Simulation) -> Tally:
         """The same as numbers."""
         if self._tally is None:
-            self._tally = simulation.tally(self.key, self.uid)
+            self._tally = simulation.pods.tally(self.key, self.uid)
         return self._tally
 
     def active(self, simulation: Simulation) -> int:
@@ -121,6 +122,12 @@ class ReplicaSetController:
         if self._status is None:
             self._status = self._current_status(simulation)
         return self._status[3]
+
+    def reported_replicas(self, simulation: Simulation) -> int:
+        """``status.replicas`` as last written."""
+        if self._status is None:
+            self._status = self._current_status(simulation)
+        return self._status[0]
 
     def available(self, simulation: Simulation) -> int:
         return self.tally(simulation).count(AVAILABLE, lacking=ENDING)
@@ -169,8 +176,8 @@ class ReplicaSetController:
         self._batch *= 2
         if made < count:
             self._to_create = 0
-            due = simulation.clock_ms + _FIRST_RETRY_MS * 2**self._failures
-            waiting = self.retry_at is not None and self.retry_at > simulation.clock_ms
+            due = simulation.clock.ms + min(_FIRST_RETRY_MS * 2**self._failures, LONGEST_RETRY_MS)
+            waiting = self.retry_at is not None and self.retry_at > simulation.clock.ms
             self.retry_at = min(due, self.retry_at) if waiting and self.retry_at is not None else due
             self._failures += 1
             self._seen = self._own_events(simulation)
@@ -183,7 +190,7 @@ class ReplicaSetController:
         the delay is over (client-go `util/workqueue/default_rate_limiters.go`)."""
         if not self._failures or self._seen != self._own_events(simulation):
             return False
-        return self.retry_at is not None and self.retry_at > simulation.clock_ms
+        return self.retry_at is not None and self.retry_at > simulation.clock.ms
 
     def try_again(self) -> None:
         """What refused its pods has gone: it doesn't wait for the delay to be over."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 from planner.kubernetes.kinds import ON_DELETE
-from planner.kubernetes.records import ClaimTemplate, FrozenMap, PodSpec, Template, Volume, Workload
+from planner.kubernetes.records import ClaimTemplate, FrozenMap, Labels, PodSpec, Template, Volume, Workload
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import object_count, volume_claim_usage
 from planner.rollout.controllers import revisions
@@ -73,10 +73,10 @@ class StatefulSetController:
         self.replicas = replicas
         self._pods, self._seen = None, -1
         simulation.scales[self.key] = (self.key, replicas)
-        simulation.wake(self.key)
+        simulation.clock.wake(self.key)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return simulation.pods_of(self.key, self.workload.uid)
+        return simulation.pods.of(self.key, self.workload.uid)
 
     def is_terminating(self, simulation: Simulation) -> bool:
         return any(p.is_terminating for p in self.all_pods(simulation))
@@ -101,13 +101,13 @@ class StatefulSetController:
         """``kubectl rollout status``: the ordinals from the partition up are updated, and all are Ready."""
         if self.workload.strategy.kind == ON_DELETE:
             return self._all_ready(simulation) and self.update_revision == self.current_revision
-        standing = simulation.tally(self.key, self.workload.uid).count(lacking=ENDING)
+        standing = simulation.pods.tally(self.key, self.workload.uid).count(lacking=ENDING)
         wanted = max(0, self.replicas - self.partition)
         is_updated = self._ordinals(simulation).updated >= wanted
         return not self._lacks_revision and is_updated and self._all_ready(simulation) and standing == self.replicas
 
     def _all_ready(self, simulation: Simulation) -> bool:
-        return simulation.tally(self.key, self.workload.uid).count(READY, lacking=ENDING) >= self.replicas
+        return simulation.pods.tally(self.key, self.workload.uid).count(READY, lacking=ENDING) >= self.replicas
 
     def _ordinals(self, simulation: Simulation) -> Ordinals:
         """Its pods, brought up to date."""
@@ -116,18 +116,18 @@ class StatefulSetController:
             wanted = range(start, start + self.replicas)
             self._pods = Ordinals(wanted, self.update_revision, self.all_pods(simulation))
         else:
-            for pod in simulation.news[self._read :]:
+            for pod in simulation.pods.news[self._read :]:
                 if pod.owner == self.key:
                     self._pods.take(pod)
-        self._read = len(simulation.news)
+        self._read = len(simulation.pods.news)
         return self._pods
 
     def sync(self, simulation: Simulation) -> bool:
-        if self._seen == simulation.told[self.key]:  # since then nothing did
+        if self._seen == simulation.pods.told[self.key]:  # since then nothing did
             return False
         busy = self._sync(simulation)
         if not busy and self.key not in simulation.refusals:
-            self._seen = simulation.told[self.key]
+            self._seen = simulation.pods.told[self.key]
         return busy
 
     def _sync(self, simulation: Simulation) -> bool:
@@ -207,9 +207,10 @@ class StatefulSetController:
         name = f"{self.workload.name}-{ordinal}"
         if not all(self._has_claim(simulation, one, name) for one in self.workload.claim_templates):
             return None
+        own, spec = self._dressed(template, ordinal, name)
         labels = FrozenMap(
             {
-                **template.labels,
+                **own,
                 CONTROLLER_REVISION_HASH: revision,
                 STATEFULSET_POD_NAME: name,
                 POD_INDEX: str(ordinal),
@@ -220,12 +221,16 @@ class StatefulSetController:
             self.workload.namespace,
             name,
             labels,
-            self._with_claims(template.spec, name),
+            self._with_claims(spec, name),
             self.workload.selector,
             is_new=not is_old and self.is_changed,
             ordinal=ordinal,
             revision=revision,
         )
+
+    def _dressed(self, template: Template, _ordinal: int, _name: str) -> tuple[Labels, PodSpec]:
+        """A pod's labels and spec, but for what every StatefulSet adds."""
+        return template.labels, template.spec
 
     def _old_template(self, simulation: Simulation) -> Template:
         """That of the current revision, which isn't `before`'s while a rollout is under way."""

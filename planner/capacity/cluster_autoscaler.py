@@ -1,0 +1,254 @@
+"""What cluster-autoscaler adds for the pods that wait: one scale-up, as its main loop decides it.
+
+Source: kubernetes/autoscaler `cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go` `ScaleUp`,
+`core/podlistprocessor/filter_out_schedulable.go` and `filter_out_expendable.go`, `estimator/binpacking_estimator.go`,
+`estimator/decreasing_pod_orderer.go`, `processors/nodegroupset/balancing_processor.go`, `expander/waste/waste.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from planner.capacity.node_groups import NodeGroup, Sizes
+from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, PODS
+from planner.inventory.autoscaling import Autoscaling, Expander
+from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import daemon_overhead
+from planner.scheduling.filters import Fails, fails_on, feasible_nodes
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.state import State
+
+_MOST_PODS = 512  # of those that wait, looked at in one scale-up
+_MOST_NODES = 128  # of one group in one scale-up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Option:
+    """Growing one group: by so many nodes, for these pods."""
+
+    group: NodeGroup
+    nodes: int
+    pods: tuple[Shape, ...]
+
+    @property
+    def waste(self) -> float:
+        """Of the new machines' CPU and memory, the share that the pods leave: 0 to 2."""
+        capacity = self.group.template.capacity or self.group.template.allocatable
+        total = 0.0
+        for resource in (CPU, MEMORY):
+            there = capacity.get(resource, 0) * self.nodes
+            asked = sum(pod_requests(shape.spec).get(resource, 0) for shape in self.pods)
+            total += (there - asked) / there if there else 0.0
+        return total
+
+
+def scale_up(
+    cluster: Cluster,
+    state: State,
+    waiting: Iterable[LivePod],
+    groups: Sequence[NodeGroup],
+    sizes: Sizes,
+    how: Autoscaling,
+) -> list[NodeGroup]:
+    """The groups that grow now, one entry a node, in the order in which they are asked for: loop after loop, each with the nodes
+    of those before taken for there (`addUpcomingNodesToClusterSnapshot`), until none helps.
+
+    Parameters
+    ----------
+    state : State
+        All at rest; it is changed: pods that cluster-autoscaler takes for schedulable are put where they would fit.
+    waiting : LivePods
+        All that find no node, whosever they are.
+    """
+    found: list[NodeGroup] = []
+    left = unschedulable(state, waiting, how)
+    while left:
+        options = [
+            option
+            for group in groups
+            if group.pool.is_autoscaled is not False and sizes.room(group) != 0
+            if (option := _estimated(cluster, state, left, group)) is not None
+        ]
+        if not options:
+            break
+        now = _balanced(_best(options, how), [one.group for one in options], sizes)
+        if not now:
+            break
+        coming = [
+            with_daemons_aside(cluster, named(one.template, f"{one.template.name}-coming-{len(found) + i}"))
+            for i, one in enumerate(now)
+        ]
+        found += now
+        if len(found) > _MOST_NODES:
+            break
+        cluster = cluster.grown(tuple(coming))
+        state = state.over(cluster)
+        left = _without_room(state, left)
+    return found
+
+
+def unschedulable(state: State, waiting: Iterable[LivePod], how: Autoscaling) -> list[LivePod]:
+    """Those it adds nodes for: not the expendable, nor those that fit where the expendable are."""
+    cutoff = how.expendable_below
+    pods = [pod for pod in waiting if not pod.is_gated and not pod.is_bound and pod.priority >= cutoff]
+    return _without_room(state, sorted(pods, key=lambda pod: -pod.priority))[:_MOST_PODS]
+
+
+def _without_room(state: State, pods: Sequence[LivePod]) -> list[LivePod]:
+    """The pods that fit on no node there is, those before them on theirs."""
+    left = []
+    for pod in pods:
+        shape = recompiled(state.cluster, pod.shape)
+        nodes = feasible_nodes(state, shape)
+        if len(nodes):
+            state.add(shape, int(nodes[0]))
+        else:
+            left.append(pod)
+    return left
+
+
+# ── how many nodes of one group ──────────────────────────────────────────────────────────────────────────────────────
+def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: NodeGroup) -> _Option | None:
+    """First fit, largest first, on new nodes of the group only; None where none of the pods would go there."""
+    node = with_daemons_aside(cluster, group.template)
+    able = [pod for pod in pods if could_take(node, pod.shape)]
+    if not able:
+        return None
+    names = [f"{group.template.name}-estimated-{i}" for i in range(min(_MOST_NODES, len(able)))]
+    larger = cluster.grown(tuple(named(node, name) for name in names))
+    new = [larger.node_index[name] for name in names]
+    tried = state.over(larger)
+    for place in new:
+        tried.shut(place)
+    shapes = {pod.shape: recompiled(larger, pod.shape) for pod in able}
+    tried.open(new[0])
+    able = [pod for pod in able if fails_on(tried, shapes[pod.shape], new[0]) == Fails.NOTHING]
+    tried.shut(new[0])
+    packing = _Packing(tried, new)
+    for shapes_of_group in _by_size([(pod.owner, shapes[pod.shape]) for pod in able], node):
+        packing.pack(shapes_of_group)
+    if not packing.with_pods:
+        return None
+    return _Option(group=group, nodes=len(packing.with_pods), pods=tuple(packing.placed))
+
+
+class _Packing:
+    """New nodes filled one after the other."""
+
+    def __init__(self, state: State, nodes: Sequence[int]) -> None:
+        self._state, self._nodes = state, nodes
+        self._open = 0
+        self.with_pods: set[int] = set()
+        self.placed: list[Shape] = []
+
+    def pack(self, shapes: Sequence[Shape]) -> None:
+        """Pods that are alike: on any node opened before, then on the last, then on a new one; the first that finds none ends it."""
+        is_first = True
+        for shape in shapes:
+            place = self._among_open(shape) if is_first else self._on_last(shape)
+            if place is None and is_first:
+                is_first = False
+                place = self._on_last(shape)
+            if place is None:
+                place = self._on_new(shape)
+            if place is None:
+                return
+            self._state.add(shape, place)
+            self.with_pods.add(place)
+            self.placed.append(shape)
+
+    def _among_open(self, shape: Shape) -> int | None:
+        return next((node for node in self._nodes[: self._open] if self._fits(shape, node)), None)
+
+    def _on_last(self, shape: Shape) -> int | None:
+        last = self._nodes[self._open - 1] if self._open else None
+        return last if last is not None and self._fits(shape, last) else None
+
+    def _on_new(self, shape: Shape) -> int | None:
+        if self._open and self._nodes[self._open - 1] not in self.with_pods:
+            return None  # an empty one is there already
+        if self._open == len(self._nodes):
+            return None
+        node = self._nodes[self._open]
+        self._open += 1
+        self._state.open(node)
+        return node if self._fits(shape, node) else None
+
+    def _fits(self, shape: Shape, node: int) -> bool:
+        return fails_on(self._state, shape, node) == Fails.NOTHING
+
+
+def _by_size(pods: Sequence[tuple[str, Shape]], node: Node) -> list[list[Shape]]:
+    """Pods of one owner that are alike, as groups; those that take most of a node's CPU and memory first."""
+    groups: dict[tuple[str, Shape], list[Shape]] = {}
+    for owner, shape in pods:
+        groups.setdefault((owner, shape), []).append(shape)
+
+    def share(shape: Shape) -> float:
+        asked = pod_requests(shape.spec)
+        return sum(asked.get(name, 0) / node.allocatable[name] for name in (CPU, MEMORY) if node.allocatable.get(name))
+
+    return sorted(groups.values(), key=lambda group: -share(group[0]))
+
+
+# ── which group ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def _best(options: Sequence[_Option], how: Autoscaling) -> _Option:
+    """As the expander chooses; among equals it draws, and here the first by name is taken."""
+    ordered = sorted(options, key=lambda one: one.group.key)
+    if how.expander is Expander.MOST_PODS:
+        return max(ordered, key=lambda one: len(one.pods))
+    if how.expander is Expander.LEAST_NODES:
+        return min(ordered, key=lambda one: one.nodes)
+    if how.expander is Expander.LEAST_WASTE:
+        return min(ordered, key=lambda one: one.waste)
+    return ordered[0]
+
+
+def _balanced(best: _Option, others: Sequence[NodeGroup], sizes: Sizes) -> list[NodeGroup]:
+    """The group of each new node: where zones are balanced one by one the smallest, else always the one, within its limit."""
+    stated = best.group.pool.stated
+    balances = stated is None or stated.balances
+    groups = [one for one in others if one.pool is best.group.pool] if balances else [best.group]
+    given: list[NodeGroup] = []
+    for _ in range(best.nodes):
+        open_to = [one for one in groups if sizes.room(one) != 0]
+        if not open_to:
+            break
+        smallest = min(open_to, key=lambda one: (sizes.size(one), one.key))
+        sizes.added[smallest.key] += 1
+        given.append(smallest)
+    return given
+
+
+# ── a node that isn't there yet ──────────────────────────────────────────────────────────────────────────────────────
+def with_daemons_aside(cluster: Cluster, template: Node) -> Node:
+    """The template, with what its DaemonSets will take already set aside."""
+    taken = daemon_overhead(cluster, template)
+    left = {name: max(0, amount - taken.get(name, 0)) for name, amount in template.allocatable.items()}
+    return replace(template, allocatable=FrozenMap(left))
+
+
+def named(node: Node, name: str) -> Node:
+    """The same node by another name."""
+    return replace(node, name=name, labels=FrozenMap({**node.labels, HOSTNAME: name}))
+
+
+def could_take(node: Node, shape: Shape) -> bool:
+    """Whether the pod would go to that node with nobody else there, neighbours apart."""
+    spec = shape.spec
+    asked = {**pod_requests(spec), PODS: 1}
+    return (
+        all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
+        and tolerates_taints(spec.tolerations, node.taints)
+        and node_affinity_matches(spec, node.labels, node.name)
+    )
+
+
+def recompiled(cluster: Cluster, shape: Shape) -> Shape:
+    """The shape for a cluster that has grown."""
+    return compile_shape(cluster, shape.namespace, shape.labels, shape.spec)

@@ -1,0 +1,156 @@
+"""The fewest moves exactly, by a solver of integer programs (HiGHS), where a case is small enough.
+
+It knows amounts and which nodes a pod may be on, no rules between pods: its answer is a bound for any plan, and a plan where the
+engine confirms it. First as many waiting pods of the highest priority start as can, then of the next, then the moves are as
+light as can be. A pod that moves may wait for its room meanwhile, and cordons can lead it to any node, so that any end can be
+come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from planner.scheduling.cluster import IntArray
+
+MOST_VARIABLES: Final = 6_000
+_MOST_BRANCHES: Final = 2_000  # of the solver's search tree: counted, not timed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """Waiting pods that are alike, with the nodes they may be on."""
+
+    asks: Mapping[int, int]
+    nodes: tuple[int, ...]
+    count: int
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """Pods on one node that may be moved, and are alike."""
+
+    asks: Mapping[int, int]
+    home: int
+    nodes: tuple[int, ...]
+    count: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """`free`: int64[resource, node]."""
+
+    free: IntArray
+    guests: tuple[Guest, ...]
+    residents: tuple[Resident, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """`hosts`, `leaves`: for each guest and resident the nodes its pods go to. `at_least`: no solution weighs less."""
+
+    hosts: tuple[tuple[int, ...], ...]
+    leaves: tuple[tuple[int, ...], ...]
+    at_least: float
+
+
+def solve(problem: Problem) -> Solution | None:
+    """The solution; None where there are more variables than are tried, or the solver doesn't come to its end."""
+    size = sum(len(guest.nodes) for guest in problem.guests) + sum(len(one.nodes) for one in problem.residents)
+    if size > MOST_VARIABLES:
+        return None
+    places = [(guest, node) for guest in problem.guests for node in guest.nodes]
+    ways = [(one, node) for one in problem.residents for node in one.nodes if node != one.home]
+    program = _Program(problem, places, ways)
+    for priority in sorted({guest.priority for guest in problem.guests}, reverse=True):
+        started = [1.0 if guest.priority == priority else 0.0 for guest, _ in places] + [0.0] * len(ways)
+        best = program.optimise([-one for one in started])
+        if best is None:
+            return None
+        program.keep(started, round(-best[0]))
+    best = program.optimise([0.0] * len(places) + [one.weight for one, _ in ways])
+    if best is None:
+        return None
+    at_least, values = best
+    hosts: dict[int, list[int]] = {id(guest): [] for guest in problem.guests}
+    leaves: dict[int, list[int]] = {id(one): [] for one in problem.residents}
+    for (guest, node), value in zip(places, values, strict=False):
+        hosts[id(guest)] += [node] * value
+    for (one, node), value in zip(ways, values[len(places) :], strict=True):
+        leaves[id(one)] += [node] * value
+    return Solution(
+        hosts=tuple(tuple(hosts[id(guest)]) for guest in problem.guests),
+        leaves=tuple(tuple(leaves[id(one)]) for one in problem.residents),
+        at_least=at_least,
+    )
+
+
+class _Program:
+    """The integer program: how many of each guest are on each node, how many of each resident go to each other one."""
+
+    def __init__(
+        self, problem: Problem, places: Sequence[tuple[Guest, int]], ways: Sequence[tuple[Resident, int]]
+    ) -> None:
+        highspy: Any = import_module("highspy")  # a solver in C++, without types: loaded where it is needed only
+        self._size = len(places) + len(ways)
+        self._highs = highspy.Highs()
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0),
+                            ("mip_abs_gap", 1e-6), ("mip_max_nodes", _MOST_BRANCHES)):  # fmt: skip
+            self._highs.setOptionValue(name, value)
+        most = [float(guest.count) for guest, _ in places] + [float(one.count) for one, _ in ways]
+        self._highs.addVars(self._size, np.zeros(self._size), np.array(most))
+        for column in range(self._size):
+            self._highs.changeColIntegrality(column, highspy.HighsVarType.kInteger)
+        self._rows(problem, places, ways)
+
+    def _rows(
+        self, problem: Problem, places: Sequence[tuple[Guest, int]], ways: Sequence[tuple[Resident, int]]
+    ) -> None:
+        of_guest: dict[int, list[int]] = {}
+        of_resident: dict[int, list[int]] = {}
+        on_node: dict[tuple[int, int], dict[int, float]] = {}  # (row, node) → column → amount
+        for column, (guest, node) in enumerate(places):
+            of_guest.setdefault(id(guest), []).append(column)
+            for row, amount in guest.asks.items():
+                on_node.setdefault((row, node), {})[column] = float(amount)
+        for column, (one, node) in enumerate(ways, len(places)):
+            of_resident.setdefault(id(one), []).append(column)
+            for row, amount in one.asks.items():
+                on_node.setdefault((row, node), {})[column] = float(amount)
+                on_node.setdefault((row, one.home), {})[column] = -float(amount)
+        for guest in problem.guests:
+            self._row(dict.fromkeys(of_guest.get(id(guest), ()), 1.0), float(guest.count))
+        for one in problem.residents:
+            self._row(dict.fromkeys(of_resident.get(id(one), ()), 1.0), float(one.count))
+        for (row, node), amounts in on_node.items():
+            if any(amount > 0 for amount in amounts.values()):
+                unit = float(np.gcd.reduce([int(abs(amount)) for amount in amounts.values()])) or 1.0
+                self._row(
+                    {column: amount / unit for column, amount in amounts.items()},
+                    float(max(0, int(problem.free[row, node])) // int(unit)),
+                )
+
+    def _row(self, amounts: Mapping[int, float], most: float, least: float = -np.inf) -> None:
+        if amounts:
+            columns = np.array(list(amounts), dtype=np.int32)
+            self._highs.addRow(least, most, len(columns), columns, np.array(list(amounts.values())))
+
+    def keep(self, amounts: Sequence[float], least: float) -> None:
+        """So much of it stays in what follows."""
+        self._row({column: one for column, one in enumerate(amounts) if one}, np.inf, least)
+
+    def optimise(self, costs: Sequence[float]) -> tuple[float, list[int]] | None:
+        """(the least cost, whole values)."""
+        self._highs.changeColsCost(self._size, np.arange(self._size, dtype=np.int32), np.array(costs))
+        self._highs.run()
+        if self._highs.getModelStatus() != self._optimal:
+            return None
+        values = [round(value) for value in self._highs.getSolution().col_value]
+        return float(self._highs.getInfo().objective_function_value), values

@@ -1,0 +1,372 @@
+"""What Karpenter brings for the pods that wait: machines of the types that its NodePools allow.
+
+Source: karpenter (v1.13) `pkg/controllers/provisioning/scheduling/scheduler.go` `Solve`, `add`, `addToNewNodeClaim`,
+`filterByRemainingResources`, `subtractMax`; `nodeclaim.go` `CanAdd`; `queue.go`; `pkg/utils/nodepool/nodepool.go` `OrderByWeight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from planner.capacity.node_pools import NodePool, capacity_of
+from planner.ground.vocabulary import (
+    ARCHITECTURE,
+    CPU,
+    HOSTNAME,
+    INSTANCE_TYPE,
+    KARPENTER_CAPACITY_TYPE,
+    KARPENTER_NODE_POOL,
+    MEMORY,
+    OPERATING_SYSTEM,
+    PODS,
+    REGION,
+    ZONE,
+)
+from planner.inventory.instance_types import InstanceType, Offering
+from planner.kubernetes.nodes import machine_type, zone
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, Requirement, Taint
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import daemon_overhead
+from planner.scheduling.filters import Fails, fails_on, feasible_nodes
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.state import State
+
+_MOST_PODS: Final = 256  # of those that wait, in one turn
+_KNOWN_BY_NODES: Final = frozenset(
+    {INSTANCE_TYPE, ZONE, REGION, KARPENTER_CAPACITY_TYPE, ARCHITECTURE, OPERATING_SYSTEM, HOSTNAME}
+)
+_PROVIDERS: Final = ("karpenter.k8s.aws/", "karpenter.kwok.sh/", "karpenter.azure.com/", "karpenter.k8s.gcp/")
+_FREE_OPERATORS: Final = frozenset({"Exists", "In"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Option:
+    """A machine in a zone, bought in one way; `node` is what it would be, DaemonSets' share set aside."""
+
+    type: InstanceType
+    offering: Offering
+    node: Node
+    template: Node  # the same, nothing set aside
+
+    @property
+    def rank(self) -> tuple[bool, float, bool, int, int, str, str]:
+        """The cheapest first; where nobody knows prices spot, then the smallest."""
+        usd = self.offering.usd_per_hour
+        capacity = self.type.capacity
+        return (
+            usd is None, usd or 0.0, self.offering.capacity_type != "spot", capacity.get(CPU, 0), capacity.get(MEMORY, 0),
+            self.type.name, self.offering.zone,
+        )  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class _Claim:
+    """A node that is to come: what it may still be, and who is on it."""
+
+    pool: NodePool
+    options: list[_Option]
+    asked: dict[str, int] = field(default_factory=dict)
+    shapes: list[Shape] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)  # that pods have chosen
+
+    @property
+    def node(self) -> Node:
+        """What it would be now."""
+        return self._labelled(min(self.options, key=lambda one: one.rank).template)
+
+    def _labelled(self, node: Node) -> Node:
+        return replace(node, labels=FrozenMap({**node.labels, **self.labels}))
+
+
+class Offer:
+    """What NodePools may bring; `is_bound` False: as if they had no limits."""
+
+    def __init__(self, cluster: Cluster, pools: Sequence[NodePool], *, is_bound: bool = True) -> None:
+        self._cluster = cluster
+        self._is_bound = is_bound
+        # heaviest first, by name among equals
+        self._pools = sorted(pools, key=lambda pool: (-(pool.stated.weight if pool.stated else 0), pool.name))
+        self._options = {pool.name: _options(cluster, pool) for pool in self._pools}
+        self._brought: dict[str, list[Node]] = {pool.name: [] for pool in self._pools}
+
+    def provision(self, cluster: Cluster, state: State, waiting: Iterable[LivePod]) -> list[tuple[NodePool, Node]]:
+        """The nodes that one turn brings, each like a template; `state` is changed."""
+        pods = [pod for pod in waiting if not pod.is_gated and not pod.is_bound]
+        pods = sorted(pods, key=lambda pod: tuple(-pod_requests(pod.shape.spec).get(name, 0) for name in (CPU, MEMORY)))
+        claims: list[_Claim] = []
+        remaining = {pool.name: self._remaining(pool) for pool in self._pools}
+        for pod in pods[:_MOST_PODS]:
+            nodes = feasible_nodes(state, pod.shape)
+            if len(nodes):
+                state.add(pod.shape, int(nodes[0]))
+                continue
+            claims.sort(key=lambda claim: len(claim.shapes))
+            if any(self._join(cluster, state, claims, claim, pod.shape) for claim in claims):
+                continue
+            self._open(cluster, state, claims, pod.shape, remaining)
+        found = [(claim.pool, claim.node) for claim in claims]
+        for pool, node in found:
+            self._brought[pool.name].append(node)
+        return found
+
+    # ── claims ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _open(
+        self, cluster: Cluster, state: State, claims: list[_Claim], shape: Shape, remaining: dict[str, dict[str, int]]
+    ) -> bool:
+        for pool in self._pools:
+            left = remaining[pool.name]
+            options = [one for one in self._options[pool.name] if _is_within(one.type, left)]
+            claim = _Claim(pool=pool, options=options)
+            if options and self._join(cluster, state, claims, claim, shape):
+                claims.append(claim)
+                largest = {name: max(one.type.capacity.get(name, 0) for one in claim.options) for name in left}
+                for name in left:
+                    left[name] -= 1 if name == _NODES else largest[name]
+                return True
+        return False
+
+    def _join(self, cluster: Cluster, state: State, claims: Sequence[_Claim], claim: _Claim, shape: Shape) -> bool:
+        """Whether the pod goes to the claim, which is then no more than what can hold it too."""
+        if not tolerated(shape, claim.pool.stated.taints if claim.pool.stated else ()):
+            return False
+        asked = dict(claim.asked)
+        for name, amount in {**pod_requests(shape.spec), PODS: 1}.items():
+            asked[name] = asked.get(name, 0) + amount
+        labels = {**_chosen(claim.pool, shape), **claim.labels}
+        options = [one for one in claim.options if _fits(one, asked, labels, shape)]
+        if options and (shape.has_affinity or shape.hard_spread or shape.host_ports or state.is_kept_away(shape)):
+            options = _allowed(cluster, state, claims, claim, options, shape)
+        if not options:
+            return False
+        claim.options, claim.asked, claim.labels = options, asked, labels
+        claim.shapes.append(shape)
+        return True
+
+    def _remaining(self, pool: NodePool) -> dict[str, int]:
+        """What the pool's limits leave, by resource; ``nodes`` too."""
+        if not self._is_bound:
+            return {}
+        used = capacity_of(self._cluster, pool)
+        brought = self._brought[pool.name]
+        left = {
+            name: limit - used.get(name, 0) - sum(node.capacity.get(name, 0) for node in brought)
+            for name, limit in pool.resource_limits.items()
+        }
+        if pool.maximum is not None:
+            left[_NODES] = pool.maximum - pool.node_count - len(brought)
+        return left
+
+    # ── what isn't known ────────────────────────────────────────────────────────────────────────────────────────────
+    def missing(self, waiting: Shape) -> tuple[str, ...]:
+        """What isn't known of machines that might take the pod."""
+        return tuple(filter(None, (self._missing_of(pool, waiting) for pool in self._pools)))
+
+    def _missing_of(self, pool: NodePool, waiting: Shape) -> str:
+        told = pool.stated
+        if told is None or pool.instance_types or not tolerated(waiting, told.taints):
+            return ""
+        known = {one.type.name for one in self._options[pool.name]}
+        named = next((one for one in told.requirements if one.key == INSTANCE_TYPE and one.operator == "In"), None)
+        if (
+            named is not None
+            and known.issuperset(named.values)
+            and not _chooses_elsewhere(self._cluster, pool, waiting)
+        ):
+            return ""
+        asked = {**pod_requests(waiting.spec), PODS: 1}
+        made_to_measure = InstanceType(name="", capacity=FrozenMap(asked))
+        if not _is_within(made_to_measure, self._remaining(pool)) or not _could_be_labelled(pool, waiting):
+            return ""
+        field_ = INSTANCE_TYPE if named is not None else "spec.template.spec.requirements"
+        return f"which machines NodePool {pool.name} may bring isn't known ({field_}): give --instance-types"
+
+
+_NODES: Final = "nodes"
+
+
+def tolerated(shape: Shape, taints: Iterable[Taint]) -> bool:
+    """Whether such pods tolerate the taints."""
+    return tolerates_taints(shape.spec.tolerations, taints)
+
+
+def _is_within(kind: InstanceType, left: dict[str, int]) -> bool:
+    """`filterByRemainingResources`: by capacity, not by what pods may ask."""
+    return all(amount >= (1 if name == _NODES else kind.capacity.get(name, 0)) for name, amount in left.items())
+
+
+def _fits(option: _Option, asked: dict[str, int], labels: dict[str, str], shape: Shape) -> bool:
+    node = option.node
+    return all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items()) and node_affinity_matches(
+        shape.spec, FrozenMap({**node.labels, **labels}), node.name
+    )
+
+
+def _allowed(
+    cluster: Cluster, state: State, claims: Sequence[_Claim], claim: _Claim, options: list[_Option], shape: Shape
+) -> list[_Option]:
+    """Of the options those in the zone that the rules on neighbours allow: the one with the cheapest."""
+    best: dict[str, _Option] = {}
+    for one in sorted(options, key=lambda one: one.rank):
+        best.setdefault(one.offering.zone, one)
+    others = [one for one in claims if one is not claim]
+    nodes = [
+        replace(one.node, name=f"claim-{i}", labels=_hosted(one.node, f"claim-{i}")) for i, one in enumerate(others)
+    ]
+    for place, option in best.items():
+        name = f"claim-in-{place}"
+        node = replace(option.template, name=name, labels=_hosted(option.template, name))
+        larger = cluster.grown((*nodes, node))
+        tried = state.over(larger)
+        for each, other in zip(nodes, others, strict=True):
+            for there in other.shapes:
+                tried.add(_compiled(larger, there), larger.node_index[each.name])
+        for mine in claim.shapes:
+            tried.add(_compiled(larger, mine), larger.node_index[name])
+        if fails_on(tried, _compiled(larger, shape), larger.node_index[name]) == Fails.NOTHING:
+            return [one for one in options if one.offering.zone == place]
+    return []
+
+
+def _hosted(node: Node, name: str) -> FrozenMap[str]:
+    return FrozenMap({**node.labels, HOSTNAME: name})
+
+
+def _compiled(cluster: Cluster, shape: Shape) -> Shape:
+    return compile_shape(cluster, shape.namespace, shape.labels, shape.spec)
+
+
+# ── what a NodePool may bring ────────────────────────────────────────────────────────────────────────────────────────
+def _options(cluster: Cluster, pool: NodePool) -> list[_Option]:
+    told = pool.stated
+    if told is None:
+        return []
+    found: list[_Option] = []
+    for kind in _types(cluster, pool):
+        for offering in kind.offerings:
+            labels = {
+                **kind.all_labels,
+                **{one.key: one.values[0] for one in told.requirements if one.operator == "In" and len(one.values) == 1 and not _is_given(one.key)},
+                **told.labels,
+                **({INSTANCE_TYPE: kind.name} if kind.name else {}),
+                ARCHITECTURE: kind.architecture,
+                OPERATING_SYSTEM: kind.operating_system,
+                KARPENTER_NODE_POOL: pool.name,
+            }  # fmt: skip
+            if offering.zone:
+                labels |= {ZONE: offering.zone, REGION: offering.zone.rstrip("abcdefghij")}
+            if offering.capacity_type:
+                labels[KARPENTER_CAPACITY_TYPE] = offering.capacity_type
+            if all(requirement_matches(one, labels) for one in told.requirements if _is_given(one.key)):
+                found.append(_option(cluster, pool, kind, offering, labels))
+    return found
+
+
+def _option(
+    cluster: Cluster, pool: NodePool, kind: InstanceType, offering: Offering, labels: dict[str, str]
+) -> _Option:
+    name = f"{pool.name}-{kind.name}"
+    template = Node(
+        name=name, labels=FrozenMap({**labels, HOSTNAME: name}), taints=pool.stated.taints if pool.stated else (),
+        capacity=kind.capacity, allocatable=kind.allocatable, conditions=EMPTY,
+    )  # fmt: skip
+    taken = daemon_overhead(cluster, template)
+    left = {name: max(0, amount - taken.get(name, 0)) for name, amount in kind.allocatable.items()}
+    return _Option(type=kind, offering=offering, node=replace(template, allocatable=FrozenMap(left)), template=template)
+
+
+def _is_given(key: str) -> bool:
+    """Whether a label comes with the machine, and isn't one that a NodePool makes up."""
+    return key in _KNOWN_BY_NODES or key.startswith(_PROVIDERS)
+
+
+def _types(cluster: Cluster, pool: NodePool) -> Iterator[InstanceType]:
+    """The machines there are: as the cloud's list says, with the overhead that a node of the cluster shows; without a list, those
+    of today's nodes."""
+    own = [node for node in cluster.nodes if node.name in set(pool.nodes)]
+    karpenters = [node for node in cluster.nodes if KARPENTER_NODE_POOL in node.labels]
+    seen: dict[str, Node] = {}
+    for node in (*own, *karpenters):
+        seen.setdefault(machine_type(node), node)
+    if pool.instance_types:
+        default = _overhead(next((node for node in (*own, *karpenters) if node.capacity), None))
+        for kind in pool.instance_types:
+            overhead = _overhead(seen[kind.name]) if kind.name in seen else kind.overhead or default
+            yield replace(kind, overhead=FrozenMap(overhead) if overhead else None)
+        return
+    places = dict.fromkeys((zone(node), node.labels.get(KARPENTER_CAPACITY_TYPE, "")) for node in own or karpenters)
+    for name, node in seen.items():
+        labels = {key: value for key, value in node.labels.items() if node in own or key.startswith(_PROVIDERS)}
+        yield InstanceType(
+            name=name, capacity=node.capacity or node.allocatable, overhead=FrozenMap(_overhead(node)), labels=FrozenMap(labels),
+            architecture=node.labels.get(ARCHITECTURE, "amd64"), operating_system=node.labels.get(OPERATING_SYSTEM, "linux"),
+            offerings=tuple(Offering(zone=place, capacity_type=how) for place, how in places),
+        )  # fmt: skip
+
+
+def _overhead(node: Node | None) -> dict[str, int]:
+    """What pods don't get of a node."""
+    if node is None:
+        return {}
+    return {
+        name: amount - node.allocatable.get(name, 0)
+        for name, amount in node.capacity.items()
+        if amount > node.allocatable.get(name, 0)
+    }
+
+
+def _chosen(pool: NodePool, shape: Shape) -> dict[str, str]:
+    """Labels that the NodePool lets pods choose, as this one does."""
+    free = {one.key: one for one in (pool.stated.requirements if pool.stated else ()) if not _is_given(one.key)}
+    found: dict[str, str] = {}
+    for key, value in _wanted(shape):
+        requirement = free.get(key)
+        if (
+            requirement is not None
+            and requirement.operator in _FREE_OPERATORS
+            and requirement_matches(requirement, {key: value})
+        ):
+            found.setdefault(key, value)
+    return found
+
+
+def _wanted(shape: Shape) -> Iterator[tuple[str, str]]:
+    """(label, value) that the pod asks of a node."""
+    spec = shape.spec
+    yield from spec.node_selector.items()
+    for term in spec.node_affinity.required or ():
+        for one in term.match_expressions:
+            if one.operator == "In":
+                yield from ((one.key, value) for value in one.values)
+
+
+def _chooses_elsewhere(cluster: Cluster, pool: NodePool, shape: Shape) -> bool:
+    """Whether the pod asks for a zone or a way to buy that no node of Karpenter's shows, and that the NodePool doesn't shut out."""
+    told = pool.stated
+    for key, value in _wanted(shape):
+        if key in (ZONE, KARPENTER_CAPACITY_TYPE) and all(node.labels.get(key) != value for node in cluster.nodes):
+            return all(
+                requirement_matches(one, {key: value}) for one in (told.requirements if told else ()) if one.key == key
+            )
+    return False
+
+
+def _could_be_labelled(pool: NodePool, shape: Shape) -> bool:
+    """Whether nothing that the pod asks of a node is shut out by what the NodePool says."""
+    told = pool.stated
+    if told is None:
+        return False
+    by_key: dict[str, list[Requirement]] = {}
+    for one in told.requirements:
+        by_key.setdefault(one.key, []).append(one)
+    for key, value in shape.spec.node_selector.items():
+        rules = by_key.get(key, [])
+        if not all(requirement_matches(one, {key: value}) for one in rules):
+            return False
+        if not rules and not _is_given(key) and told.labels.get(key, key == KARPENTER_NODE_POOL and pool.name) != value:
+            return False
+    return True

@@ -1,0 +1,438 @@
+"""Make room: the fewest pods that have to move so that those that wait can start, in stages that the engine has played.
+
+A move is one eviction; cordons cost nothing. Where moved pods land is kube-scheduler's choice: the plan is played in several
+draws of its ties, and the answer says in how many it does what it says. Beside the number of moves stands a bound that no plan is
+below, by rules that it names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planner.capacity.evictions import at_rest
+from planner.capacity.fewest_moves import Moves, fewest
+from planner.capacity.movable import Least, Movable, Stays, movable
+from planner.capacity.pod_shapes import parse_shape
+from planner.capacity.stages import Acted, Replay, Stage, apart, led, replay
+from planner.ground.errors import InputError
+from planner.ground.words import Text, about, count, duration, listing, plural
+from planner.kubernetes import commands
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pods import gang_of
+from planner.kubernetes.records import Pod, Snapshot
+from planner.kubernetes.requests import pod_requests
+from planner.rollout.answers import Step
+from planner.rollout.prepared import compiled
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
+
+_DRAWS: Final = 8
+_FEWER_DRAWS: Final = 3  # of a cluster of more pods than that
+_MANY_PODS: Final = 2_000
+_MOST_TRIES: Final = 4  # after each, what a budget held isn't moved any more, or a gang that is torn is left out
+_MOST_LED: Final = 30  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
+_ORDERS: Final = 12  # in which that is tried
+_PLACE: Final = "place"
+PROVEN_BY: Final = (
+    "The bound counts amounts, taints, selectors and node affinity, for plans that move only pods that may be moved; "
+    "evictions are played with every rule that Headroom knows."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One eviction. `to`: where its successor lands in the first draw, "" where that isn't one node."""
+
+    stage: int
+    pod: str  # namespace/name
+    workload: str
+    node: str
+    to: str
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A waiting pod that starts, after which stage, and where in the first draw."""
+
+    stage: int
+    pod: str
+    workload: str
+    node: str
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillWaiting:
+    """Waiting pods of one workload that no moves start."""
+
+    workload: str
+    pods: int
+    why: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Pods that aren't moved."""
+
+    pods: int
+    why: Stays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """So many places for so many moves."""
+
+    places: int
+    moves: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeRoom:
+    """The plan.
+
+    Attributes
+    ----------
+    waiting : pods that it was asked for, or places
+    weight, at_least : of the moves, in `least`: how many, or minutes; no plan for the same pods weighs less than the second
+    is_proven : whether no plan that starts as many weighs less
+    is_most : whether it is proven that no more of them can start
+    draws, held : of the scheduler's ties, and in how many of them the plan does what it says
+    seconds : until the last one has started, about
+    curve : moves for the first so many places, where places were asked for
+    """
+
+    sentence: Text
+    waiting: int
+    least: Least
+    moves: tuple[Move, ...]
+    starts: tuple[Start, ...]
+    left: tuple[StillWaiting, ...]
+    kept: tuple[Kept, ...]
+    weight: float
+    at_least: float
+    is_proven: bool
+    is_most: bool
+    draws: int
+    held: int
+    seconds: float
+    steps: tuple[Step, ...] = ()
+    curve: tuple[Places, ...] = ()
+
+
+def make_room(
+    snapshot: Snapshot, *, workload: str = "", shape: str = "", number: int = 1, least: Least = Least.MOVES
+) -> MadeRoom:
+    """The least moves that start the pods of `workload` that wait, or make `number` places for `shape`; else all that wait.
+
+    Raises
+    ------
+    InputError
+        For a workload none of whose pods wait, and a shape that is none.
+    TooLargeError
+        When it costs more than a question may.
+    """
+    cluster = at_rest(compiled(snapshot).snapshot)
+    if shape:
+        cluster = _with_places(cluster, shape, number)
+    asked = _asked(cluster, workload, _PLACE if shape else "")
+    found = movable(cluster, least)
+    plan = _plan(cluster, asked, found)
+    return _described(cluster, asked, found, plan, least, is_of_places=bool(shape))
+
+
+def _with_places(cluster: Cluster, shape: str, number: int) -> Cluster:
+    asked = parse_shape(shape, cluster)
+    spec = replace(asked.spec, preemption_policy="Never")
+    places = tuple(
+        Pod(namespace=asked.namespace, name=f"{_PLACE}-{i}", uid=f"{_PLACE}-{i}", labels=asked.labels, spec=spec)
+        for i in range(1, number + 1)
+    )
+    return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *places)))
+
+
+def _asked(cluster: Cluster, workload: str, place: str) -> list[int]:
+    """The waiting pods that are meant, without those that kube-scheduler never tries."""
+    snapshot, keys, world = cluster.snapshot, workload_keys(cluster.snapshot), Simulation(cluster)
+    waiting = [number for number in cluster.waiting if not world.pods.live(number).is_gated]
+    if place:
+        return [number for number in waiting if snapshot.pods[number].uid.startswith(f"{place}-")]
+    if not workload:
+        return waiting
+    own = [number for number in waiting if keys[snapshot.pods[number].uid] == workload]
+    if not own:
+        names = sorted({keys[snapshot.pods[number].uid] for number in waiting})
+        mend = f"Workloads with pods that wait: {listing(names, 8)}" if names else "No pod waits: give --shape instead"
+        raise InputError(f"no pod of {workload[:120]} waits for a node", where="--for", mend=mend)
+    return own
+
+
+# ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    moves: Moves
+    stages: tuple[Stage, ...]
+    replays: tuple[Replay, ...]
+
+    @property
+    def held(self) -> int:
+        return sum(one.does(len(self.moves.hosts)) for one in self.replays)
+
+
+def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> _Plan:
+    """A plan that the engine has played; pods that a budget holds back stay, and the search is made again."""
+    weights, wanted = dict(found.weights), list(asked)
+    plan = _Plan(
+        moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
+    )
+    for _ in range(_MOST_TRIES):
+        moves = fewest(cluster, wanted, weights)
+        torn = _torn(cluster, wanted, moves)
+        if torn:
+            wanted = [number for number in wanted if number not in torn]
+            continue
+        plan = _played(cluster, wanted, moves)
+        held = {number for one in plan.replays for number in one.held}
+        if not plan.held and moves.is_exact:
+            plan = _second(cluster, wanted, weights, plan)
+        if plan.held or not held:
+            break
+        weights = {number: weight for number, weight in weights.items() if number not in held}
+    return plan if plan.replays else replace(plan, replays=(replay(cluster, (), wanted),))
+
+
+def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: _Plan) -> _Plan:
+    """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
+    finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
+    best, asked = plan, list(wanted)
+    for is_exact in (False, *[True] * _MOST_TRIES):
+        moves = fewest(cluster, asked, weights, exact=is_exact)
+        is_as_much = len(moves.hosts) == len(plan.moves.hosts)
+        moves = replace(
+            moves, is_most=is_as_much, at_least=max(plan.moves.at_least, moves.at_least) if is_as_much else 0.0
+        )
+        other = _played(cluster, wanted, moves)
+        if other.held and len(moves.hosts) > len(best.moves.hosts) * bool(best.held):
+            best = other
+        if best.held and is_exact:
+            break
+        last = min(
+            moves.hosts, key=lambda one: (cluster.priority_of(cluster.snapshot.pods[one].spec), -one), default=None
+        )
+        asked = [number for number in asked if number != last]
+    return best
+
+
+def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
+    """Waiting pods of groups that only work together, of which not all would start."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number in wanted:
+        if gang := gang_of(cluster.snapshot.pods[number]):
+            groups[gang].append(number)
+    return {n for some in groups.values() if 0 < sum(n in moves.hosts for n in some) < len(some) for n in some}
+
+
+def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> _Plan:
+    """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
+    draws = _DRAWS if len(cluster.snapshot.pods) < _MANY_PODS else _FEWER_DRAWS
+    best = _Plan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
+    if not moves.leaves:
+        return best
+    for stages in _ways(cluster, moves):
+        first = replay(cluster, stages, wanted)
+        if first.does(len(moves.hosts)):
+            others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
+            plan = _Plan(moves=moves, stages=stages, replays=(first, *others))
+            best = max(best, plan, key=lambda one: one.held)
+            if best.held == draws:
+                break
+        elif first.held and not best.held:
+            best = _Plan(moves=moves, stages=stages, replays=(first,))
+    return best
+
+
+def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
+    if stages := apart(cluster, moves):
+        yield stages
+    if len(moves.leaves) <= _MOST_LED:
+        for order in range(_ORDERS):
+            yield led(cluster, moves, order)
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _described(
+    cluster: Cluster, asked: Sequence[int], found: Movable, plan: _Plan, least: Least, *, is_of_places: bool
+) -> MadeRoom:
+    snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
+    first, holds = plan.replays[0], plan.held > 0
+    pods = {pod.uid: pod for pod in snapshot.pods}
+    moves = (
+        [move for number, act in enumerate(first.acts, 1) for move in _moves(number, act, pods, keys)] if holds else []
+    )
+    starts = [
+        Start(stage=number, pod=_name(pods[uid]), workload=keys[uid], node=node, gpus=_gpus(pods[uid]))
+        for number, act in enumerate(first.acts, 1)
+        for uid, node in act.started.items()
+        if holds and uid in first.started
+    ]
+    started = set(first.started) if holds else set()
+    made = MadeRoom(
+        sentence=Text(),
+        waiting=len(asked),
+        least=least,
+        moves=tuple(moves),
+        starts=tuple(starts),
+        left=_left(cluster, [n for n in asked if snapshot.pods[n].uid not in started], plan),
+        kept=tuple(Kept(pods=number, why=why) for why, number in Counter(found.stays).most_common()),
+        weight=plan.moves.weight if holds else 0.0,
+        at_least=max(0.0, plan.moves.at_least),
+        is_proven=plan.moves.is_proven and plan.moves.is_most and holds,
+        is_most=plan.moves.is_most and (holds or not plan.moves.hosts),
+        draws=len(plan.replays),
+        held=plan.held,
+        seconds=first.seconds if holds else 0.0,
+        steps=_steps(cluster, plan, first, keys, is_of_places=is_of_places) if holds and plan.stages else (),
+        curve=tuple(Places(places=i, moves=one) for i, one in enumerate(plan.moves.curve, 1)) if is_of_places else (),
+    )
+    return replace(made, sentence=Text(_sentence(made, is_of_places=is_of_places)))
+
+
+def _name(pod: Pod) -> str:
+    return f"{pod.namespace}/{pod.name}"
+
+
+def _gpus(pod: Pod) -> int:
+    return sum(amount for name, amount in pod_requests(pod.spec).items() if is_gpu_resource(name))
+
+
+def _moves(stage: int, act: Acted, pods: Mapping[str, Pod], keys: Mapping[str, str]) -> Iterable[Move]:
+    landed: dict[str, list[str]] = defaultdict(list)
+    for owner, node in act.made:
+        landed[owner].append(node)
+    for uid, node in act.moved:
+        if uid in pods:
+            pod = pods[uid]
+            nodes = landed.get(pod.owner.key(pod.namespace) if pod.owner else "", [])
+            yield Move(
+                stage=stage, pod=_name(pod), workload=keys[uid], node=node, to=nodes.pop(0) if nodes else "", gpus=_gpus(pod)
+            )  # fmt: skip
+
+
+def _left(cluster: Cluster, numbers: Sequence[int], plan: _Plan) -> tuple[StillWaiting, ...]:
+    keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
+    groups: Counter[tuple[str, str]] = Counter()
+    for number in numbers:
+        why = "those that would have to leave find no other node, or a plan wasn't found"
+        if number in plan.moves.hopeless:
+            why = "no node takes it, even without every pod that may be moved"
+        elif number in plan.moves.hosts:
+            why = "rules between pods or budgets keep the moves from it"
+        elif plan.moves.is_most:
+            why = "no moves of pods that may be moved start it too"
+        said = pods[number].unschedulable_message
+        groups[keys[pods[number].uid], f"{why}: {said}" if said else why] += 1
+    return tuple(
+        StillWaiting(workload=name, pods=number, why=Text(why)) for (name, why), number in groups.most_common()
+    )
+
+
+def _sentence(made: MadeRoom, *, is_of_places: bool) -> str:
+    """``194 moves start all 47 waiting pods; no plan needs fewer (proven)``."""
+    noun, one, many = ("place", "makes", "make") if is_of_places else ("waiting pod", "starts", "start")
+    if not made.waiting:
+        return "no pod waits for a node"
+    each = f"the {noun}" if made.waiting == 1 else f"any of the {count(made.waiting, noun)}"
+    if not made.starts:
+        return f"no moves {many} {each} (proven)" if made.is_most else f"no moves were found that {many} {each}"
+    number, started = len(made.moves), len(made.starts)
+    who = f"{started:,} of {count(made.waiting, noun)}"
+    if started == made.waiting:
+        who = f"the {noun}" if started == 1 else f"all {count(started, noun)}"
+    words = f"{count(number, 'move')} {plural(number, one, many)} {who}"
+    if not number:
+        words = f"{who} {plural(started, 'needs', 'need')} no move"
+    minutes = made.least is Least.MINUTES
+    words += f" ({duration(60 * made.weight)} of pods in all)" if minutes and number else ""
+    if made.is_proven:
+        words += (
+            "; no plan needs fewer (proven)"
+            if number and not minutes
+            else "; no plan costs less (proven)"
+            if number
+            else ""
+        )
+    else:
+        words += f"; {'any plan' if made.is_most else 'any plan for these'} needs at least {made.at_least:,.0f}{' minutes' if minutes else ''}"
+    if started < made.waiting:
+        words += "; no moves start more (proven)" if made.is_most else "; that no more can start isn't proven"
+    if made.held < made.draws:
+        words += f"; this in {made.held} of {made.draws} draws of what kube-scheduler may choose"
+    return words
+
+
+def notes(made: MadeRoom) -> list[str]:
+    """What stands beside it: how long it takes, by which rules it is proven, and who may not be moved."""
+    found = [f"{count(one.pods, 'pod')} may not be moved: {one.why}." for one in made.kept]
+    if made.moves:
+        took = f"It takes {about(made.seconds)}, as far as start-ups are known."
+        found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
+    return [*found, *(["--script prints the steps as a shell script."] if made.steps else [])]
+
+
+# ── the script ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _steps(
+    cluster: Cluster, plan: _Plan, first: Replay, keys: Mapping[str, str], *, is_of_places: bool
+) -> tuple[Step, ...]:
+    """What somebody does: cordons are lent, so that a script that stops gives them back."""
+    names, steps, shut = cluster.node_names, list[Step](), frozenset[int]()
+    pods = {pod.uid: pod for pod in cluster.snapshot.pods}
+    surely = set.intersection(*(set(one.started) for one in plan.replays if one.does(len(plan.moves.hosts))))
+    for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
+        closed, opened = sorted(stage.shut - shut), sorted(shut - stage.shut)
+        shut = stage.shut
+        if closed:
+            nodes = [names[node] for node in closed]
+            steps.append(
+                Step(
+                    what=f"Stage {number}: cordon {listing(nodes)}, so that nobody else takes the room",
+                    commands=(commands.command("kubectl", "cordon", *nodes),),
+                    undo=(commands.command("kubectl", "uncordon", *nodes),), is_lent=True,
+                )
+            )  # fmt: skip
+        if opened:
+            nodes = [names[node] for node in opened]
+            steps.append(
+                Step(
+                    what=f"Stage {number}: uncordon {listing(nodes)}",
+                    commands=(commands.command("kubectl", "uncordon", *nodes),),
+                )
+            )
+        if act.moved:
+            some = [pods[uid] for uid, _ in act.moved if uid in pods]
+            waits = _ready(plan, number, keys, some)
+            steps.append(
+                Step(
+                    what=f"Stage {number}: evict {listing([_name(pod) for pod in some])}",
+                    commands=(*(commands.evict(pod.namespace, pod.name) for pod in some), *waits),
+                )
+            )
+        come = [pods[uid] for uid in act.started if uid in surely and uid in pods]
+        if come and not is_of_places:
+            waiting = tuple(commands.wait_scheduled(pod.namespace, pod.name) for pod in come)
+            steps.append(Step(what=f"Stage {number}: {listing([_name(pod) for pod in come])} start", commands=waiting))
+    return tuple(steps)
+
+
+def _ready(plan: _Plan, stage: int, keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
+    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage."""
+    found = []
+    for key in dict.fromkeys(keys[pod.uid] for pod in moved):
+        if kind_in(key).has_scale:
+            number = plan.replays[0].acts[stage - 1].ready.get(key, 0)
+            found.append(commands.wait(key, 600, pods=number, strategy="OnDelete"))
+    return tuple(found)

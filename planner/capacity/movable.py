@@ -1,0 +1,124 @@
+"""Which pods may be moved so that others find room: those that somebody makes anew, at no loss but the time it takes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.ground.vocabulary import DO_NOT_DISRUPT, SAFE_TO_EVICT
+from planner.kubernetes.budgets import covers
+from planner.kubernetes.jobs import fails
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pods import gang_of, goes_with_its_node, node_data
+from planner.kubernetes.records import Pod, PodDisruptionBudget, Workload
+from planner.rollout.ownership import pods_of, sets_by_key, workloads_by_key
+from planner.rollout.simulation import Simulation
+from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
+from planner.scheduling.cluster import Cluster
+
+
+class Least(StrEnum):
+    """What of the moves is to be the least."""
+
+    MOVES = "moves"
+    MINUTES = (
+        "minutes"  # that pods are missing, all together: they end, start anew and stay Ready for as long as they must
+    )
+
+
+class Stays(StrEnum):
+    """Why a pod isn't moved."""
+
+    BARE = "nothing makes them anew"
+    UNKNOWN_OWNER = "what makes them anew isn't in the snapshot"
+    JOB = "their Job could fail"
+    DATA = "their data is on the node's disk"
+    DEVICES = "they hold devices by claims"
+    ANNOTATION = "an annotation forbids it"
+    GANG = "they only work together"
+    BUDGET = "their disruption budget lets none go"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Movable:
+    """`weights`: pod (its place in the snapshot) → what its move weighs. `stays`: of the others, without those that are there for
+    their node."""
+
+    weights: Mapping[int, float]
+    stays: Mapping[Stays, int]
+
+
+def movable(cluster: Cluster, least: Least = Least.MOVES) -> Movable:
+    """Which of the pods on nodes may be moved. `cluster` is at rest: what a budget allows then is what it will allow."""
+    snapshot = cluster.snapshot
+    keys, known = workload_keys(snapshot), workloads_by_key(cluster)
+    shut, running = _shut_budgets(cluster), Counter(keys[p.uid] for p in snapshot.pods if p.holds_room)
+    weights: dict[int, float] = {}
+    stays: Counter[Stays] = Counter()
+    for number, pod in enumerate(snapshot.pods):
+        if pod.holds_room and pod.deleted_at is None and not goes_with_its_node(pod):
+            workload = known.get(keys[pod.uid])
+            why = _stays(cluster, pod, workload, running[keys[pod.uid]])
+            if why is None and any(is_shut(pod) for is_shut in shut.get(pod.namespace, ())):
+                why = Stays.BUDGET
+            if why is None:
+                weights[number] = 1.0 if least is Least.MOVES else _minutes(cluster, workload)
+            else:
+                stays[why] += 1
+    return Movable(weights=weights, stays=stays)
+
+
+def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) -> Stays | None:
+    if pod.owner is None:
+        return Stays.BARE
+    if pod.annotations.get(SAFE_TO_EVICT) == "false" or pod.annotations.get(DO_NOT_DISRUPT) == "true":
+        return Stays.ANNOTATION
+    claims, disks = cluster.snapshot.persistent_volume_claims, cluster.snapshot.persistent_volumes
+    if node_data(pod.spec.volumes, pod.namespace, claims, disks).kept:
+        return Stays.DATA
+    if pod.spec.resource_claims:
+        return Stays.DEVICES
+    if gang_of(pod):
+        return Stays.GANG
+    owner = pod.owner.key(pod.namespace)
+    if owner not in sets_by_key(cluster) and owner not in workloads_by_key(cluster):
+        return Stays.UNKNOWN_OWNER
+    if workload is not None and workload.traits.is_batch:
+        return Stays.JOB if workload.is_finished or fails(workload, running) else None
+    return None
+
+
+def _shut_budgets(cluster: Cluster) -> dict[str, list[Callable[[Pod], bool]]]:
+    """Namespace → the budgets that let no pod go, and those that share pods: eviction refuses what two of them cover."""
+    found: dict[str, list[Callable[[Pod], bool]]] = defaultdict(list)
+    by_namespace: dict[str, list[PodDisruptionBudget]] = defaultdict(list)
+    for one in cluster.snapshot.pod_disruption_budgets:
+        by_namespace[one.namespace].append(one)
+    if not by_namespace:
+        return found
+    simulation = Simulation(cluster)
+    for namespace, budgets in by_namespace.items():
+        shut = [one for one in budgets if not simulation.pods.budget_status(one).allowed]
+
+        def is_kept(
+            pod: Pod, shut: list[PodDisruptionBudget] = shut, every: list[PodDisruptionBudget] = budgets
+        ) -> bool:
+            if any(covers(one, pod.namespace, pod.labels) for one in shut):
+                return True
+            return len(every) > 1 and sum(covers(one, pod.namespace, pod.labels) for one in every) > 1
+
+        found[namespace].append(is_kept)
+    return found
+
+
+def _minutes(cluster: Cluster, workload: Workload | None) -> float:
+    return cluster.remember(_minutes_of, workload.key) if workload is not None else DEFAULT_STARTUP_SECONDS / 60
+
+
+def _minutes_of(cluster: Cluster, key: str) -> float:
+    workload = workloads_by_key(cluster)[key]
+    pods = [cluster.snapshot.pods[number] for number in pods_of(cluster, workload)]
+    times = learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None)
+    return max(1.0, times.startup_seconds + times.termination_seconds + times.min_ready_seconds) / 60

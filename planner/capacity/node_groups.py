@@ -1,0 +1,156 @@
+"""What an autoscaler sees of a pool: a group of nodes a zone, with a node as the next one would be.
+
+Source: kubernetes/autoscaler `cluster-autoscaler/processors/nodeinfosprovider/mixed_nodeinfos_processor.go`: a group's template is a
+real node of it where there is one, else what the provider guesses from the machine type.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planner.capacity.node_pools import NodePool, capacity_of
+from planner.ground.vocabulary import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
+from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.kubernetes.clouds import GKE, labels_of_new
+from planner.kubernetes.nodes import gpu_count, gpu_label, machine_type, zone
+from planner.kubernetes.records import FrozenMap, Node
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import bare_copy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeGroup:
+    """The nodes of a pool in one zone, `size` of them now; `template` is a node as the next would be, nothing on it."""
+
+    pool: NodePool
+    zone: str
+    template: Node
+    size: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.pool.name, self.zone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """What nobody says of a pool without nodes, and what would say it."""
+
+    pool: str
+    field: str
+
+    def __str__(self) -> str:
+        return f"what a node of pool {self.pool} would have isn't known: {self.field}"
+
+
+def node_groups(cluster: Cluster, pools: Sequence[NodePool]) -> tuple[tuple[NodeGroup, ...], tuple[Missing, ...]]:
+    """The groups of the pools that cluster-autoscaler grows, and what is missing of others."""
+    found: list[NodeGroup] = []
+    missing: list[Missing] = []
+    for pool in pools:
+        members = [cluster.nodes[cluster.node_index[name]] for name in pool.nodes]
+        sizes = Counter(zone(node) for node in members)
+        zones = [*sizes, *(one for one in (pool.stated.zones if pool.stated else ()) if one not in sizes)] or [""]
+        for place in sorted(zones):
+            template = _template(cluster, pool, members, place)
+            if isinstance(template, Node):
+                found.append(NodeGroup(pool=pool, zone=place, template=template, size=sizes[place]))
+            elif template not in missing:
+                missing.append(template)
+    return tuple(found), tuple(missing)
+
+
+def _template(cluster: Cluster, pool: NodePool, members: Sequence[Node], place: str) -> Node | Missing:
+    here = [node for node in members if zone(node) == place]
+    likely = sorted(here or members, key=lambda node: node.is_cordoned)
+    if likely:
+        node = likely[0]
+        labels = node.labels if here or not place else _moved(node, place)
+        return bare_copy(replace(node, labels=FrozenMap(labels), is_cordoned=False), node.name)
+    return _made(cluster, pool, place)
+
+
+def _moved(node: Node, place: str) -> dict[str, str]:
+    """The labels of a node like this one in another zone."""
+    old = zone(node)
+    return {key: place if value == old and key.endswith("/zone") else value for key, value in node.labels.items()}
+
+
+def _made(cluster: Cluster, pool: NodePool, place: str) -> Node | Missing:
+    """The first node of a pool, from what the cloud says of it."""
+    told = pool.stated
+    if told is None or not told.machine_type:
+        return Missing(pool=pool.name, field="nobody states its machine type (gcloud container node-pools list does)")
+    amounts = _amounts_of(cluster, told)
+    if amounts is None:
+        return Missing(
+            pool=pool.name,
+            field=f"config.machineType {told.machine_type} is in no price list and no node of the cluster has it",
+        )
+    capacity, allocatable, architecture = amounts
+    by_cloud = labels_of_new(
+        GKE,
+        pool=pool.name,
+        machine=told.machine_type,
+        model=told.accelerator,
+        count=told.gpus_a_node,
+        bought=told.provisioning,
+    )
+    labels = {**told.labels, **by_cloud, ARCHITECTURE: architecture, OPERATING_SYSTEM: "linux"}
+    if place:
+        labels |= {ZONE: place, REGION: place.rpartition("-")[0]}
+    return bare_copy(
+        Node(
+            name=f"{pool.name}-{place or 'node'}", labels=FrozenMap(labels), taints=told.taints,
+            capacity=FrozenMap(capacity), allocatable=FrozenMap(allocatable), conditions=FrozenMap({"Ready": "True"}),
+        ),
+        f"{pool.name}-{place or 'node'}",
+    )  # fmt: skip
+
+
+def _amounts_of(cluster: Cluster, told: PoolLimits) -> tuple[dict[str, int], dict[str, int], str] | None:
+    """(capacity, allocatable, architecture) of such a machine: as a node of the cluster shows it, else as the cloud's pages say."""
+    for node in cluster.nodes:
+        if machine_type(node) == told.machine_type and (gpu_label(node), gpu_count(node)) == (
+            told.accelerator,
+            told.gpus_a_node,
+        ):
+            return (
+                dict(node.capacity or node.allocatable),
+                dict(node.allocatable),
+                node.labels.get(ARCHITECTURE, "amd64"),
+            )
+    if told.machine is None:
+        return None
+    return dict(told.machine.capacity), dict(told.machine.allocatable), told.machine.architecture
+
+
+class Sizes:
+    """How far groups may still grow, while they do; `is_bound` False: as if nobody had set a limit."""
+
+    def __init__(self, cluster: Cluster, pools: Sequence[NodePool], *, is_bound: bool = True) -> None:
+        self._rooms = {pool.name: pool.room(capacity_of(cluster, pool)) for pool in pools}
+        self._is_bound = is_bound
+        self.added: Counter[tuple[str, str]] = Counter()
+
+    def room(self, group: NodeGroup) -> int | None:
+        """Nodes that may still be added; None where nobody says."""
+        if not self._is_bound:
+            return None
+        whole = self._rooms[group.pool.name]
+        own = sum(count for (pool, _), count in self.added.items() if pool == group.pool.name)
+        rooms = [] if whole is None else [whole - own]
+        most = group.pool.maximum_per_zone
+        if most is not None and group.pool.is_autoscaled is not False:
+            rooms.append(most - group.size - self.added[group.key])
+        return max(0, min(rooms)) if rooms else None
+
+    def size(self, group: NodeGroup) -> int:
+        return group.size + self.added[group.key]
+
+
+def is_karpenters(pool: NodePool) -> bool:
+    """Whether Karpenter brings its nodes."""
+    return pool.stated is not None and pool.stated.source is LimitSource.KARPENTER

@@ -1,0 +1,83 @@
+"""Room for pods of one kind in a cluster, and what one of them costs there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.capacity.headroom import Fit
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import Text
+from planner.kubernetes.accelerators import alike
+from planner.kubernetes.nodes import gpu_count
+from planner.kubernetes.records import EMPTY, Amounts, Snapshot
+from planner.pricing.cluster import SplitCost, cluster_cost
+from planner.pricing.model import PriceBook
+from planner.rollout.answers import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How many more pods of one kind fit now. `usd_per_month`: one pod's part of the cheapest node it fits on, by GPU, CPU
+    and memory, before sustained use; None where it fits on none with a price."""
+
+    pods: str
+    more: int
+    is_at_least: bool
+    usd_per_month: float | None
+    node_pool: str  # of that node; "" without a price
+    is_known: bool = True  # `more`; else it is what the nodes' sums leave room for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRoom:
+    """One cluster's answer; `room` has an entry for each kind of pod."""
+
+    cluster: str
+    verdict: Verdict
+    sentence: Text
+    room: tuple[Room, ...]
+    usd_per_month: float | None  # all pods that are asked for; None where one has no price
+
+    @property
+    def fits_more(self) -> int:
+        """Of the kind that has least room."""
+        return min((one.more for one in self.room), default=0)
+
+
+def room_of(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> Room:
+    """How many more pods fit, as quotas let them in, and what one costs."""
+    more = found.count if found.quota_limit is None else min(found.count, found.quota_limit)
+    price, pool = _price(snapshot, found, book)
+    return Room(
+        pods=found.shape, more=more, is_at_least=found.is_at_least, usd_per_month=price, node_pool=pool,
+        is_known=not found.unknown,
+    )  # fmt: skip
+
+
+def _price(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> tuple[float | None, str]:
+    """The cheapest node's, of those on which the pods would be placed; and its pool."""
+    if book is None:
+        return None, ""
+    taken = {node for node, _ in found.by_node}
+    nodes = {node.name: node for node in snapshot.nodes if node.name in taken}
+    costs = [
+        (
+            _part(one.cost, found.requests, nodes[one.node.node].allocatable, gpu_count(nodes[one.node.node])),
+            one.node.node_pool,
+        )
+        for one in cluster_cost(book, nodes.values(), EMPTY).nodes
+    ]
+    return min(costs, default=(None, ""))
+
+
+def _part(cost: SplitCost, requests: Amounts, allocatable: Amounts, gpus: int) -> float:
+    """USD a month of a pod's share of each part of a node's price."""
+
+    def share(asked: int, there: int) -> float:
+        return asked / there if there else 0.0
+
+    return (
+        cost.gpu * share(alike(requests), gpus)
+        + cost.cpu * share(requests.get(CPU, 0), allocatable.get(CPU, 0))
+        + cost.memory * share(requests.get(MEMORY, 0), allocatable.get(MEMORY, 0))
+    )

@@ -1,0 +1,164 @@
+"""Nodes that come unasked: a rollout that needs none gets some, since an autoscaler is awake while its pods wait.
+
+A successor waits while its predecessor terminates; where that takes longer than cluster-autoscaler leaves new pods alone (2 s, with
+GPUs 30 s), it adds nodes, which come too late to be of use, and go again once nobody has needed them for 10 minutes.
+
+Source: kubernetes/autoscaler `cluster-autoscaler/core/static_autoscaler.go` `filterOutYoungPods` (``--new-pod-scale-up-delay``),
+``--scale-down-unneeded-time`` of `config/flags/flags.go`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from planner.capacity.cluster_autoscaler import scale_up
+from planner.capacity.growth import arrival_of
+from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
+from planner.capacity.node_pools import NodePool
+from planner.ground.words import count, duration, plural
+from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.pool_limits import LimitSource
+from planner.kubernetes.accelerators import alike
+from planner.kubernetes.records import Node
+from planner.kubernetes.requests import pod_requests
+from planner.rollout.run import Rest, Revision, Run, simulate
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import bare_copy
+from planner.scheduling.happening import Happening
+from planner.scheduling.pod import LivePod
+
+UNNEEDED_SECONDS: Final = 600.0
+_MOST_TIMES: Final = 32  # that nodes are added
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Unasked:
+    """Nodes that come though the rollout completes without; each stays until 10 minutes after it came or the rollout was done.
+
+    Attributes
+    ----------
+    stays_seconds : how long they are there, by node
+    waits_seconds : the longest that a pod waited before
+    """
+
+    nodes: tuple[Node, ...]
+    pools: tuple[tuple[str, int], ...]
+    stays_seconds: tuple[float, ...]
+    waits_seconds: float
+
+    @property
+    def sentence(self) -> str:
+        """``the autoscaler brings 3 nodes of pool gpu that it doesn't need, for about 12 min: …``."""
+        told = " and ".join(f"{count(nodes, 'node')} of pool {name}" for name, nodes in self.pools)
+        many = sum(nodes for _, nodes in self.pools)
+        return (
+            f"the autoscaler brings {told} on the way, which it doesn't need: pods wait up to {duration(self.waits_seconds)} while "
+            f"others terminate. {plural(many, 'It is', 'They are')} there for about {duration(max(self.stays_seconds))}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Coming:
+    group: NodeGroup
+    node: Node
+    at_seconds: float
+
+
+def unasked(
+    cluster: Cluster, revisions: Sequence[Revision], pools: Sequence[NodePool], how: Autoscaling, *, seed: int = 0
+) -> Unasked | None:
+    """What cluster-autoscaler adds while a rollout that completes goes on; None where nothing.
+
+    Parameters
+    ----------
+    revisions : Revisions
+        With `Revision.times`.
+
+    Raises
+    ------
+    TooLargeError
+        When it is too large to play.
+    """
+    grown_by_it = [
+        pool for pool in pools
+        if pool.source is not LimitSource.UNKNOWN and pool.is_autoscaled is not False and not is_karpenters(pool)
+    ]  # fmt: skip
+    groups, _ = node_groups(cluster, grown_by_it)
+    if not groups:
+        return None
+    sizes = Sizes(cluster, grown_by_it)
+    coming: list[_Coming] = []
+    run, seen, waits = _played(cluster, revisions, coming, seed), -1, 0.0
+    for _ in range(_MOST_TIMES):
+        found = _next(run, groups, sizes, how, coming, seen)
+        if found is None:
+            break
+        rest, more = found
+        seen, waits = rest.tick, max(waits, rest.until_seconds - rest.seconds)
+        coming += more
+        run = _played(cluster, revisions, coming, seed)
+    if not coming:
+        return None
+    done = max(run.tick_ends, default=0.0)
+    return Unasked(
+        nodes=tuple(one.node for one in coming),
+        pools=tuple(Counter(one.group.pool.name for one in coming).items()),
+        stays_seconds=tuple(max(0.0, done - one.at_seconds) + UNNEEDED_SECONDS for one in coming),
+        waits_seconds=waits,
+    )
+
+
+def _played(cluster: Cluster, revisions: Sequence[Revision], coming: Sequence[_Coming], seed: int) -> Run:
+    later = tuple(
+        Happening(
+            after_seconds=one.at_seconds,
+            words=f"1 node of pool {one.group.pool.name} comes",
+            nodes_come=(one.node.name,),
+        )
+        for one in coming
+    )
+    grown = cluster.grown(tuple(one.node for one in coming)).expecting((*cluster.later, *later)) if coming else cluster
+    return simulate(grown, revisions, seed=seed, keeps_rests=True).whole()
+
+
+def _next(
+    run: Run, groups: Sequence[NodeGroup], sizes: Sizes, how: Autoscaling, coming: Sequence[_Coming], seen: int
+) -> tuple[Rest, list[_Coming]] | None:
+    """The first moment after tick `seen` in which it adds nodes, and those."""
+    since: dict[str, float] = {}
+    for rest in run.rests:
+        for pod in rest.waiting:
+            since.setdefault(pod.uid or pod.name, rest.seconds)
+        if rest.tick <= seen:
+            continue
+        old = [pod for pod in rest.waiting if rest.until_seconds - since[pod.uid or pod.name] > _delay(pod, how)]
+        added = _added(run, rest, old, groups, sizes, how, coming) if old else []
+        if added:
+            return rest, added
+    return None
+
+
+def _added(
+    run: Run, rest: Rest, old: Sequence[LivePod], groups: Sequence[NodeGroup], sizes: Sizes, how: Autoscaling,
+    coming: Sequence[_Coming],
+) -> list[_Coming]:  # fmt: skip
+    cluster = run.simulation.cluster
+    state = run.simulation.state.at(rest.position)
+    for one in coming:  # on their way: taken for there
+        place = cluster.node_index[one.node.name]
+        if place in state.absent:
+            state.open(place)
+    found: list[_Coming] = []
+    for group in scale_up(cluster, state, old, groups, sizes, how):
+        name = f"{group.template.name}-unasked-{len(coming) + len(found) + 1}"
+        delay = max((_delay(pod, how) for pod in old), default=0.0)
+        wait = arrival_of(group.pool) + delay if how.arrival_seconds is None else how.arrival_seconds
+        found.append(_Coming(group=group, node=bare_copy(group.template, name), at_seconds=rest.seconds + wait))
+    return found
+
+
+def _delay(pod: LivePod, how: Autoscaling) -> float:
+    return how.gpu_pod_delay_seconds if alike(pod_requests(pod.shape.spec)) else how.pod_delay_seconds

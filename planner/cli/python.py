@@ -1,0 +1,339 @@
+"""Headroom for who writes Python: a cluster is read, a question is asked, and the answer is a frozen record.
+
+Made from the index of questions, as the commands are: a function a question, its settings by their names::
+
+    import headroom_planner as headroom
+
+    cluster = headroom.read("demo")
+    answer = headroom.rollout(cluster, "deployment/prod/llm-serve", max_surge=0, max_unavailable=1)
+    answer.verdict, answer.sentence, answer.document()
+
+`headroom_planner` hands these names out; its stub, ``__init__.pyi``, says every function's settings to editors and type checkers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from planner.ground.errors import HeadroomError, InputError, NotKnownError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.settings import Setting, made, settings_of
+from planner.ground.tables import Row
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
+from planner.questions import INDEX, question_called
+from planner.questions.question import FACTS, Given, Question, document
+from planner.questions.wording import for_people, listed
+from planner.sources.cluster import EMBEDDED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OTHER_NAMES: Final = {"grid": "strategies"}
+"""What a question is also called, where its own name says less."""
+FIRST: Final = ("workload", "changes", "shape", "service")
+"""The setting that what stands after the cluster becomes: the first of these that a question has."""
+BESIDE: Final = ("prices", "discounts", "node_pools", "others", "store", "now")
+"""What may be given beside the settings; `ask` says what each is."""
+_MOST_ROWS: Final = 50  # of a table in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster that was read. `name` is the CLUSTER it was read from."""
+
+    snapshot: Snapshot
+    name: str
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """Every workload, ``Deployment/prod/api``."""
+        return tuple(one.key for one in self.snapshot.workloads)
+
+    def __repr__(self) -> str:
+        nodes, pods = len(self.snapshot.nodes), len(self.snapshot.pods)
+        return f"<Cluster {self.name}: {nodes:,} nodes, {pods:,} pods, {len(self.workloads):,} workloads>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer.
+
+    Attributes
+    ----------
+    record : the question's own frozen record
+    settings : what was asked, by the settings' names
+    """
+
+    question: Question[Any, Any]
+    clusters: tuple[Snapshot, ...]
+    settings: Any
+    record: Any
+
+    @property
+    def sentence(self) -> str:
+        """The answer in a sentence."""
+        return str(getattr(self.record, "sentence", ""))
+
+    @property
+    def verdict(self) -> str | None:
+        """``completes``, ``stuck``, ``needs_growth`` or ``unknown``; None of a question that gives none."""
+        found = getattr(self.record, "verdict", None)
+        return None if found is None else str(found.value)
+
+    @property
+    def status(self) -> ExitStatus:
+        """What the command would end with."""
+        return self.question.exit_status(self.clusters, self.record)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What `to_frame` can be asked for."""
+        return (*self.question.tables, FACTS)
+
+    def rows(self, table: str = "") -> list[Row]:
+        """The rows of a table, raw: integers in millicores, bytes and devices, seconds, USD. "" is the question's first.
+
+        Raises
+        ------
+        InputError
+            For a table that the answer doesn't have.
+        """
+        if table and table not in self.tables:
+            mend = f"Choose one of {', '.join(self.tables)}"
+            raise InputError(f"{self.question.name} has no table {table!r}", where="table", mend=mend)
+        if not table and not self.question.tables:
+            return list(self.question.rows(self.record, FACTS))
+        return list(self.question.rows(self.record, table))
+
+    def facts(self) -> list[Row]:
+        """The answer as flat facts: metric, labels, value, unit."""
+        return self.rows(FACTS)
+
+    def to_frame(self, table: str = "") -> pd.DataFrame:
+        """`rows` as a DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows(table))
+
+    def document(self) -> dict[str, Any]:
+        """The versioned document, as ``-o json`` prints it; docs/schemas has its schema."""
+        return document(self.question, self.clusters, self.settings, self.record)
+
+    def figure(self) -> Any:
+        """The chart of the answer, a plotly Figure.
+
+        Raises
+        ------
+        InputError
+            Where there is none, or nothing to draw.
+        """
+        from planner.figures.of_answers import charts
+
+        found = next(charts(self.question.name, self.record), None)
+        if found is None:
+            mend = "Ask for its tables: .to_frame()"
+            raise InputError("there is nothing to draw", where=self.question.name, mend=mend)
+        return found.figure
+
+    def __repr__(self) -> str:
+        return f"<{self.question.name}: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """The sentence and the question's first table, as people read it."""
+        first = next(iter(self.question.listings), None)
+        rows = listed(first, self.record) if first else for_people(self.rows()) if self.question.tables else []
+        head = "".join(f"<th>{escape(str(name))}</th>" for name in (rows[0] if rows else ()))
+        body = "".join(
+            f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row.values())}</tr>" for row in rows[:_MOST_ROWS]
+        )
+        more = f"<p>… and {len(rows) - _MOST_ROWS:,} more: .to_frame()</p>" if len(rows) > _MOST_ROWS else ""
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}" if rows else ""
+        return f"<p><strong>{escape(self.sentence)}</strong></p>{table}"
+
+
+def _cell(value: object) -> str:
+    return "not known" if value is None else escape(str(value))
+
+
+def read(spec: str | Path) -> Cluster:
+    """The cluster named by `spec`: a file, folder or archive, ``"demo"``, ``"context:NAME"``, ``"store:URL#cluster@time"``.
+
+    Raises
+    ------
+    HeadroomError
+        When it can't be read: what, where, and how to mend it.
+    """
+    from planner.sources.cluster import read_cluster
+
+    return Cluster(read_cluster(str(spec)), str(spec))
+
+
+def ask(
+    name: str,
+    cluster: Cluster,
+    *about: str,
+    prices: Iterable[str | Path] = (),
+    discounts: Iterable[str] = (),
+    node_pools: Iterable[str | Path] = (),
+    others: Iterable[Cluster] = (),
+    store: str = "",
+    now: float | None = None,
+    **settings: Any,
+) -> Answer:
+    """The answer of the question called `name`.
+
+    Parameters
+    ----------
+    about
+        What the question is asked of: workloads, a shape, changes or services (`FIRST`).
+    prices, discounts
+        CSVs of your own prices, and ``Standard=0.15``; the list prices that came along are there without.
+    node_pools
+        Files that say how far node pools may grow.
+    others
+        Clusters to compare with.
+    store
+        A store of history, for the questions that are asked over time.
+    now
+        Seconds since the epoch; else the clock's.
+    settings
+        By the names of the command's options, with underscores: values, or texts as the option takes them. A `Path` as ``manifest``
+        or ``patch`` is read.
+
+    Raises
+    ------
+    HeadroomError
+        For a question or setting that there isn't, values that are impossible, and input that can't be read.
+    NotKnownError
+        Where the answer hangs on objects that the cluster's input lacks.
+    """
+    question, wanted = prepared(name, about, settings)
+    snapshot, beside = cluster.snapshot, tuple(one.snapshot for one in others)
+    given = Given(
+        limits=limits(snapshot, tuple(map(str, node_pools))),
+        book=book(tuple(Path(one) for one in prices), tuple(discounts)),
+        others=beside,
+        history=_history(store),
+        now=time.time() if now is None else now,
+        is_embedded=cluster.name in EMBEDDED,
+    )
+    found = question.answer(snapshot, wanted, given)
+    clusters = (snapshot, *beside)
+    if why := question.not_known(clusters, found):
+        raise why
+    return Answer(question=question, clusters=clusters, settings=wanted, record=found)
+
+
+def prepared(name: str, about: Sequence[str], settings: Mapping[str, Any]) -> tuple[Question[Any, Any], Any]:
+    """The question called `name`, and its record of settings.
+
+    Raises
+    ------
+    InputError
+        Where there is no such question or setting.
+    """
+    name = OTHER_NAMES.get(name, name)
+    if name not in INDEX:
+        raise InputError(f"there is no question {name!r}", where="name", mend=f"Choose one of {', '.join(INDEX)}")
+    question = question_called(name)
+    known = {one.name: one for one in settings_of(question.settings)}
+    asked: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Path):
+            asked |= _read(_setting(name, known, key), value)
+        elif value is not None:
+            asked[key] = _value(_setting(name, known, key), value)
+    if about:
+        first = next((one for one in FIRST if one in known), None)
+        if first is None:
+            mend = "Leave out what stands after the cluster"
+            raise InputError(f"{name} is asked of the whole cluster", where="about", mend=mend)
+        asked[first] = _value(known[first], about if known[first].is_many else about[0])
+    return question, made(question.settings, asked)
+
+
+def _setting(question: str, known: dict[str, Setting], name: str) -> Setting:
+    if name not in known:
+        mend = f"Give one of {', '.join(known)}" if known else "Leave it out: the question has no settings"
+        raise InputError(f"{question} has no setting {name!r}", where=name, mend=mend)
+    return known[name]
+
+
+def _read(setting: Setting, path: Path) -> dict[str, Any]:
+    """The file's text as that setting; of manifests also the names of the files that aren't Kubernetes'."""
+    from planner.sources import manifests
+
+    found = manifests.read((str(path),))
+    return {setting.name: found.text} | (
+        {"unread": found.unread} if setting.name == "manifest" and found.unread else {}
+    )
+
+
+def _value(setting: Setting, value: Any) -> Any:
+    if setting.is_many:
+        given: Sequence[Any] = (value,) if isinstance(value, str) else tuple(value)
+        return tuple(part for one in given for part in _parts(setting, one))
+    return _one(setting, value)
+
+
+def _parts(setting: Setting, value: Any) -> tuple[Any, ...]:
+    found = _one(setting, value)
+    return tuple(found) if isinstance(found, list | tuple) else (found,)
+
+
+def _one(setting: Setting, value: Any) -> Any:
+    is_text = isinstance(value, str) and (setting.parse is not None or setting.kind is not str)
+    return setting.read(value) if is_text else value
+
+
+@cache
+def book(own: tuple[Path, ...] = (), discounts: tuple[str, ...] = ()) -> PriceBook:
+    """The prices that came along, with one's own and discounts."""
+    from planner.cli.given import price_book
+
+    return price_book(own, discounts)
+
+
+def limits(snapshot: Snapshot, files: tuple[str, ...] = ()) -> tuple[PoolLimits, ...]:
+    """How far node pools may grow, by the snapshot itself and by files."""
+    from planner.cli.given import pool_limits
+
+    return pool_limits(snapshot, files, None)
+
+
+def _history(store: str) -> Any:
+    if not store:
+        return None
+    from planner.sources.store import Store
+
+    return Store(store).history((), None)
+
+
+def public(name: str) -> Any:
+    """What `headroom_planner` has under that name.
+
+    Raises
+    ------
+    AttributeError
+        Where it has nothing.
+    """
+    if name in INDEX or name in OTHER_NAMES:
+        made: Callable[..., Answer] = partial(ask, name)
+        made.__doc__ = INDEX[OTHER_NAMES.get(name, name)].line or None
+        return made
+    if name not in NAMES:
+        raise AttributeError(f"module 'headroom_planner' has no attribute {name!r}")
+    return globals()[name]
+
+
+__all__ = ["Answer", "Cluster", "HeadroomError", "NotKnownError", "ask", "read"]
+NAMES: Final = (*__all__, *INDEX, *OTHER_NAMES)
+"""All that `headroom_planner` hands out."""

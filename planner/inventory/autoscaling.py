@@ -1,0 +1,52 @@
+"""How the cluster's autoscaler is set up, in the words of its flags: the setting of every question that plays growth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from planner.ground.settings import setting
+
+_MOST_SECONDS: Final = 86_400
+
+
+class Expander(StrEnum):
+    """``--expander`` of cluster-autoscaler: which of several pools grows."""
+
+    LEAST_WASTE = "least-waste"
+    MOST_PODS = "most-pods"
+    LEAST_NODES = "least-nodes"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Autoscaling:
+    """cluster-autoscaler's flags, with its defaults.
+
+    Source: kubernetes/autoscaler `cluster-autoscaler/config/flags/flags.go`.
+
+    Attributes
+    ----------
+    expendable_below : for pods of a lower priority no node is added, and their room counts as free
+    arrival_seconds : from a pod that waits to a new node that takes it; None: the stated default, with and without GPUs
+    pod_delay_seconds, gpu_pod_delay_seconds : how long a pod has to have been there before a node is added for it
+    """
+
+    arrival_seconds: float | None = None  # a setting of the question's own
+    expander: Expander = setting(
+        Expander.LEAST_WASTE, label="The autoscaler's expander",
+        help="Which of several pools that would do cluster-autoscaler lets grow: its --expander.",
+    )  # fmt: skip
+    expendable_below: int = setting(
+        -10, name="expendable_pods_priority_cutoff", label="Expendable below priority", least=-(2**31), most=2**31 - 1,
+        help="For pods of a lower priority cluster-autoscaler adds no node, and takes their room for free.",
+    )  # fmt: skip
+    pod_delay_seconds: float = setting(
+        2.0, name="new_pod_delay_seconds", label="Pods wait at least, seconds", least=0, most=_MOST_SECONDS,
+        help="How long a pod has to have been there before cluster-autoscaler adds a node for it (2 s on GKE).",
+    )  # fmt: skip
+    gpu_pod_delay_seconds: float = setting(
+        30.0, name="new_gpu_pod_delay_seconds", label="GPU pods wait at least, seconds", least=0, most=_MOST_SECONDS,
+        help="The same of pods that ask for GPUs (30 s).",
+    )  # fmt: skip

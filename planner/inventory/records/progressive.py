@@ -1,0 +1,216 @@
+"""What Argo Rollouts and LeaderWorkerSets say of their rollouts: wire → record, and back to a document.
+
+Sources: argo-rollouts 1.9 `utils/defaults/defaults.go`, `pkg/apis/rollouts/v1alpha1/types.go` (``DurationSeconds``);
+lws 0.8 `pkg/webhooks/leaderworkerset_webhook.go` ``Default``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from planner.ground.errors import InputError
+from planner.inventory import wire
+from planner.kubernetes.kinds import BLUE_GREEN, CANARY, ROLLING_UPDATE, Kind
+from planner.kubernetes.progressive import (
+    LEADER_CREATED,
+    RECREATES_GROUP,
+    SCALE_DOWN_DELAY_SECONDS,
+    WHOLE_WEIGHT,
+    BlueGreen,
+    Canary,
+    Groups,
+    Progress,
+    Step,
+)
+from planner.kubernetes.records import Strategy
+from planner.kubernetes.shares import check_share
+
+_OTHER_STEPS: Final = ("analysis", "experiment", "set_header_route", "set_mirror_route", "plugin")
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", re.ASCII)
+_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_MANUAL: Final = ("CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun")
+
+
+def read_strategy(kind: Kind, strategy: wire.Strategy) -> Strategy:
+    """An Argo Rollout's.
+
+    Raises
+    ------
+    InputError
+        When a share in it is none.
+    """
+    where = f"spec.{kind.strategy_field}"
+    if strategy.blue_green is not None:
+        return Strategy(
+            kind=BLUE_GREEN,
+            max_unavailable=strategy.blue_green.max_unavailable,
+            blue_green=_blue_green(strategy.blue_green),
+        )
+    canary = strategy.canary or wire.Canary()
+    check_share(f"{where}.canary.maxSurge", canary.max_surge)
+    check_share(f"{where}.canary.maxUnavailable", canary.max_unavailable)
+    return Strategy(
+        kind=CANARY,
+        max_surge=kind.default_surge if canary.max_surge is None else canary.max_surge,
+        max_unavailable=kind.default_unavailable if canary.max_unavailable is None else canary.max_unavailable,
+        canary=_canary(canary),
+    )
+
+
+def _canary(canary: wire.Canary) -> Canary:
+    routing = canary.traffic_routing
+    unmodelled = [
+        name
+        for name, one in (
+            ("replicaProgressThreshold", canary.replica_progress_threshold),
+            ("antiAffinity", canary.anti_affinity),
+        )
+        if one is not None
+    ]
+    delay = canary.scale_down_delay_seconds
+    return Canary(
+        steps=tuple(map(_step, canary.steps or ())),
+        is_routed=routing is not None,
+        whole_weight=(routing.max_traffic_weight if routing is not None else None) or WHOLE_WEIGHT,
+        scales_stable=bool(canary.dynamic_stable_scale) and routing is not None,
+        least_pods=canary.min_pods_per_replica_set or 0,
+        abort_delay_seconds=canary.abort_scale_down_delay_seconds,
+        scale_down_delay_seconds=(SCALE_DOWN_DELAY_SECONDS if delay is None else delay) if routing is not None else 0,
+        unmodelled=tuple(unmodelled),
+        written=wire.encode(canary).decode(),
+    )
+
+
+def _step(step: wire.CanaryStep) -> Step:
+    if step.set_weight is not None:
+        return Step(weight=step.set_weight)
+    if step.pause is not None:
+        return Step(is_pause=True, pause_seconds=seconds(step.pause.duration))
+    if step.set_canary_scale is not None:
+        scale = step.set_canary_scale
+        return Step(
+            scale_replicas=scale.replicas, scale_weight=scale.weight, scale_matches=bool(scale.match_traffic_weight)
+        )
+    return Step(other=next((name for name in _OTHER_STEPS if getattr(step, name) is not None), "unknown"))
+
+
+def seconds(duration: int | str | None) -> float | None:
+    """Of a pause: a number of seconds, or ``1h30m``; None where it has none.
+
+    Raises
+    ------
+    InputError
+        When it is neither.
+    """
+    if duration is None or isinstance(duration, int):
+        return duration
+    if duration.isascii() and duration.isdecimal():
+        return float(duration)
+    parts = _DURATION.findall(duration)
+    if not parts or "".join(number + unit for number, unit in parts) != duration:
+        raise InputError(f'the pause\'s duration "{duration[:40]}" is none: 30, "30s" or "1h" would be')
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def _blue_green(one: wire.BlueGreen) -> BlueGreen:
+    delay = one.scale_down_delay_seconds
+    return BlueGreen(
+        preview_replicas=one.preview_replica_count,
+        promotes_itself=one.auto_promotion_enabled is not False,
+        promotion_seconds=one.auto_promotion_seconds or 0,
+        scale_down_delay_seconds=SCALE_DOWN_DELAY_SECONDS if delay is None else delay,
+        unmodelled=("antiAffinity",) if one.anti_affinity is not None else (),
+        written=wire.encode(one).decode(),
+    )
+
+
+def read_progress(status: wire.WorkloadStatus) -> Progress:
+    """Where an Argo Rollout is."""
+    weights = status.canary.weights if status.canary is not None else None
+    paused = [one.reason for one in status.pause_conditions or () if one.reason in _MANUAL]
+    of_services = status.blue_green or wire.BlueGreenStatus()
+    return Progress(
+        stable=status.stable_rs or "",
+        current=status.current_pod_hash or "",
+        active=of_services.active_selector or "",
+        step=status.current_step_index,
+        weight=weights.canary.weight if weights is not None and weights.canary is not None else None,
+        is_paused=bool(paused),
+        was_resumed=bool(status.controller_pause) and not paused,
+        is_aborted=bool(status.abort),
+        is_promoted_fully=bool(status.promote_full),
+        has_previewed=bool(of_services.scale_up_preview_check_point),
+    )
+
+
+def read_groups(spec: wire.WorkloadSpec) -> Groups:
+    """A LeaderWorkerSet's groups."""
+    template = spec.leader_worker_template or wire.LeaderWorkerTemplate()
+    below = template.sub_group_policy or wire.SubGroups()
+    restarts = template.restart_policy or RECREATES_GROUP[0]
+    return Groups(
+        size=template.size if template.size is not None else 1,
+        starts=spec.startup_policy or LEADER_CREATED,
+        restarts="None" if restarts == "Default" else restarts,
+        has_leader_template=template.leader_template is not None,
+        sub_group_size=below.sub_group_size or 0,
+        sub_group_kind=below.type or "",
+        has_claims=bool(template.volume_claim_templates),
+    )
+
+
+def read_group_strategy(kind: Kind, strategy: wire.GroupStrategy | None) -> Strategy:
+    """A LeaderWorkerSet's."""
+    rolling = strategy.rolling_update_configuration if strategy is not None else None
+    rolling = rolling or wire.RollingUpdate()
+    where = f"spec.{kind.strategy_field}.rollingUpdateConfiguration"
+    check_share(f"{where}.maxSurge", rolling.max_surge)
+    check_share(f"{where}.maxUnavailable", rolling.max_unavailable)
+    return Strategy(
+        kind=ROLLING_UPDATE,
+        max_surge=kind.default_surge if rolling.max_surge is None else rolling.max_surge,
+        max_unavailable=kind.default_unavailable if rolling.max_unavailable is None else rolling.max_unavailable,
+        partition=rolling.partition or 0,
+    )
+
+
+# ── back to documents ────────────────────────────────────────────────────────────────────────────────────────────────
+def strategy_document(strategy: Strategy) -> dict[str, Any] | None:
+    """An Argo Rollout's strategy as the API server would show it, as far as it is read; None for another kind's."""
+    if strategy.canary is not None:
+        written = json.loads(strategy.canary.written)
+        shares = {"maxSurge": strategy.max_surge, "maxUnavailable": strategy.max_unavailable}
+        return {"canary": written | {key: one for key, one in shares.items() if one is not None}}
+    if strategy.blue_green is not None:
+        return {"blueGreen": json.loads(strategy.blue_green.written)}
+    return None
+
+
+def groups_document(groups: Groups, leader: str | bytes, worker: str | bytes) -> dict[str, Any]:
+    """``spec.leaderWorkerTemplate``, of the manifests of its templates."""
+    found: dict[str, Any] = {
+        "size": groups.size,
+        "restartPolicy": groups.restarts,
+        "workerTemplate": json.loads(worker),
+    }
+    if groups.has_leader_template:
+        found["leaderTemplate"] = json.loads(leader)
+    if groups.sub_group_size:
+        found["subGroupPolicy"] = {
+            "subGroupSize": groups.sub_group_size,
+            "type": groups.sub_group_kind or "LeaderWorker",
+        }
+    if groups.has_claims:
+        found["volumeClaimTemplates"] = [{}]
+    return found
+
+
+def templates_in(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A LeaderWorkerSet's two templates as they are written; the leader's is the workers' where it has none of its own."""
+    found = document.get("leaderWorkerTemplate")
+    both = found if isinstance(found, Mapping) else {}
+    worker = both.get("workerTemplate") or {}
+    return {"leader": both.get("leaderTemplate") or worker, "worker": worker}

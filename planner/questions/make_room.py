@@ -1,0 +1,62 @@
+"""Which pods would have to move so that those that wait can start, or so that there are places for a shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from planner.capacity.making_room import MadeRoom, make_room, notes
+from planner.capacity.movable import Least
+from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.settings import setting
+from planner.ground.sheet import Column, Figure, Listing
+from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.records import Snapshot
+from planner.questions.question import NOTHING, Given, Question
+from planner.rollout.scripts import script
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeRoomSettings:
+    workload: str = setting(
+        "", option="--for", form="KIND/NAMESPACE/NAME", help="Whose waiting pods are to start; else all."
+    )
+    shape: str = setting("", form="TEXT", help="Places for such pods, whoever waits: gpu=8,cpu=64,memory=256Gi.")
+    count: int = setting(1, least=1, most=500, help="How many places, with --shape.")
+    least: Least = setting(Least.MOVES, help="What is to be the least: evictions, or minutes that pods are missing.")
+
+
+@allowed(units=LIST_UNITS)
+def answer(snapshot: Snapshot, asked: MakeRoomSettings, _given: Given = NOTHING) -> MadeRoom:
+    """The least moves, played."""
+    return make_room(snapshot, workload=asked.workload, shape=asked.shape, number=asked.count, least=asked.least)
+
+
+QUESTION: Final = Question(
+    name="make_room",
+    settings=MakeRoomSettings,
+    result=MadeRoom,
+    answer=answer,
+    figures=(
+        Figure("room_moves", lambda found: len(found.moves), "moves", label="Moves"),
+        Figure("room_moves_at_least", lambda found: int(found.at_least) if found.starts and found.least == "moves" else None, "moves", label="Any plan needs"),
+        Figure("room_pods_started", lambda found: len(found.starts), "pods", label="Start", whole=lambda found: found.waiting),
+    ),
+    listings=(
+        Listing(name="moves", title="Moves", items=lambda found: found.moves, most=20, columns=(
+            Column("stage"), Column("pod"), Column("workload"), Column("node", heading="from"),
+            Column("to", heading="to, in one draw"), Column("gpus", heading="GPUs"))),
+        Listing(name="starts", title="Then start", items=lambda found: found.starts, most=20, columns=(
+            Column("stage"), Column("pod"), Column("workload"), Column("node", heading="on, in one draw"), Column("gpus", heading="GPUs"))),
+        Listing(name="left", title="Go on waiting", items=lambda found: found.left, columns=(
+            Column("workload"), Column("pods"), Column("why", lambda one: str(one.why)))),
+        Listing(name="curve", title="Places and moves", items=lambda found: found.curve, most=20, columns=(Column("places"), Column("moves"))),
+    ),
+    notes=notes,
+    script=lambda found, source: script(str(found.sentence), found.steps, source=source),
+    about="""Which pods would have to move so that those that wait can start: the fewest evictions, and whether fewer could do.
+
+    Every stage is played, in several draws of what kube-scheduler may choose.""",
+    hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
+)  # fmt: skip

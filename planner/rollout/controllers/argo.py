@@ -1,0 +1,493 @@
+"""Argo Rollouts' Rollout: a canary step by step, or a blue-green, over ReplicaSets.
+
+Source: argo-rollouts 1.9 `rollout/{canary,bluegreen,replicaset,sync,pause,trafficrouting,context}.go`,
+`utils/replicaset/{canary,replicaset}.go`. How many pods each set is to have is in `planner.rollout.controllers.argo_counts`.
+
+Assumed: analyses, experiments, plugins and traffic routers do at once what they are asked for; whoever waits for a promotion, or for
+a pause to be over, gets it once nothing else moves (`go_on`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.ground.vocabulary import ROLLOUTS_DESIRED_REPLICAS, ROLLOUTS_POD_TEMPLATE_HASH
+from planner.kubernetes.kinds import REPLICA_SET
+from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, Progress, Step
+from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
+from planner.rollout.admission import object_count
+from planner.rollout.controllers.argo_counts import CanaryCounts, SetNumbers
+from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.ownership import sets_again, sets_by_owner
+from planner.rollout.simulation import Simulation
+from planner.rollout.tally import ENDING, READY
+from planner.scheduling.pod import LivePod
+
+NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
+_AT_ONCE_SECONDS = 1.5  # a delay that is over before a quiet moment is
+
+
+class ArgoController:
+    """One Rollout of Argo during a rollout.
+
+    Parameters
+    ----------
+    workload : Workload
+        The Rollout with the change in it.
+    before : Workload or None
+        As it was; another list of steps begins anew.
+    """
+
+    retry_at: float | None = None
+
+    def __init__(
+        self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
+    ) -> None:
+        self.workload = workload
+        self.key = workload.key
+        self.replicas = workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
+        self.canary, self.blue_green = workload.strategy.canary, workload.strategy.blue_green
+        self.sets: dict[str, ReplicaSetController] = {}  # by hash, oldest first
+        self.has_new_template = has_new_template
+        known = sorted(sets_by_owner(simulation.cluster).get(workload.uid, []), key=_age)
+        for one in known:
+            self._own(simulation, _hash(one), self._controller(one))
+        equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
+        told = (before or workload).progress or Progress()
+        self.new_hash = _hash(min(equal, key=_age)) if equal else NEW_HASH
+        if not equal and not has_new_template and told.current in self.sets:
+            self.new_hash = told.current
+        if has_new_template and self.new_hash in self.sets:
+            self.sets[self.new_hash].adopt(simulation)
+        steps = before.strategy.canary.steps if before is not None and before.strategy.canary is not None else ()
+        self.steps_changed = self.canary is not None and before is not None and steps != self.canary.steps
+        self.stable, self.current, self.active = told.stable, told.current, told.active or told.stable
+        self.step = told.step or 0
+        self.weight = told.weight
+        self.is_paused, self.was_resumed = told.is_paused, told.was_resumed
+        self.is_aborted, self.has_previewed = told.is_aborted, told.has_previewed
+        self.is_promoted_fully = told.is_promoted_fully
+        self.delayed: dict[str, bool] = {}  # hash → whether the delay of its scale-down is over
+        self.promotions = 0
+
+    @classmethod
+    def start(
+        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+    ) -> ArgoController:
+        return cls(simulation, workload, has_new_template=has_new_template, before=before)
+
+    def _controller(self, one: ReplicaSet) -> ReplicaSetController:
+        desired = one.annotations.get(ROLLOUTS_DESIRED_REPLICAS, "")
+        return ReplicaSetController.of(
+            one,
+            desired=int(desired) if desired.isascii() and desired.isdecimal() else None,
+            min_ready_seconds=one.min_ready_seconds,
+            related=self.owners,
+        )
+
+    def _own(self, simulation: Simulation, hash_: str, controller: ReplicaSetController) -> None:
+        self.sets[hash_] = controller
+        simulation.controllers[controller.key] = controller
+        simulation.scales[controller.key] = (self.key, self.replicas)
+
+    # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def owners(self) -> tuple[str, ...]:
+        return tuple(one.key for one in self.sets.values())
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, terminating ones included."""
+        return [pod for one in self.sets.values() for pod in one.pods(simulation)]
+
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(one.tally(simulation).count(ENDING) for one in self.sets.values())
+
+    @property
+    def new(self) -> ReplicaSetController | None:
+        return self.sets.get(self.new_hash)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.canary.steps if self.canary is not None else ()
+
+    def _others(self) -> list[tuple[str, ReplicaSetController]]:
+        """Neither new nor stable."""
+        return [(name, one) for name, one in self.sets.items() if name not in (self.new_hash, self.stable)]
+
+    def _available(self, simulation: Simulation, hash_: str) -> int:
+        one = self.sets.get(hash_)
+        return one.reported_available(simulation) if one is not None else 0
+
+    def status(self, simulation: Simulation) -> dict[str, int]:
+        """The numbers of ``status``, as `calculateBaseStatus` and the two strategies give them."""
+        sets = [self.sets[self.active]] if self.blue_green and self.active in self.sets else [*self.sets.values()]
+        return {
+            "replicas": sum(one.tally(simulation).count(lacking=ENDING) for one in self.sets.values()),
+            "updatedReplicas": self.new.active(simulation) if self.new is not None else 0,
+            "readyReplicas": sum(one.tally(simulation).count(READY, lacking=ENDING) for one in sets),
+            "availableReplicas": sum(one.available(simulation) for one in sets),
+        }
+
+    def is_complete(self, simulation: Simulation) -> bool:
+        """`CalculateRolloutPhase`: Healthy, and the new template is the stable one."""
+        status = self.status(simulation)
+        return (
+            not (self.workload.is_paused or self.is_paused or self.is_aborted)
+            and self.new_hash == self.stable == self.current
+            and (self.blue_green is None or self.active == self.current)
+            and status["updatedReplicas"] >= self.replicas
+            and status["availableReplicas"] >= status["updatedReplicas"]
+            and (self.canary is None or self.canary.is_routed or status["replicas"] <= status["updatedReplicas"])
+        )
+
+    @property
+    def waits_for(self) -> str:
+        """What it waits for once nothing else moves: ``promotion``, ``time``, or ""."""
+        if self.is_paused and not self.workload.is_paused:
+            if self.blue_green is not None:
+                return "time" if self.blue_green.promotes_itself else "promotion"
+            step = self.steps[self.step] if self.step < len(self.steps) else None
+            return "promotion" if step is None or step.pause_seconds is None else "time"
+        return "time" if any(not is_over for is_over in self.delayed.values()) else ""
+
+    # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    def scale(self, simulation: Simulation, replicas: int) -> None:
+        self.workload = replace(self.workload, replicas=replicas)
+        self.replicas = replicas
+        for key in (self.key, *self.owners()):
+            simulation.scales[key] = (self.key, replicas)
+        simulation.clock.wake(self.key)
+
+    def go_on(self, simulation: Simulation, *, may_promote: bool) -> bool:
+        """Nothing else moves: a pause is over, or somebody promotes it (``kubectl argo rollouts promote``); whether it goes on."""
+        waits_for = self.waits_for
+        if not waits_for or (waits_for == "promotion" and not may_promote):
+            return False
+        if self.is_paused:
+            self.is_paused, self.was_resumed = False, True
+            self.promotions += waits_for == "promotion"
+        else:
+            self.delayed = dict.fromkeys(self.delayed, True)
+        simulation.clock.wake(self.key)
+        return True
+
+    def sync(self, simulation: Simulation) -> bool:
+        """`reconcile`, once."""
+        if self.new is None:
+            return self._make_new(simulation)
+        active = (self.sets.get(self.new_hash), self.sets.get(self.stable))
+        if any(one and one.replicas > 0 and one.desired not in (None, self.replicas) for one in active):
+            return self._size_sets(simulation, self.weight)
+        if self.current != self.new_hash or self.steps_changed:
+            self._begin()
+            return True
+        return self._sync_canary(simulation) if self.blue_green is None else self._sync_blue_green(simulation)
+
+    def _make_new(self, simulation: Simulation) -> bool:
+        """`createDesiredReplicaSet`: without pods."""
+        workload, name = self.workload, f"{self.workload.name}-{NEW_HASH}"
+        if not simulation.make_object(
+            self.key, REPLICA_SET.name, workload.namespace, name, object_count("replicasets.apps")
+        ):
+            return False
+        labels = FrozenMap({**workload.template.labels, ROLLOUTS_POD_TEMPLATE_HASH: NEW_HASH})
+        selector = replace(
+            workload.selector,
+            match_labels=FrozenMap({**workload.selector.match_labels, ROLLOUTS_POD_TEMPLATE_HASH: NEW_HASH}),
+        )
+        made = ReplicaSetController(
+            namespace=workload.namespace, name=name, uid=f"{workload.uid}-{NEW_HASH}", labels=labels,
+            spec=workload.template.spec, selector=selector, replicas=0, created_at=simulation.clock.now, is_new=True,
+            desired=self.replicas, min_ready_seconds=self.min_ready_seconds, related=self.owners,
+        )  # fmt: skip
+        self._own(simulation, NEW_HASH, made)
+        return True
+
+    def _begin(self) -> None:
+        """`resetRolloutStatus`: another template, or other steps."""
+        is_undo = self.stable == self.new_hash
+        self.current, self.steps_changed = self.new_hash, False
+        self.is_paused = self.was_resumed = self.is_aborted = False
+        self.is_promoted_fully = self.has_previewed = False
+        self.step = len(self.steps) if is_undo else 0
+
+    def _set(self, one: ReplicaSetController, replicas: int) -> bool:
+        """`scaleReplicaSet`; whether its size is another now, or what it says of the desired one."""
+        changed = one.replicas != replicas or one.desired != self.replicas
+        one.replicas, one.desired = replicas, self.replicas
+        return changed
+
+    # ── canary ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _sync_canary(self, simulation: Simulation) -> bool:
+        """`rolloutCanary`."""
+        before = self._state()
+        weight = self._desired_weight(simulation)
+        scaled = self._size_sets(simulation, weight, stable_weight=self.weight)
+        self.weight = weight
+        if not scaled:
+            self._pause()
+        self._end_step(simulation)
+        return scaled or before != self._state()
+
+    def _state(self) -> tuple[object, ...]:
+        return (
+            self.stable, self.active, self.step, self.weight, self.is_paused, self.was_resumed, self.has_previewed,
+            tuple(self.delayed.items()),
+        )  # fmt: skip
+
+    def _counts(self, simulation: Simulation, weight: int | None) -> CanaryCounts:
+        def numbers(hash_: str) -> SetNumbers | None:
+            one = self.sets.get(hash_)
+            return SetNumbers(one.replicas, one.reported_available(simulation)) if one is not None else None
+
+        assert self.canary is not None
+        return CanaryCounts(
+            workload=self.workload,
+            canary=self.canary,
+            step=self.step if self.steps else None,
+            is_promoted=self.is_promoted_fully or not self.stable or self.current == self.stable,
+            is_aborted=self.is_aborted,
+            weight=weight,
+            new=numbers(self.new_hash),
+            stable=numbers(self.stable) if self.stable != self.new_hash else None,
+            others=sum(one.replicas for _, one in self._others()),
+        )
+
+    def _size_sets(self, simulation: Simulation, weight: int | None, *, stable_weight: int | None = None) -> bool:
+        """`reconcileCanaryReplicaSets` and `reconcileBlueGreenReplicaSets`: the stable set, then the new one, then others."""
+        if self.workload.is_paused:
+            return False
+        for hash_ in (self.stable, self.new_hash):
+            self.delayed.pop(hash_, None)
+        if self.blue_green is not None:
+            return self._size_both(simulation)
+        stable, new = self.sets.get(self.stable), self.new
+        assert new is not None
+        if stable is not None and stable is not new:
+            aimed = stable_weight if stable_weight is not None else weight
+            if self._set(stable, self._counts(simulation, aimed).stable_wanted):
+                return True
+        wanted = self._counts(simulation, weight).new_wanted
+        if self._delays_end_of_canary() and wanted < new.replicas:
+            return False
+        return self._set(new, wanted) or self._shrink_others(simulation)
+
+    def _delays_end_of_canary(self) -> bool:
+        """`shouldDelayScaleDownOnAbort`: the canary of one that was aborted stays for a while, or for good."""
+        if not self.is_aborted or self.canary is None or not self.canary.is_routed or self.stable not in self.sets:
+            return False
+        seconds = self.canary.abort_delay_seconds
+        if self.canary.scales_stable and seconds is None:
+            return False
+        if seconds == 0:
+            return True
+        if self.new_hash not in self.delayed:
+            self.delayed[self.new_hash] = (seconds or ABORT_SCALE_DOWN_DELAY_SECONDS) <= _AT_ONCE_SECONDS
+        return not self.delayed[self.new_hash]
+
+    def _shrink_others(self, simulation: Simulation) -> bool:
+        """`scaleDownOldReplicaSetsForCanary`."""
+        assert self.canary is not None
+        others = [(name, one) for name, one in self._others() if one.replicas > 0]
+        scaled = False
+        for _, one in others:
+            available = one.reported_available(simulation)
+            if one.replicas > available:
+                scaled = self._set(one, available) or scaled
+        spare = sum(one.reported_available(simulation) for one in self.sets.values())
+        spare -= self.replicas - self._counts(simulation, self.weight).unavailable
+        for name, one in sorted(others, key=lambda pair: -pair[1].created_at):
+            if spare <= 0:
+                break
+            if one.replicas == 0:
+                continue
+            left = max(0, one.replicas - spare)
+            if self.canary.is_routed:
+                is_over = not self._is_promoted() or self.canary.scales_stable or self._delay_is_over(name)
+                left = 0 if is_over else one.replicas
+            taken = one.replicas - left
+            if taken:
+                scaled = self._set(one, left) or scaled
+                spare -= taken
+        return scaled
+
+    def _is_promoted(self) -> bool:
+        return self.stable == self.current
+
+    def _delay_is_over(self, hash_: str) -> bool:
+        """`scaleDownDelayHelper`: an old set stays for a while."""
+        seconds = (
+            self.blue_green.scale_down_delay_seconds if self.blue_green is not None
+            else self.canary.scale_down_delay_seconds if self.canary is not None else 0
+        )  # fmt: skip
+        return self.delayed.setdefault(hash_, seconds <= _AT_ONCE_SECONDS)
+
+    def _desired_weight(self, simulation: Simulation) -> int | None:
+        """`reconcileTrafficRouting`: what the router is told, which it does at once."""
+        if self.canary is None or not self.canary.is_routed:
+            return None
+        counts, whole = self._counts(simulation, None), self.canary.whole_weight
+        wanted = 0
+        if self._is_promoted() or self.is_aborted or self._available(simulation, self.new_hash) == 0:
+            wanted = 0
+        elif self.is_promoted_fully:
+            wanted = self.weight or 0
+            if self.canary.scales_stable and self.replicas:
+                wanted = whole * self._available(simulation, self.new_hash) // self.replicas
+        elif self.steps:
+            if not self._is_at_counts(simulation, None):
+                earlier = (step.weight for step in reversed(self.steps[: self.step]) if step.weight is not None)
+                wanted = next(earlier, 0)
+            else:
+                wanted = counts.set_weight
+        needs = (whole - wanted) * self.replicas // whole
+        return wanted if self._available(simulation, self.stable) >= needs else self.weight
+
+    def _is_at_counts(self, simulation: Simulation, weight: int | None) -> bool:
+        """`AtDesiredReplicaCountsForCanary`."""
+        assert self.canary is not None
+        counts, new = self._counts(simulation, weight), self.new
+        if new is None or not new.replicas == counts.new_wanted == new.reported_available(simulation):
+            return False
+        stable = self.sets.get(self.stable)
+        if not self.canary.scales_stable:
+            wanted = counts.stable_wanted
+            if stable is None or not stable.replicas == wanted == stable.reported_replicas(simulation):
+                return False
+        others = sum(one.reported_available(simulation) for _, one in self._others())
+        return self.canary.is_routed or others == 0
+
+    def _pause(self) -> None:
+        """`reconcileCanaryPause`."""
+        if self.workload.is_paused or self.is_promoted_fully or self.step >= len(self.steps):
+            return
+        if self.steps[self.step].is_pause and not self.is_paused and not self.was_resumed:
+            self.is_paused = True
+
+    def _end_step(self, simulation: Simulation) -> None:
+        """`syncRolloutStatusCanary`: promoted once all steps are done and all its pods are available."""
+        if self.is_promoted_fully:
+            self.is_paused, self.is_aborted, self.step = False, False, len(self.steps)
+        if self.is_aborted:
+            self.step = len(self.steps) if self._is_promoted() else 0
+            return
+        has_all = self._available(simulation, self.new_hash) >= self.replicas
+        if self.stable not in self.sets or (has_all and (self._is_promoted() or self.step >= len(self.steps))):
+            self._promote()
+            return
+        if self.step < len(self.steps) and not self.workload.is_paused and self._has_ended(simulation):
+            self.step += 1
+            self.is_paused = self.was_resumed = False
+
+    def _has_ended(self, simulation: Simulation) -> bool:
+        """`completedCurrentCanaryStep`."""
+        step = self.steps[self.step]
+        if step.is_pause:
+            return self.was_resumed
+        if step.weight is not None or step.is_scale:
+            return self._is_at_counts(simulation, self.weight)
+        return True  # an analysis and what else there is passes
+
+    def _promote(self) -> None:
+        """`promoteStable`."""
+        self.stable, self.step = self.current, len(self.steps)
+        self.is_paused = self.was_resumed = self.is_aborted = False
+        self.is_promoted_fully = self.has_previewed = False
+
+    # ── blue-green ──────────────────────────────────────────────────────────────────────────────────────────────────
+    def _sync_blue_green(self, simulation: Simulation) -> bool:
+        """`rolloutBlueGreen`."""
+        before = self._state()
+        scaled = self._size_sets(simulation, None)
+        has_begun_pause = self._pause_blue_green(simulation)
+        self._switch(simulation, has_begun_pause=has_begun_pause)
+        if self.stable not in self.sets or (self.active == self.current and not self.is_aborted):
+            self._promote()
+        else:
+            self.has_previewed = self._previews(simulation, has_begun_pause=has_begun_pause)
+        return scaled or before != self._state()
+
+    def _new_wanted(self) -> int:
+        """`NewRSNewReplicas`: a preview may be smaller until it is promoted."""
+        assert self.blue_green is not None
+        preview = self.blue_green.preview_replicas
+        if preview is None or self.active not in self.sets or self.active == self.new_hash or self.is_promoted_fully:
+            return self.replicas
+        return self.replicas if self.has_previewed and not self.is_paused else preview
+
+    def _size_both(self, simulation: Simulation) -> bool:
+        new, scaled = self.new, False
+        if self.stable in self.sets:
+            scaled = self._set(self.sets[self.stable], self.replicas)
+        if new is not None and self.stable != self.new_hash:
+            scaled = self._set(new, self._new_wanted()) or scaled
+        for name, one in self._others():
+            if one.replicas > 0 and name not in (self.current, self.active) and self._delay_is_over(name):
+                scaled = self._set(one, 0) or scaled
+        return scaled
+
+    def _is_ready_for_pause(self, simulation: Simulation) -> bool:
+        """`ReadyForPause`."""
+        new, wanted = self.new, self._new_wanted()
+        return new is not None and new.replicas == wanted == new.reported_available(simulation)
+
+    def _pause_blue_green(self, simulation: Simulation) -> bool:
+        """`reconcileBlueGreenPause`; whether a pause has begun."""
+        assert self.blue_green is not None
+        if self.is_aborted or self.workload.is_paused or not self._is_ready_for_pause(simulation):
+            return False
+        needs = not self.blue_green.promotes_itself or self.blue_green.promotion_seconds > 0
+        if self._is_fast() or self.has_previewed or not needs:
+            self.is_paused = False
+            return False
+        if self.is_paused or self.was_resumed:
+            return False
+        self.is_paused = True
+        return True
+
+    def _is_fast(self) -> bool:
+        """`isBlueGreenFastTracked`."""
+        return (
+            self.stable == self.new_hash
+            or self.is_promoted_fully
+            or self.active not in self.sets
+            or self.active == self.new_hash
+        )
+
+    def _is_pause_over(self, *, has_begun_pause: bool) -> bool:
+        """`CompletedBlueGreenPause`."""
+        assert self.blue_green is not None
+        if has_begun_pause:
+            return False
+        if self.has_previewed or (self.blue_green.promotes_itself and not self.blue_green.promotion_seconds):
+            return True
+        return self.was_resumed and not self.is_paused
+
+    def _switch(self, simulation: Simulation, *, has_begun_pause: bool) -> None:
+        """`reconcileActiveService`."""
+        new = self.new
+        if self.workload.is_paused or new is None or not self._is_ready_for_pause(simulation):
+            return
+        if not new.replicas == new.desired == self.replicas == new.reported_available(simulation):
+            return
+        if self._is_fast() or self._is_pause_over(has_begun_pause=has_begun_pause):
+            self.active = self.new_hash
+        if self.is_aborted:
+            self.active = self.stable
+
+    def _previews(self, simulation: Simulation, *, has_begun_pause: bool) -> bool:
+        """`calculateScaleUpPreviewCheckPoint`."""
+        assert self.blue_green is not None
+        preview = self.blue_green.preview_replicas
+        if preview is None or self.has_previewed:
+            return self.has_previewed
+        is_over = self._is_pause_over(has_begun_pause=has_begun_pause)
+        return is_over and preview == self._available(simulation, self.new_hash)
+
+
+def _hash(one: ReplicaSet) -> str:
+    return one.labels.get(ROLLOUTS_POD_TEMPLATE_HASH) or one.name
+
+
+def _age(one: ReplicaSet) -> tuple[float, str]:
+    return one.created_at or 0.0, one.name

@@ -1,0 +1,477 @@
+"""LeaderWorkerSet: groups of a leader and its workers, replaced group by group.
+
+Its leaders are a StatefulSet's pods, whose partition and replicas it moves; each leader owns the StatefulSet of its workers, which goes
+with it. Source: lws 0.8 `pkg/controllers/leaderworkerset_controller.go` (``rollingUpdateParameters``, ``getReplicaStates``,
+``updateConditions``), `pkg/controllers/pod_controller.go`, `pkg/webhooks/pod_webhook.go`; kubernetes
+`pkg/controller/garbagecollector` for what goes with a leader.
+
+Recorded with 0.8. Where a pod of the snapshot shows that its controller is 0.9 or later, by its image, two rules are that
+version's, from its source (lws #705, #778).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from hashlib import sha1
+from typing import NamedTuple
+
+from planner.ground.vocabulary import (
+    LWS_EXCLUSIVE,
+    LWS_GROUP_INDEX,
+    LWS_GROUP_KEY,
+    LWS_NAME,
+    LWS_REPLICAS,
+    LWS_REVISION,
+    LWS_SUBGROUP_EXCLUSIVE,
+    LWS_SUBGROUP_INDEX,
+    LWS_SUBGROUP_KEY,
+    LWS_WORKER_INDEX,
+)
+from planner.kubernetes.kinds import ROLLING_UPDATE, STATEFUL_SET
+from planner.kubernetes.progressive import LEADER_READY, RECREATES_GROUP, Groups
+from planner.kubernetes.records import (
+    FrozenMap,
+    Labels,
+    LabelSelector,
+    PodAffinityTerm,
+    PodSpec,
+    Requirement,
+    Strategy,
+    Template,
+    Workload,
+)
+from planner.kubernetes.shares import scaled_value
+from planner.rollout.controllers.statefulset import StatefulSetController
+from planner.rollout.ownership import workloads_by_key
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.pod import LivePod
+
+NEW_REVISION = "new"
+
+
+class _State(NamedTuple):
+    """Of one group."""
+
+    is_ready: bool
+    is_updated: bool
+
+
+class LeaderSet(StatefulSetController):
+    """The StatefulSet of the leaders."""
+
+    owner: LeaderWorkerSetController
+
+    def aim(self, simulation: Simulation, replicas: int, partition: int) -> bool:
+        """Its replicas and its partition are written; whether they are others."""
+        if (self.replicas, self.partition) == (replicas, partition):
+            return False
+        if replicas != self.replicas:
+            self.scale(simulation, replicas)
+            simulation.scales[self.key] = (self.owner.key, replicas)
+        self.partition, self._seen = partition, -1
+        simulation.clock.wake(self.key)
+        return True
+
+    def _dressed(self, template: Template, ordinal: int, name: str) -> tuple[Labels, PodSpec]:
+        return self.owner.leader_of(template, ordinal, name, is_new=ordinal >= self.partition)
+
+
+@dataclass(slots=True, eq=False)
+class WorkerSet:
+    """The StatefulSet of one leader's workers, which are made all at once.
+
+    `revision`: the LeaderWorkerSet's, which it was made for. `is_deleted`: its leader is gone, so it is too, and its pods go.
+    """
+
+    key: str
+    uid: str
+    owner: LeaderWorkerSetController
+    leader: LivePod
+    revision: str
+    template: Template
+    mine: list[LivePod] = field(default_factory=list)
+    is_deleted: bool = False
+    min_ready_seconds: int = 0
+    retry_at: float | None = None
+
+    def begin(self, leader: LivePod, revision: str, template: Template) -> None:
+        """Another of its name, of the leader that came after."""
+        self.leader, self.revision, self.template = leader, revision, template
+        self.mine, self.is_deleted = [], False
+
+    def pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, and those of the one before it that aren't either."""
+        return simulation.pods.of(self.key, self.uid)
+
+    def own(self) -> list[LivePod]:
+        """Those that it has made, or was read with."""
+        self.mine = [pod for pod in self.mine if not pod.is_gone]
+        return self.mine
+
+    def sync(self, simulation: Simulation) -> bool:
+        if self.is_deleted:
+            standing = [pod for pod in self.pods(simulation) if not pod.is_terminating]
+            for pod in standing:
+                simulation.delete(pod)
+            return bool(standing)
+        taken = {pod.ordinal for pod in self.pods(simulation)}
+        missing = [index for index in range(1, self.owner.groups.size) if index not in taken]
+        made = [self.owner.make_worker(simulation, self, index) for index in missing]
+        surplus = [pod for pod in self.own() if pod.ordinal >= self.owner.groups.size and not pod.is_terminating]
+        for pod in surplus:
+            simulation.delete(pod)
+        return any(made) or bool(surplus)
+
+    def is_ready(self) -> bool:
+        """`StatefulsetReady`: 0.8 counts the pods that were made, since 0.9 (#705) those that are available."""
+        counted = [pod for pod in self.own() if pod.is_available] if self.owner.is_later else self.own()
+        return len(counted) == self.owner.groups.size - 1
+
+
+class LeaderWorkerSetController:
+    """One LeaderWorkerSet. `before` is what its old revision looks like."""
+
+    retry_at: float | None = None
+    min_ready_seconds = 0
+
+    def __init__(
+        self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
+    ) -> None:
+        assert workload.groups is not None
+        assert workload.worker_template is not None
+        self.workload, self.before = workload, before or workload
+        self.groups: Groups = workload.groups
+        self.is_later = simulation.cluster.remember(_is_later)
+        self.key, self.replicas = workload.key, workload.replicas
+        self.partition = workload.strategy.partition
+        found = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(workload.namespace, workload.name))
+        self.is_begun = not has_new_template
+        self.old_revision = found.labels.get(LWS_REVISION, "") if found is not None else ""
+        self.revision = NEW_REVISION if has_new_template or found is None else self.old_revision
+        told = found.annotations.get(LWS_REPLICAS, "") if found is not None else ""
+        self.replicas_told = int(told) if told.isascii() and told.isdecimal() else self.before.replicas
+        self.leaders = self._leaders(simulation, found, has_new_template=has_new_template and found is not None)
+        self.workers: dict[int, WorkerSet] = {}  # by group
+        self._taken_up = False
+
+    @classmethod
+    def start(
+        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+    ) -> LeaderWorkerSetController:
+        found = cls(simulation, workload, has_new_template=has_new_template, before=before)
+        found.take_up(simulation)
+        return found
+
+    def _leaders(self, simulation: Simulation, found: Workload | None, *, has_new_template: bool) -> LeaderSet:
+        one = self.workload
+        labels = FrozenMap(
+            {**one.template.labels, LWS_NAME: one.name, LWS_WORKER_INDEX: "0", LWS_REVISION: self.revision}
+        )
+        template = replace(one.template, labels=labels)
+        if found is None:
+            found = Workload(
+                kind=STATEFUL_SET.name, namespace=one.namespace, name=one.name, uid=f"{one.uid}-leaders", template=template,
+                replicas=one.replicas, pod_management_policy="Parallel", strategy=Strategy(kind=ROLLING_UPDATE),
+                selector=LabelSelector(match_labels=FrozenMap({LWS_NAME: one.name, LWS_WORKER_INDEX: "0"})),
+            )  # fmt: skip
+        after = replace(found, template=template) if has_new_template else found
+        made = LeaderSet(after, found, has_new_template=has_new_template)
+        made.owner = self
+        return made
+
+    def take_up(self, simulation: Simulation) -> None:
+        """Its StatefulSets, as they are."""
+        self._own(simulation, self.leaders)
+        for pod in self.leaders.all_pods(simulation):
+            found = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(pod.namespace, pod.name))
+            if found is not None and found.owner is not None and found.owner.uid == pod.uid:
+                revision = found.labels.get(LWS_REVISION, "")
+                known = WorkerSet(
+                    key=found.key, uid=found.uid, owner=self, leader=pod, revision=revision, template=found.template
+                )
+                known.mine = [*known.pods(simulation)]
+                self.workers[pod.ordinal] = known
+                self._own(simulation, known)
+
+    def _own(self, simulation: Simulation, one: LeaderSet | WorkerSet) -> None:
+        simulation.controllers[one.key] = one
+        simulation.scales[one.key] = (self.key, self.replicas)
+
+    # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def owners(self) -> tuple[str, ...]:
+        return (self.leaders.key, *(one.key for one in self.workers.values()))
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, terminating ones included."""
+        workers = (pod for one in self.workers.values() for pod in one.pods(simulation))
+        return [*self.leaders.all_pods(simulation), *workers]
+
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(pod.is_terminating for pod in self.all_pods(simulation))
+
+    def never_starts(self, simulation: Simulation) -> bool:
+        """Whether a new revision has begun and not one pod of it can come: the surge is gone, and no group may be missing."""
+        surge = min(scaled_value(self.workload.strategy.max_surge, self.replicas, round_up=True), self.replicas)
+        missing = scaled_value(self.workload.strategy.max_unavailable, self.replicas, round_up=False)
+        has_new = any(pod.is_new for pod in self.all_pods(simulation))
+        is_dropped = not self.is_later and surge >= self.replicas and missing == 0
+        return self.revision == NEW_REVISION and not has_new and is_dropped
+
+    def whole_groups(self, simulation: Simulation) -> int:
+        """Groups all of whose pods are Ready."""
+        found = 0
+        for leader in self.leaders.all_pods(simulation):
+            workers = self.workers.get(leader.ordinal)
+            ready = [pod for pod in workers.own() if pod.is_ready and not pod.is_terminating] if workers else []
+            found += leader.is_ready and not leader.is_terminating and len(ready) >= self.groups.size - 1
+        return found
+
+    def status(self, simulation: Simulation) -> dict[str, int]:
+        """The numbers of ``status``: groups, of which it counts those that go too."""
+        states = [self._state(simulation, pod) for pod in self.leaders.all_pods(simulation)]
+        return {
+            "replicas": len(states),
+            "readyReplicas": sum(one.is_ready for one in states),
+            "updatedReplicas": sum(one.is_updated for one in states),
+        }
+
+    def is_complete(self, simulation: Simulation) -> bool:
+        """`updateConditions`: Available."""
+        if not self.is_begun:
+            return False
+        states = {pod.ordinal: self._state(simulation, pod) for pod in self.leaders.all_pods(simulation)}
+        wanted = [states.get(index, _State(False, False)) for index in range(self.replicas)]
+        is_there = self.leaders.replicas == len(states) == self.replicas
+        return (
+            is_there and all(one.is_ready for one in wanted) and all(one.is_updated for one in wanted[self.partition :])
+        )
+
+    def _state(self, simulation: Simulation, leader: LivePod) -> _State:
+        """`getReplicaStates`: a leader that goes is Ready as long as it says so."""
+        is_ready, is_updated = leader.is_ready, leader.shape.labels.get(LWS_REVISION, "") == self.revision
+        if self.groups.size > 1:
+            workers = self.workers.get(leader.ordinal)
+            if workers is None or workers.is_deleted:
+                return _State(False, False)
+            is_ready = is_ready and workers.is_ready()
+            is_updated = is_updated and workers.revision == self.revision
+        return _State(is_ready, is_updated)
+
+    # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    def scale(self, simulation: Simulation, replicas: int) -> None:
+        self.workload = replace(self.workload, replicas=replicas)
+        self.replicas = replicas
+        simulation.scales[self.key] = (self.key, replicas)
+        simulation.clock.wake(self.key)
+
+    def sync(self, simulation: Simulation) -> bool:
+        busy = self._collect(simulation)
+        busy = self._restart_groups(simulation) or busy
+        busy = self._make_worker_sets(simulation) or busy
+        replicas, partition = self._parameters(simulation)
+        self.is_begun, self.replicas_told = True, self.replicas
+        return self.leaders.aim(simulation, replicas, max(partition, self.partition)) or busy
+
+    def _parameters(self, simulation: Simulation) -> tuple[int, int]:
+        """`rollingUpdateParameters`: (replicas, partition) of the leaders' StatefulSet."""
+        wanted, there, partition = self.replicas, self.leaders.replicas, self.leaders.partition
+        surge = min(scaled_value(self.workload.strategy.max_surge, wanted, round_up=True), wanted)
+        if not self.is_begun:
+            return wanted if self.is_later and there < wanted else self._with_surge(wanted, surge), min(wanted, there)
+        if partition == 0 and there == wanted:
+            return wanted, 0
+        if self.is_later and there < wanted:
+            return wanted, partition
+        states = self._states(simulation, there)
+        unready = sum(not all(one) for one in states[:wanted]) + max(0, wanted - there)
+        replicas = self._with_surge(unready, surge)
+        if self.replicas_told != wanted:
+            return replicas, min(partition, wanted + surge)
+        step = scaled_value(self.workload.strategy.max_unavailable, wanted, round_up=False)
+        step += surge - (wanted + surge - there)
+        return replicas, self._partition(states, there, step, partition)
+
+    def _with_surge(self, unready: int, surge: int) -> int:
+        """``wantReplicas``: surge groups are given back one by one as the last groups are replaced, by 0.8 before they are made where
+        there are no more groups than the surge; 0.9 (#778) keeps as many as maxUnavailable leaves."""
+        if unready > surge:
+            return self.replicas + surge
+        may_miss = scaled_value(self.workload.strategy.max_unavailable, self.replicas, round_up=False)
+        return self.replicas + max(0, unready - (may_miss if self.is_later else 1))
+
+    def _partition(self, states: list[_State], there: int, step: int, current: int) -> int:
+        """`rollingUpdatePartition`."""
+        done = next((place for place, one in enumerate(reversed(states)) if not all(one)), len(states))
+        lowest = max(0, there - done - step)
+        partition = lowest + sum(not one.is_ready for one in states[:lowest])
+        for index in range(min(partition, there - 1), lowest - 1, -1):
+            if states[index].is_ready and not states[index].is_updated:
+                break
+            partition = index
+        return min(partition, current)
+
+    def _states(self, simulation: Simulation, count: int) -> list[_State]:
+        found = [_State(False, False)] * count
+        for pod in self.leaders.all_pods(simulation):
+            if pod.ordinal < count:
+                found[pod.ordinal] = self._state(simulation, pod)
+        return found
+
+    def _collect(self, simulation: Simulation) -> bool:
+        """The garbage collector: workers go with their leader."""
+        busy = False
+        for one in self.workers.values():
+            if one.leader.is_gone and not one.is_deleted:
+                one.is_deleted = busy = True
+                simulation.clock.wake(one.key)
+        return busy
+
+    def _restart_groups(self, simulation: Simulation) -> bool:
+        """`handleRestartPolicy`: a worker that goes takes its leader with it, and so its whole group."""
+        if self.groups.restarts not in RECREATES_GROUP:
+            return False
+        busy = False
+        for one in self.workers.values():
+            leader = one.leader
+            is_same = leader.shape.labels.get(LWS_REVISION, "") == one.revision
+            if one.is_deleted or leader.is_terminating or leader.is_gone or not is_same:
+                continue
+            own = one.own()
+            if not any(pod.is_terminating for pod in own):
+                continue
+            if self.groups.restarts != RECREATES_GROUP[0] and len(own) < self.groups.size - 1:
+                continue
+            simulation.delete(leader)
+            one.is_deleted = busy = True  # in the foreground: the leader stays until they are gone
+            simulation.clock.wake(one.key)
+        return busy
+
+    def _make_worker_sets(self, simulation: Simulation) -> bool:
+        """`PodReconciler`: a StatefulSet of workers for each leader."""
+        if self.groups.size == 1:
+            return False
+        busy = False
+        for leader in self.leaders.all_pods(simulation):
+            known = self.workers.get(leader.ordinal)
+            if leader.is_terminating or (known is not None and known.leader is leader):
+                continue
+            if known is not None and not known.is_deleted:
+                continue  # it is there still
+            if self.groups.starts == LEADER_READY and not leader.is_ready:
+                continue
+            if LWS_EXCLUSIVE in self.workload.annotations and not leader.is_bound:
+                continue
+            revision = leader.shape.labels.get(LWS_REVISION, "")
+            template = self._worker_template(revision)
+            if known is not None:
+                known.begin(leader, revision, template)
+            else:
+                key = STATEFUL_SET.key(leader.namespace, leader.name)
+                known = WorkerSet(
+                    key=key,
+                    uid=f"{leader.uid}-workers",
+                    owner=self,
+                    leader=leader,
+                    revision=revision,
+                    template=template,
+                )
+                self.workers[leader.ordinal] = known
+                self._own(simulation, known)
+            simulation.clock.wake(known.key)
+            busy = True
+        return busy
+
+    def _worker_template(self, revision: str) -> Template:
+        """A group that is made anew below the partition has its old revision's workers."""
+        found = (self.workload if revision == self.revision else self.before).worker_template
+        assert found is not None
+        return found
+
+    # ── pods ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def leader_of(self, template: Template, ordinal: int, name: str, *, is_new: bool) -> tuple[Labels, PodSpec]:
+        """A leader's labels and spec, as the webhook makes them."""
+        group = _group_key(self.workload.namespace, name)
+        labels = {**template.labels, LWS_GROUP_INDEX: str(ordinal), LWS_GROUP_KEY: group}
+        labels.setdefault(LWS_REVISION, self.revision if is_new else self.old_revision)
+        spec = template.spec
+        topology = self.workload.annotations.get(LWS_EXCLUSIVE)
+        if topology:
+            spec = _exclusive(spec, LWS_GROUP_KEY, group, topology)
+        if self.groups.sub_group_size and self.groups.sub_group_kind != "LeaderExcluded":
+            labels, spec = self._in_sub_group(labels, spec, name, "0")
+        return FrozenMap(labels), spec
+
+    def make_worker(self, simulation: Simulation, one: WorkerSet, index: int) -> bool:
+        """A worker of a leader; whether the API server takes it."""
+        leader, name = one.leader, f"{one.leader.name}-{index}"
+        labels = {
+            **one.template.labels,
+            LWS_NAME: self.workload.name,
+            LWS_GROUP_INDEX: str(leader.ordinal),
+            LWS_GROUP_KEY: _group_key(leader.namespace, leader.name),
+            LWS_REVISION: one.revision,
+            LWS_WORKER_INDEX: str(index),
+        }
+        spec = one.template.spec
+        topology = self.workload.annotations.get(LWS_EXCLUSIVE)
+        if topology and leader.is_bound:
+            value = simulation.cluster.nodes[leader.node].labels.get(topology)
+            if value is None:
+                return False  # its StatefulSet isn't made on a node without the label
+            spec = replace(spec, node_selector=FrozenMap({**spec.node_selector, topology: value}))
+        if self.groups.sub_group_size:
+            labels, spec = self._in_sub_group(labels, spec, leader.name, self._sub_group(index))
+        pod = simulation.create(
+            one.key, leader.namespace, name, FrozenMap(labels), spec, None,
+            is_new=one.revision == self.revision and self.revision == NEW_REVISION, ordinal=index, revision=one.revision,
+        )  # fmt: skip
+        if pod is not None:
+            one.mine.append(pod)
+        return pod is not None
+
+    def _sub_group(self, index: int) -> str:
+        """`getSubGroupIndex`."""
+        size, below = self.groups.size, self.groups.sub_group_size
+        has_extra_leader = (size - 1) % below == 0 and size % below != 0
+        return str((index - 1 if has_extra_leader else index) // below)
+
+    def _in_sub_group(
+        self, labels: dict[str, str], spec: PodSpec, leader: str, index: str
+    ) -> tuple[dict[str, str], PodSpec]:
+        key = _group_key(leader, index)
+        topology = self.workload.annotations.get(LWS_SUBGROUP_EXCLUSIVE)
+        labels = {**labels, LWS_SUBGROUP_INDEX: index, LWS_SUBGROUP_KEY: key}
+        return labels, _exclusive(spec, LWS_SUBGROUP_KEY, key, topology) if topology else spec
+
+
+_IMAGE = re.compile(r"(?:^|/)lws(?:-controller)?:v?(\d+)\.(\d+)")
+
+
+def _is_later(cluster: Cluster) -> bool:
+    """Whether a controller of LeaderWorkerSet is seen that is 0.9 or later."""
+    images = {container.image for pod in cluster.snapshot.pods for container in pod.spec.containers}
+    found = [match for image in images if (match := _IMAGE.search(image))]
+    return any((int(one[1]), int(one[2])) >= (0, 9) for one in found)
+
+
+def _group_key(namespace: str, name: str) -> str:
+    """`genGroupUniqueKey`."""
+    return sha1(f"{namespace}/{name}".encode(), usedforsecurity=False).hexdigest()
+
+
+def _exclusive(spec: PodSpec, label: str, value: str, topology: str) -> PodSpec:
+    """`SetExclusiveAffinities`: together with its own, apart from all others'."""
+    own = LabelSelector(match_expressions=(Requirement(key=label, operator="In", values=(value,)),))
+    others = LabelSelector(
+        match_expressions=(
+            Requirement(key=label, operator="Exists"),
+            Requirement(key=label, operator="NotIn", values=(value,)),
+        )
+    )
+    return replace(
+        spec,
+        pod_affinity=(*spec.pod_affinity, PodAffinityTerm(label_selector=own, topology_key=topology)),
+        pod_anti_affinity=(*spec.pod_anti_affinity, PodAffinityTerm(label_selector=others, topology_key=topology)),
+    )

@@ -1,0 +1,59 @@
+"""What is asked of a controller beyond `planner.rollout.simulation.Controller`: the classes of this folder have these methods."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from planner.rollout.simulation import Controller, Simulation
+from planner.scheduling.pod import LivePod
+
+
+class RolloutController(Controller, Protocol):
+    """The controller of a workload that is changed."""
+
+    def owners(self) -> tuple[str, ...]:
+        """Who owns its pods, as their `LivePod.owner` says it: itself, or what it makes them through."""
+        ...
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, terminating ones included."""
+        ...
+
+    def is_terminating(self, simulation: Simulation) -> bool: ...
+
+    def is_complete(self, simulation: Simulation) -> bool:
+        """As ``kubectl rollout status`` sees it."""
+        ...
+
+    def status(self, simulation: Simulation) -> dict[str, int]:
+        """The numbers of its ``status``, by the API's field names."""
+        ...
+
+
+@runtime_checkable
+class ScaledController(Protocol):
+    """The controller of a workload whose replicas an autoscaler may set."""
+
+    key: str
+    replicas: int
+
+    def scale(self, simulation: Simulation, replicas: int) -> None:
+        """Somebody writes the workload's replicas."""
+        ...
+
+
+@runtime_checkable
+class WaitingController(Protocol):
+    """One that at times waits for nothing but time, or for somebody to promote it, which `promotions` counts."""
+
+    key: str
+    promotions: int
+
+    @property
+    def waits_for(self) -> str:
+        """``promotion``, ``time``, or "" for anything else."""
+        ...
+
+    def go_on(self, simulation: Simulation, *, may_promote: bool) -> bool:
+        """Nothing else moves: what it waits for is over; whether it goes on."""
+        ...

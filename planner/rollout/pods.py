@@ -1,0 +1,344 @@
+"""The pods of a run: the snapshot's as soon as somebody comes upon them, and those made during it.
+
+A snapshot may hold tens of thousands of pods of which a rollout meets a few. So a pod of the snapshot is put in motion,
+as a `LivePod`, only when somebody asks for it: by its index, or with all pods of its owner, node or namespace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from planner.ground.budget import Budget as Work
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COST
+from planner.kubernetes.budgets import BudgetStatus, Covered, covers, status
+from planner.kubernetes.derived import Same
+from planner.kubernetes.kinds import kind_called, kind_in
+from planner.kubernetes.records import Labels, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Snapshot, Workload
+from planner.rollout.claims import claims_made
+from planner.rollout.ownership import is_starting, pods_below, pods_by_node, pods_by_owner
+from planner.rollout.tally import Tally
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import device_table
+from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.scheduler import Budget
+from planner.scheduling.shape import Shape, compile_shape
+
+
+class Pods:
+    """The pods of a run, by index, owner, node and namespace, and what happened to them.
+
+    Parameters
+    ----------
+    work : what the run may still cost
+    scales : key of an owner of pods → the workload it works for, and its replicas (`planner.kubernetes.budgets.scales`)
+    hears : called with the key of a pod's owner when something happened to the pod
+    waits : called with a pod of the snapshot that has no node when it is put in motion, and its index
+
+    Attributes
+    ----------
+    by_index : index in the snapshot → the pod in motion
+    starting, terminating : bound pods that become Ready, and that are gone, in the next tick
+    maturing : those that are Ready, and not yet for their workload's ``minReadySeconds``
+    touched : pods deleted or bound during the run
+    news : pods in the order in which something happened to them
+    told : owner's key → how often something happened to its pods
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        work: Work,
+        scales: Mapping[str, tuple[str, int]],
+        *,
+        hears: Callable[[str], None],
+        waits: Callable[[LivePod, int], None],
+    ) -> None:
+        self.cluster, self.snapshot = cluster, cluster.snapshot
+        self._work, self._scales, self._hears, self._waits = work, scales, hears, waits
+        self.by_index: dict[int, LivePod] = {}
+        self.by_owner: dict[str, list[LivePod]] = {}  # by owner's key; some may be gone: `in_motion` leaves them out
+        self._thinned: set[str] = set()  # keys of owners of whom somebody is gone and still in there
+        self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
+        self._whole: set[str] = set()  # uids of owners all of whose pods are in motion
+        self._on_node: dict[int, dict[int, LivePod]] = {}
+        self._tallies: dict[str, Tally] = {}  # by owner's key
+        self.starting: list[LivePod] = []
+        self.terminating: list[LivePod] = []
+        self.maturing: list[LivePod] = []
+        self.touched: list[LivePod] = []
+        self.news: list[LivePod] = []
+        self.told: Counter[str] = Counter()
+
+    # ── coming and going ────────────────────────────────────────────────────────────────────────────────────────────
+    def take_up_unfinished(self) -> None:
+        """Pods of the snapshot that start become Ready, those that terminate go: from the first moment."""
+        for index in self.cluster.remember(_unfinished):
+            self.live(index)
+
+    def live(self, index: int) -> LivePod:
+        """The snapshot's pod `index` as a pod in motion."""
+        found = self.by_index.get(index)
+        if found is not None:
+            return found
+        pod = self.snapshot.pods[index]
+        shape = self.cluster.remember(_shape_of, pod.namespace, Same(pod.labels), Same(pod.spec))
+        live = LivePod(
+            shape=shape,
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.uid,
+            owner=pod.owner.key(pod.namespace) if pod.owner else "",
+            number=index - len(self.snapshot.pods),
+            created_at=pod.created_at or 0.0,
+            node=self.cluster.node_index.get(pod.node_name, NOWHERE) if pod.node_name else NOWHERE,
+            is_lost=bool(pod.node_name) and pod.node_name not in self.cluster.node_index,
+            is_ready=pod.is_ready,
+            is_terminating=pod.deleted_at is not None,
+            is_running=pod.phase == "Running",
+            words=pod.unschedulable_message or None,
+            ready_at=pod.ready_at or 0.0,
+            started_at=pod.started_at or pod.created_at or 0.0,
+            restarts=max((c.restart_count for c in pod.containers), default=0),
+            deletion_cost=_integer(pod.annotations.get(POD_DELETION_COST, "0")),
+            revision=pod.labels.get(CONTROLLER_REVISION_HASH, ""),
+            ordinal=_ordinal(pod),
+            devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
+            claims_made=claims_made(self.cluster, pod),
+        )
+        self.by_index[index] = live
+        self.add(live)
+        if live.is_bound:
+            self._on_node.setdefault(live.node, {})[live.number] = live
+            if live.is_terminating:
+                self.terminating.append(live)
+            elif live.is_ready:
+                if index in self.cluster.remember(_maturing_at_first):
+                    self.let_mature(live)
+            else:
+                # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
+                live.never_ready = live.is_lost or not is_starting(pod)
+                if not live.never_ready:
+                    self.starting.append(live)
+        elif not live.is_terminating:
+            self._waits(live, index)
+        return live
+
+    def add(self, pod: LivePod) -> None:
+        """One more pod in motion."""
+        self.by_owner.setdefault(pod.owner, []).append(pod)
+        self._owners.setdefault(pod.namespace, {})[pod.owner] = None
+        self.tell(pod)
+
+    def bind(self, pod: LivePod, node: int) -> None:
+        """A pod has got its node."""
+        self._on_node.setdefault(node, {})[pod.number] = pod
+        if not pod.never_ready:
+            self.starting.append(pod)
+
+    def terminate(self, pod: LivePod) -> None:
+        """A bound pod is deleted: it is gone in the next tick."""
+        pod.is_terminating = True
+        self.tell(pod)
+        self.touched.append(pod)
+        self.terminating.append(pod)
+
+    def drop(self, pod: LivePod) -> None:
+        """A pod is gone."""
+        pod.is_gone = True
+        self.tell(pod)
+        self._thinned.add(pod.owner)
+        if pod.is_bound:
+            self._on_node.get(pod.node, {}).pop(pod.number, None)
+
+    def tell(self, pod: LivePod) -> None:
+        """Something happened to a pod."""
+        self.news.append(pod)
+        self.told[pod.owner] += 1
+        self._hears(pod.owner)
+        tally = self._tallies.get(pod.owner)
+        if tally is not None:
+            tally.take(pod)
+
+    def let_mature(self, pod: LivePod) -> None:
+        """A Ready pod isn't available before ``minReadySeconds`` are over."""
+        pod.is_maturing = True
+        self.maturing.append(pod)
+
+    def ripe(self) -> tuple[list[LivePod], list[LivePod]]:
+        """Pods that become available in the tick that begins: before anything else in it, and at its end.
+
+        A DaemonSet whose pods all have an old one beside them, which is the one its status counts, learns of it a second
+        late: the recorder's tick is over by then (kubernetes `pkg/controller/daemon/daemon_controller.go` `updatePod`,
+        `updateDaemonSetStatus`).
+        """
+        ripe = [p for p in self.maturing if p.is_maturing and not (p.is_terminating or p.is_gone)]
+        late = [p for p in ripe if p.is_overdue]
+        mature = [p for p in ripe if not p.is_overdue]
+        in_time = {p.owner for p in mature if not self._has_surged(p)}
+        for pod in mature:
+            pod.is_overdue = self._has_surged(pod) and pod.owner not in in_time
+        self.maturing = [p for p in mature if p.is_overdue]
+        return late, [p for p in mature if not p.is_overdue]
+
+    def _has_surged(self, pod: LivePod) -> bool:
+        """Whether a pod of its owner's, one a node, is beside it."""
+        beside = (p for p in self.on(pod.node) if p.owner == pod.owner and p is not pod)
+        return kind_in(pod.owner).is_per_node and any(not p.is_terminating for p in beside)
+
+    # ── whose they are, and where ───────────────────────────────────────────────────────────────────────────────────
+    def of(self, owner_key: str, uid: str) -> list[LivePod]:
+        """All pods of an owner, the snapshot's included, that aren't gone."""
+        if uid not in self._whole:
+            self._whole.add(uid)
+            for index in pods_by_owner(self.cluster).get(uid, ()):
+                self.live(index)
+            self.by_owner.get(owner_key, []).sort(key=lambda p: p.number)  # whoever was looked at before
+        return self.in_motion(owner_key)
+
+    def in_motion(self, owner_key: str) -> list[LivePod]:
+        """Those of them that are in motion."""
+        pods = self.by_owner.setdefault(owner_key, [])
+        if owner_key in self._thinned:
+            self._thinned.remove(owner_key)
+            pods[:] = [pod for pod in pods if not pod.is_gone]
+        return pods
+
+    def tally(self, owner_key: str, uid: str) -> Tally:
+        """The same as numbers."""
+        found = self._tallies.get(owner_key)
+        if found is None:
+            found = self._tallies[owner_key] = Tally(self.of(owner_key, uid))
+        return found
+
+    def on(self, node: int) -> list[LivePod]:
+        """Pods bound to a node, terminating ones included."""
+        for index in pods_by_node(self.cluster).get(node, ()):
+            if index not in self.by_index:
+                self.live(index)
+        return sorted((p for p in self._on_node.get(node, {}).values() if not p.is_gone), key=lambda p: p.number)
+
+    def below(self, node: int, priority: int) -> list[LivePod]:
+        """Those of them with a lower priority."""
+        for index in pods_below(self.cluster, priority).get(node, ()):
+            if index not in self.by_index:
+                self.live(index)
+        here = self._on_node.get(node, {}).values()
+        return sorted((p for p in here if p.priority < priority and not p.is_gone), key=lambda p: p.number)
+
+    def budgets(self, namespace: str) -> list[Budget]:
+        """A namespace's disruption budgets as the disruption controller would have them now."""
+        by_namespace = self.cluster.remember(_budgets)
+        return [
+            Budget(namespace=namespace, selector=one.selector, allowed=self.budget_status(one).allowed)
+            for one in by_namespace.get(namespace, ())
+        ]
+
+    def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:
+        """What the disruption controller would write of `budget` now."""
+        near = self.within(budget.namespace)
+        self._work.spend(len(near))
+        pods = [
+            Covered(pod.owner, pod.is_ready and not pod.is_terminating)
+            for pod in near
+            if covers(budget, pod.namespace, pod.shape.labels)
+        ]
+        return status(budget, pods, self._scales)
+
+    def within(self, namespace: str) -> list[LivePod]:
+        """All pods of a namespace that aren't gone, terminating ones included."""
+        by_namespace = self.cluster.remember(_standing)
+        for index in by_namespace.get(namespace, ()):
+            if index not in self.by_index:
+                self.live(index)
+        owners = self._owners.get(namespace, {})
+        return [p for owner in owners for p in self.by_owner[owner] if p.namespace == namespace and not p.is_gone]
+
+    def snapshot_now(self) -> Snapshot:
+        """The snapshot as the run has left it: pods gone, made and bound; pods that terminate are gone too."""
+        kept = []
+        for index, pod in enumerate(self.snapshot.pods):
+            live = self.by_index.get(index)
+            if live is None:
+                kept.append(pod)
+            elif not (live.is_gone or live.is_terminating):
+                kept.append(self._as_it_is_now(pod, live))
+        owners = {p.owner.key(p.namespace): p.owner for p in self.snapshot.pods if p.owner}
+        made = [
+            p for owned in self.by_owner.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
+        ]
+        for live in sorted(made, key=lambda p: p.number):
+            blank = Pod(
+                namespace=live.namespace, name=live.name, uid=live.uid, labels=live.shape.labels, spec=live.shape.spec,
+                owner=owners.get(live.owner), created_at=live.created_at,
+            )  # fmt: skip
+            kept.append(self._as_it_is_now(blank, live))
+        return replace(self.snapshot, pods=tuple(kept))
+
+    def _as_it_is_now(self, pod: Pod, live: LivePod) -> Pod:
+        if not live.is_bound:
+            return replace(pod, unschedulable_message=live.message or "")
+        if pod.node_name:
+            return pod
+        return replace(
+            pod,
+            node_name=self.cluster.node_names[live.node],
+            nominated_node_name="",
+            phase="Running" if live.is_running else "Pending",
+            is_ready=live.is_ready,
+            unschedulable_message="",
+        )
+
+
+def _unfinished(cluster: Cluster) -> list[int]:
+    """Indices of the bound pods that start or terminate."""
+    pods = cluster.snapshot.pods
+    return [i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i])]
+
+
+def _maturing_at_first(cluster: Cluster) -> frozenset[int]:
+    """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
+    snapshot, found = cluster.snapshot, set[int]()
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
+    for owner in owners:
+        count = owner.ready_replicas - owner.available_replicas
+        if owner.min_ready_seconds and count > 0:
+            own = [i for i in pods_by_owner(cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
+            found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
+    return frozenset(found)
+
+
+def _shape_of(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same[PodSpec]) -> Shape:
+    """The shape of a pod of the snapshot, found again without comparing specs."""
+    return compile_shape(cluster, namespace, labels.value, spec.value)
+
+
+def _budgets(cluster: Cluster) -> dict[str, list[PodDisruptionBudget]]:
+    """Namespace → its disruption budgets."""
+    found: dict[str, list[PodDisruptionBudget]] = {}
+    for budget in cluster.snapshot.pod_disruption_budgets:
+        found.setdefault(budget.namespace, []).append(budget)
+    return found
+
+
+def _standing(cluster: Cluster) -> dict[str, list[int]]:
+    """Namespace → indices of its pods that aren't Succeeded or Failed."""
+    found: dict[str, list[int]] = {}
+    for index, pod in enumerate(cluster.snapshot.pods):
+        if not pod.is_terminal:
+            found.setdefault(pod.namespace, []).append(index)
+    return found
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return 0
+
+
+def _ordinal(pod: Pod) -> int:
+    if pod.owner is None or not kind_called(pod.owner.kind).has_ordinals:
+        return -1
+    return _integer(pod.name.rpartition("-")[2])

@@ -1,0 +1,49 @@
+"""A bill from a file: FOCUS or Google's export as CSV or Parquet, OpenCost's ``/allocation`` as JSON."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from planner.ground.errors import InputError
+from planner.pricing.actual import BillLine, read_bill, read_rows
+from planner.sources import bounded
+
+_LARGEST_BYTES: Final = 256 * 1024 * 1024
+_MOST_ROWS: Final = 2_000_000
+_PARQUET: Final = b"PAR1"
+_MEND: Final = "Give a FOCUS table, Google's billing export (CSV or Parquet) or OpenCost's /allocation JSON"
+
+
+def load_bill(path: Path) -> tuple[BillLine, ...]:
+    """The charges in a file.
+
+    Raises
+    ------
+    InputError
+        For a file that is none of them, or holds too much.
+    """
+    data = bounded.read_file(path, limit=_LARGEST_BYTES)
+    if not data.startswith(_PARQUET):
+        return read_bill(bounded.text_of(data, path.name, limit=_LARGEST_BYTES, mend=_MEND), where=path.name)
+    return tuple(read_rows(_rows(data, path.name), where=path.name))
+
+
+def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        if file.metadata.num_rows > _MOST_ROWS:
+            raise InputError(
+                f"has {file.metadata.num_rows:,} rows",
+                where=where,
+                mend=f"Export at most {_MOST_ROWS:,}: one cluster's, one month's",
+            )
+        for batch in file.iter_batches(batch_size=10_000):
+            yield from batch.to_pylist()
+    except pa.ArrowException as error:
+        raise InputError("is not Parquet", where=where, mend=_MEND) from error

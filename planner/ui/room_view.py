@@ -1,0 +1,54 @@
+"""Which pods would have to move: a section where the answer is that something doesn't fit."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from planner.ground import words
+from planner.ground.words import moment
+from planner.kubernetes.records import Snapshot
+from planner.questions.make_room import QUESTION, MakeRoomSettings
+from planner.ui import cache, downloads, errors, link, sheet
+from planner.ui.asked import Asked
+
+
+@errors.part
+def show(snapshot: Snapshot, shape: str) -> None:
+    """For a typed shape, else for all pods that wait; nothing where there is neither."""
+    waiting = sum(pod.waits for pod in snapshot.pods)
+    if not (waiting or shape):
+        return
+    st.header("Make room")
+    whom = (
+        f"places for {shape}"
+        if shape
+        else f"{words.count(waiting, 'pod')} that {words.plural(waiting, 'waits', 'wait')}"
+    )
+    st.caption(
+        words.literal(f"Which pods would have to move to make room: {whom}. The fewest evictions, every one played.")
+    )
+    with link.expander("Which pods would have to move", key="make_room", icon=":material/move_down:") as is_open:
+        if not is_open:
+            return
+        asked = Asked(MakeRoomSettings)
+        with st.grid(min_column_width=200, gap="small"):
+            asked.show("least", label="The least")
+            if shape:
+                asked.show("count", label="Places")
+        settings = asked.settings(shape=shape)
+        found = cache.ask(QUESTION, snapshot, settings)
+        sheet.figures(QUESTION, found)
+        st.markdown(words.literal(words.sentence(found.sentence)))
+        for listing in QUESTION.listings:
+            if listing.items(found):
+                st.markdown(f"**{listing.title}**")
+                sheet.table(QUESTION, found, listing.name)
+        for note in QUESTION.notes(found):
+            st.caption(words.literal(note))
+        if found.steps and QUESTION.script is not None:
+            told = QUESTION.script(found, f"{snapshot.source}, taken {moment(snapshot.taken_at)}")
+            st.download_button(
+                "All steps as a script", data=told, file_name="make-room.sh", mime="text/x-shellscript",
+                icon=":material/terminal:", on_click="ignore",
+            )  # fmt: skip
+        downloads.answer(QUESTION, snapshot, settings, found)

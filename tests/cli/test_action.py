@@ -1,0 +1,151 @@
+"""``action.yml``: its shell steps, run one after another as a runner does, with a GitHub of this file's own."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.cli.gate_formats import MARK
+from tests.architecture.tree import ROOT
+
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+EXAMPLE = ROOT / "docs/examples/github-actions.yml"
+MANIFESTS = ROOT / "docs/examples/manifests"
+# gh as far as the action asks it: comments are a file; --jq is answered as its one expression would be
+GH = """#!/usr/bin/env python3
+import json, os, sys
+from pathlib import Path
+words, state = sys.argv[1:], Path(os.environ["COMMENTS"])
+comments = json.loads(state.read_text())
+assert words[0] == "api", words
+assert os.environ["GH_TOKEN"] == "secret"
+place = next(one for one in words if one.startswith("repos/"))
+if "--jq" in words:
+    wanted = '.[] | select(.body | startswith("<!-- headroom gate -->")) | .id'
+    assert words[words.index("--jq") + 1] == wanted
+    assert place == "repos/team/manifests/issues/7/comments"
+    print("\\n".join(str(one["id"]) for one in comments if one["body"].startswith("<!-- headroom gate -->")))
+    sys.exit()
+body = Path(words[words.index("--field") + 1].removeprefix("body=@")).read_text()
+if words[words.index("--method") + 1] == "PATCH":
+    (mine,) = [one for one in comments if place == f"repos/team/manifests/issues/comments/{one['id']}"]
+    mine["body"] = body
+else:
+    comments.append({"id": len(comments) + 1, "body": body})
+state.write_text(json.dumps(comments))
+"""
+
+
+def carried_out(folder: Path, **inputs: str) -> tuple[int, list[dict[str, Any]]]:
+    """The exit status of the last step, and the pull request's comments."""
+    given = {name: one.get("default", "") for name, one in ACTION["inputs"].items()} | {
+        "version": "",
+        "token": "secret",
+    }
+    values = {f"inputs.{name}": value for name, value in (given | inputs).items()}
+    values |= {"github.repository": "team/manifests", "github.event.pull_request.number": "7"}
+    programs = folder / "bin"
+    programs.mkdir(exist_ok=True)
+    (programs / "gh").write_text(GH)
+    (programs / "gh").chmod(0o755)
+    comments = folder / "comments.json"
+    if not comments.exists():
+        comments.write_text(json.dumps([{"id": 1, "body": "Looks good"}]))
+    output = folder / "output"
+    status = 0
+    for step in ACTION["runs"]["steps"]:
+        output.touch()
+        for line in output.read_text().splitlines():
+            name, _, value = line.partition("=")
+            values[f"steps.gate.outputs.{name}"] = value
+        if not _is_run(step.get("if", ""), values):
+            continue
+        environment = {name: _filled(value, values) for name, value in step.get("env", {}).items()}
+        told = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=folder,
+            env={
+                "PATH": f"{programs}:{ROOT / '.venv/bin'}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COMMENTS": str(comments),
+                "GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(folder / "summary"), **environment,
+            },
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert step["shell"] == "bash"
+        assert step["name"] == "Verdict" or told.returncode == 0, told.stderr
+        status = told.returncode
+    return status, json.loads(comments.read_text())
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    return re.sub(r"\$\{\{ *(.*?) *\}\}", lambda found: values[found[1]], text)
+
+
+def _is_run(condition: str, values: dict[str, str]) -> bool:
+    """Conditions of the form ``name == 'text' && name != ''``."""
+    for part in filter(None, condition.split(" && ")):
+        name, sign, text = part.split(" ", 2)
+        if (values[name] == text.strip("'")) != (sign == "=="):
+            return False
+    return True
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(MANIFESTS, tmp_path / "manifests")
+    return tmp_path
+
+
+def test_a_stuck_rollout_fails_the_job_and_is_told_once(folder: Path) -> None:
+    status, comments = carried_out(folder, cluster="demo")
+    assert status == 2
+    assert comments[0]["body"] == "Looks good", "somebody else's"
+    assert comments[1]["body"].startswith(MARK)
+    assert "Deployment/prod/llm-serve" in comments[1]["body"]
+    assert json.loads((folder / "headroom.sarif").read_text())["runs"]
+    assert (folder / "summary").read_text() == comments[1]["body"]
+    (folder / "manifests" / "llm-serve.yaml").unlink(missing_ok=True)
+    for path in (folder / "manifests").iterdir():
+        if "llm-serve" in path.read_text():
+            path.unlink()
+    status, anew = carried_out(folder, cluster="demo")
+    assert status == 0
+    assert len(anew) == len(comments), "the comment is kept up to date"
+    assert "Deployment/prod/llm-serve" not in anew[1]["body"]
+
+
+def test_hostile_inputs_stay_words(folder: Path) -> None:
+    """What a pull request can name reaches the shell as values, never as its text."""
+    hostile = '$(touch broken) `touch broken` "; touch broken; #'
+    status, _ = carried_out(folder, cluster="demo", manifests=hostile)
+    assert status == 1
+    assert not (folder / "broken").exists()
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step["run"], "given by the environment"
+
+
+def test_without_a_comment_and_with_more_arguments(folder: Path) -> None:
+    status, comments = carried_out(
+        folder, cluster="demo", comment="false", arguments="--write\njunit=headroom.xml", sarif=""
+    )
+    assert (status, len(comments)) == (2, 1)
+    assert (folder / "headroom.xml").exists()
+    assert not (folder / "headroom.sarif").exists()
+
+
+def test_the_example_gives_inputs_that_there_are() -> None:
+    (step,) = [
+        one
+        for one in yaml.safe_load(EXAMPLE.read_text())["jobs"]["gate"]["steps"]
+        if "headroom@" in one.get("uses", "")
+    ]
+    assert set(step["with"]) <= set(ACTION["inputs"])
+    needed = {name for name, one in ACTION["inputs"].items() if one.get("required")}
+    assert needed <= set(step["with"])
+    assert all(isinstance(value, str) for value in step["with"].values())

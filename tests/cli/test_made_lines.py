@@ -1,0 +1,54 @@
+"""How a command that is made of a question says its rows: as sentences with a verdict, and with what can be copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from planner.cli.plain import show_listing
+from planner.ground.sheet import Column, Listing
+from planner.ground.words import sentence
+from planner.questions.wording import listed
+from planner.rollout.answers import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    name: str
+    free: int | None
+
+
+LINES = (Line(name="a", free=None), Line(name="longer", free=None))
+COLUMNS: tuple[Column[Line], ...] = (
+    Column("name", label="name"),
+    Column("free", metric="free"),
+    Column("limit", lambda _: None),
+    Column("share", lambda _: 96, heading="held %", is_said_only=True),
+)
+TABLE: Listing[object, Line] = Listing(name="lines", items=lambda _: LINES, columns=COLUMNS)
+
+
+def test_what_stands_before_a_tab_is_a_column_and_a_command_is_a_line_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told: Listing[object, Line] = Listing(
+        name="lines", items=lambda _: LINES, line=lambda one: f"{one.name}\twaits\nof nobody",
+        verdict=lambda _: Verdict.STUCK, code=lambda one: f"kubectl get {one.name}\nundo: none",
+    )  # fmt: skip
+    show_listing(told, None)
+    assert capsys.readouterr().out.splitlines() == [
+        "", "stuck        a       waits", "    of nobody", "   kubectl get a", "   undo: none",
+        "", "stuck        longer  waits", "    of nobody", "   kubectl get longer", "   undo: none",
+    ]  # fmt: skip
+
+
+def test_programs_get_no_column_that_is_made_for_people_and_people_are_told_what_is_not_known() -> None:
+    assert list(TABLE.rows(None)[0]) == ["name", "free", "limit"]
+    first = listed(TABLE, None)[0]
+    assert first == {"name": "a", "free": None, "held %": 96}, "a fact that isn't known is said, and 96 is no amount"
+
+
+def test_a_command_at_the_end_of_a_sentence_can_be_copied() -> None:
+    assert sentence("no Pods. To add them: kubectl get pods --output json").endswith("--output json")
+    assert sentence("prod/api waits: kubectl says so; it is small") == "prod/api waits: kubectl says so; it is small."

@@ -1,0 +1,48 @@
+"""Growth as recorded autoscalers did it: every verdict, and of those that grow pool and number to the bar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import growth_cases
+from tests.conformance.comparison import Comparison
+
+HERE = Path(__file__).parent / "growth"
+
+# Decided by chance: three equals wait, two nodes come one after the other, and who is backing off just then isn't tried.
+UNDECIDED = {"others-take-all"}
+LEAST_SHARE = 0.95
+
+
+@pytest.fixture(scope="module")
+def compared() -> list[Comparison]:
+    return list(growth_cases.compare(HERE))
+
+
+def test_every_recording_is_compared(compared: list[Comparison]) -> None:
+    assert len({one.case for one in compared}) == len(list(HERE.rglob("*.json.gz"))) == 96
+
+
+def test_every_verdict_agrees(compared: list[Comparison]) -> None:
+    assert {one.case for one in compared if one.is_verdict and not one.agrees} == UNDECIDED
+
+
+def test_nothing_is_said_to_complete_that_did_not(compared: list[Comparison]) -> None:
+    verdicts = [one for one in compared if one.is_verdict and one.expected == "stuck"]
+    assert len(verdicts) > 30
+    assert [one.case for one in verdicts if one.got != "stuck"] == []
+
+
+@pytest.mark.parametrize("field", ["pool", "number within one"])
+def test_pool_and_number_are_right_to_the_bar(compared: list[Comparison], field: str) -> None:
+    found = [one for one in compared if one.field == field]
+    assert len(found) > 50
+    assert sum(one.agrees for one in found) / len(found) >= LEAST_SHARE
+
+
+def test_nodes_that_come_unasked_are_those_that_came(compared: list[Comparison]) -> None:
+    found = [one for one in compared if one.family == "alone, yet it grows" and one.field == "added"]
+    assert [one.case for one in found if not one.agrees] == []
+    assert sum(bool(one.expected) for one in found) == 3

@@ -1,0 +1,103 @@
+"""Machines of other clouds: what of a price is GPUs' is solved; SkyPilot's catalogue columns. Figures by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.ground.errors import InputError
+from planner.ground.vocabulary import AWS_ZONE_ID, CPU, INSTANCE_TYPE, MEMORY, REGION
+from planner.kubernetes.records import FrozenMap, Node
+from planner.pricing.book import compose, read_table
+from planner.pricing.cluster import SplitCost, cluster_cost
+from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.node import price_node
+
+OWN = "machine_type,region,total_ondemand,total_spot"
+SKYPILOT = (
+    "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone,Arch"
+)
+
+
+def book(text: str) -> PriceBook:
+    table = read_table(text, where="mine.csv", source="own prices", is_own=True)
+    return compose((), own=(table,), as_of="2026-11-20", source="nothing")
+
+
+def node(machine: str, vcpus: int, gib: int, gpus: int, *, spot: bool = False, zone_id: str = "", region: str = "us-east-1") -> Node:  # fmt: skip
+    labels = {INSTANCE_TYPE: machine, REGION: region, "eks.amazonaws.com/capacityType": "SPOT" if spot else "ON_DEMAND"}
+    labels |= {AWS_ZONE_ID: zone_id} if zone_id else {}
+    size = {CPU: vcpus * 1000, MEMORY: gib * 2**30} | ({"nvidia.com/gpu": gpus} if gpus else {})
+    return Node(name=machine, labels=FrozenMap(labels), allocatable=FrozenMap(size), capacity=FrozenMap(size))
+
+
+def split(text: str, *nodes: Node) -> dict[str, SplitCost]:
+    return {one.node.node: one.cost.times(1 / 730) for one in cluster_cost(book(text), nodes, None).nodes}
+
+
+def test_a_family_s_sizes_tell_what_its_gpus_cost() -> None:
+    """g4dn: (0.752 − 0.526) for 4 vCPUs and 16 GiB = 0.226, the T4 0.300; four of them and 48 vCPUs 3.912, as listed."""
+    rows = f"{OWN}\ng4dn.xlarge,us-east-1,0.526,\ng4dn.2xlarge,us-east-1,0.752,\ng4dn.12xlarge,us-east-1,3.912,\n"
+    nodes = node("g4dn.xlarge", 4, 16, 1), node("g4dn.2xlarge", 8, 32, 1), node("g4dn.12xlarge", 48, 192, 4)
+    found = split(rows, *nodes)
+    assert found["g4dn.xlarge"].gpu == pytest.approx(0.300, abs=0.001)
+    assert found["g4dn.2xlarge"].gpu == pytest.approx(0.300, abs=0.001)
+    assert found["g4dn.12xlarge"].gpu == pytest.approx(1.200, abs=0.002)
+    assert found["g4dn.12xlarge"].cpu + found["g4dn.12xlarge"].memory == pytest.approx(12 * 0.226, abs=0.002)
+
+
+def test_one_size_has_the_host_s_rates() -> None:
+    """p4d: 96 × 0.033 + 1,152 × 0.00375 = 7.488 of 21.957642: GPUs 66%. A review: a pod of 40 vCPUs and 400 GiB cost $0."""
+    found = split(f"{OWN}\np4d.24xlarge,us-east-1,21.957642,\n", node("p4d.24xlarge", 96, 1152, 8))["p4d.24xlarge"]
+    assert found.gpu == pytest.approx(21.957642 - 7.488, abs=0.001)
+    assert found.gpu / found.total == pytest.approx(0.66, abs=0.005)
+    pod = 730 * (40 / 96 * found.cpu + 400 / 1_152 * found.memory)
+    assert 2_000 < pod < 2_300
+
+
+def test_one_s_own_hosts_go_before_the_default_rates() -> None:
+    """At 0.05 a vCPU and 0.01 a GiB: 8 × 0.05 + 64 × 0.01 = 1.04 of 2.04."""
+    rows = f"{OWN}\nm.large,us-east-1,0.18,\nc.large,us-east-1,0.14,\nr.large,us-east-1,0.26,\nx1.big,us-east-1,2.04,\n"
+    hosts = node("m.large", 2, 8, 0), node("c.large", 2, 4, 0), node("r.large", 2, 16, 0)
+    assert split(rows, *hosts, node("x1.big", 8, 64, 1))["x1.big"].gpu == pytest.approx(1.0, abs=0.001)
+
+
+def test_a_machine_without_gpus_has_none_to_pay() -> None:
+    assert split(f"{OWN}\nm5.xlarge,us-east-1,0.192,\n", node("m5.xlarge", 4, 16, 0))["m5.xlarge"].gpu == 0
+
+
+# ── SkyPilot's columns ───────────────────────────────────────────────────────────────────────────────────────────────
+CATALOGUE = f"""{SKYPILOT}
+g4dn.xlarge,T4,1.0,4.0,16.0,,0.526,0.21,us-east-1,use1-az4,x86_64
+g4dn.xlarge,T4,1.0,4.0,16.0,,0.526,0.25,us-east-1,use1-az6,x86_64
+g4dn.xlarge,T4,1.0,4.0,16.0,,0.526,,us-east-1,use1-az1,x86_64
+a1.large,,,2.0,4.0,,0.051,0.051,us-east-1,use1-az4,arm64
+Standard_NC24ads_A100_v4,A100-80GB,1.0,24.0,220.0,,3.673,0.68,eastus,,x64
+"""
+
+
+def test_skypilot_s_columns_are_a_price_list() -> None:
+    prices = book(CATALOGUE)
+    at = price_node(prices, node("g4dn.xlarge", 4, 16, 1, spot=True, zone_id="use1-az6")).price
+    assert (at.usd_per_hour, at.region_id) == (0.25, "us-east-1")
+    assert price_node(prices, node("g4dn.xlarge", 4, 16, 1, spot=True)).usd_per_hour == pytest.approx(0.23)
+    assert price_node(prices, node("g4dn.xlarge", 4, 16, 1, zone_id="use1-az4")).usd_per_hour == 0.526
+    azure = node("Standard_NC24ads_A100_v4", 24, 220, 1, region="eastus")
+    assert price_node(prices, azure, Provisioning.SPOT).usd_per_hour == 0.68
+
+
+def test_a_spot_price_equal_to_the_one_on_demand_is_no_market() -> None:
+    found = price_node(book(CATALOGUE), node("a1.large", 2, 4, 0), Provisioning.SPOT)
+    assert found.usd_per_hour is None
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ("g4dn.xlarge,T4,1,4,16,,free,,us-east-1,use1-az4,x86_64", "is not a number"),
+        (",T4,1,,,,0.35,,us-central1,us-central1-a,", "without a machine type"),
+        ("g4dn.xlarge,T4,1,4,16,,,,us-east-1,use1-az4,x86_64", "no prices"),
+    ],
+)
+def test_what_is_wrong_with_a_catalogue_is_said(row: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        book(f"{SKYPILOT}\n{row}\n")

@@ -1,0 +1,148 @@
+"""Kinds of other projects: what isn't modelled is not known, ways out are in their own fields, and rules of a later version are taken
+where its controller is seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.capacity.rollouts import rollout
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.records import Snapshot
+from planner.rollout.answers import Reason, RemedyKind, Verdict
+from planner.rollout.controllers.argo_counts import closest
+from planner.rollout.in_flight import in_flight
+from planner.rollout.prepared import Scenario
+from planner.rollout.run import simulate
+from planner.scheduling.cluster import Cluster
+from tests.conformance.comparison import cases
+from tests.conformance.kind_cases import _LISTS
+from tests.conformance.rollout_cases import revisions_of
+
+HERE = Path(__file__).parents[1] / "conformance" / "kinds"
+Object = dict[str, Any]
+
+
+def recorded(project: str, name: str) -> Object:
+    return dict(cases(HERE / project))[name]
+
+
+def read(items: list[Object]) -> Snapshot:
+    return build_snapshot([Part(items=items, listed=_LISTS)], source="recording")
+
+
+def asked(case: Object, items: list[Object] | None = None) -> Any:
+    change = case["change"]
+    key = f"{change['kind']}/{change['namespace']}/{change['name']}"
+    one = WorkloadChange(workload=key, patch=json.dumps(change["patch"]), new_revision=False)
+    return rollout(read(items or case["cluster"]["items"]), Scenario(changes=(one,)))
+
+
+def with_rollout(case: Object, **spec: Any) -> list[Object]:
+    """The cluster, its Rollout with other fields."""
+    return [
+        {**one, "spec": {**one["spec"], **spec}} if one["kind"] == "Rollout" else one
+        for one in case["cluster"]["items"]
+    ]
+
+
+def test_the_way_out_of_groups_is_in_their_own_fields() -> None:
+    result = asked(recorded("leaderworkerset", "lws-002"))
+    [line] = result.workloads
+    assert line.verdict is Verdict.STUCK
+    way = next(one for one in result.remedies if one.kind is RemedyKind.SWITCH_STRATEGY)
+    assert "rollingUpdateConfiguration" in way.patch_yaml
+    assert "--type=merge" in way.command
+    assert way.lowest_ready == 4
+
+
+def test_a_surge_that_is_given_back_is_named() -> None:
+    [line] = asked(recorded("leaderworkerset", "lws-hand-deadlock")).workloads
+    assert line.reason is Reason.SURGE_DROPPED
+
+
+def test_a_promotion_is_told_with_its_plain_patch() -> None:
+    result = asked(recorded("argo-rollouts", "canary-000"))
+    [told] = [one for one in result.findings if one.code == "waits-for-promotion"]
+    assert "2 times" in told.what
+    assert "kubectl argo rollouts promote serve -n ml" in told.mend
+    assert "--subresource=status" in told.mend
+
+
+def test_a_template_of_another_workload_is_not_known() -> None:
+    case = recorded("argo-rollouts", "canary-000")
+    items = with_rollout(case, workloadRef={"kind": "Deployment", "name": "serve"})
+    for one in items:
+        if one["kind"] == "Rollout":
+            one["spec"].pop("template")
+    change = WorkloadChange(workload="Rollout/ml/serve", replicas=2)
+    found = rollout(read(items), Scenario(changes=(change,)))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "workloadRef" in str(found.sentence)
+
+
+def test_a_field_that_is_not_modelled_makes_it_not_known() -> None:
+    case = recorded("argo-rollouts", "canary-000")
+    canary = {"maxSurge": 0, "maxUnavailable": 1, "replicaProgressThreshold": {"type": "Pod", "value": 1}}
+    found = asked(case, with_rollout(case, strategy={"canary": canary}))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "replicaProgressThreshold" in str(found.sentence)
+
+
+def test_claims_of_groups_are_not_known() -> None:
+    case = recorded("leaderworkerset", "lws-hand-scale")
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    for one in case["cluster"]["items"]:
+        if one["kind"] == "LeaderWorkerSet":
+            one["spec"]["leaderWorkerTemplate"]["volumeClaimTemplates"] = [claim]
+    found = asked(case)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "volumeClaimTemplates" in str(found.sentence)
+
+
+@pytest.mark.parametrize("project", ["argo-rollouts", "leaderworkerset"])
+def test_one_at_rest_is_not_in_flight(project: str) -> None:
+    for name, case in cases(HERE / project):
+        assert in_flight(Cluster(read(case["cluster"]["items"]))) == () or "competitor" in name, name
+
+
+@pytest.mark.parametrize(("version", "completes"), [("v0.8.0", True), ("v0.9.0", False)])
+def test_a_later_controller_counts_workers_that_are_available(version: str, completes: bool) -> None:
+    case = recorded("leaderworkerset", "lws-hand-scale")
+    pod: Object = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lws", "namespace": "lws-system", "uid": "lws"},
+        "spec": {"nodeName": "cpu-0", "containers": [{"name": "manager", "image": f"registry.example/lws/lws:{version}"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    }  # fmt: skip
+    snapshot = read([*case["cluster"]["items"], pod])
+    assert simulate(Cluster(snapshot), revisions_of(case, snapshot)).completed is completes
+
+
+def test_a_merge_patch_replaces_lists() -> None:
+    case = recorded("argo-rollouts", "canary-000")
+    before = read(case["cluster"]["items"]).workload("Rollout/ml/serve")
+    assert before is not None
+    patch = {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "example.com/serve:2"}]}}}}
+    after, is_new, _ = apply_change(
+        before, WorkloadChange(workload=before.key, patch=json.dumps(patch), new_revision=False)
+    )
+    assert is_new
+    assert not after.template.spec.containers[0].requests, "a strategic merge would have kept them"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "weight", "surge", "expected"),
+    [
+        (10, 10, 1, (1, 9)), (10, 30, 0, (3, 7)), (1, 5, 1, (1, 1)), (1, 5, 0, (0, 1)), (3, 50, 0, (2, 1)), (5, 100, 0, (5, 0)),
+        (4, 0, 0, (0, 4)), (0, 50, 1, (0, 0)),
+    ],
+)  # fmt: skip
+def test_a_weight_is_met_as_closely_as_pods_allow(
+    replicas: int, weight: int, surge: int, expected: tuple[int, int]
+) -> None:
+    """Source: argo-rollouts `utils/replicaset/canary.go`, its comment's examples, and ties go to the larger canary."""
+    assert closest(replicas, weight, 100, surge) == expected

@@ -1,0 +1,74 @@
+"""A ReplicaSet whose pods a quota refused tries again, after 1,000 s at most: whoever waits sees it go on.
+
+Source: kubernetes `pkg/controller/replicaset/replica_set.go` `processNextWorkItem` (an error is added again, rate limited), client-go
+`util/workqueue/default_rate_limiters.go`; users: kubernetes#89209, #98656.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.capacity.rollouts import rollout
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.clock import PATIENCE_MS
+from planner.rollout.prepared import Scenario
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.conformance import rollout_cases
+
+RECORDINGS = Path(__file__).parents[1] / "conformance" / "rollouts"
+
+
+def quota(pods: int) -> Item:
+    return {
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "quota", "namespace": "ml"},
+        "spec": {"hard": {"pods": str(pods)}}, "status": {"hard": {"pods": str(pods)}},
+    }  # fmt: skip
+
+
+def full(replicas: int, surge: int, unavailable: int, hard: int | None = None) -> Snapshot:
+    """As many pods as the quota lets in."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+    web = deployment("web", ["n-0"] * replicas, pod_spec(), strategy=strategy)
+    return snapshot(web, quota(replicas if hard is None else hard), node("n-0"), node("n-1"))
+
+
+def rolled_out(found: Snapshot) -> RolloutResult:
+    return rollout(found, Scenario(changes=(WorkloadChange(workload="Deployment/ml/web"),)))
+
+
+@pytest.mark.parametrize(("replicas", "surge", "unavailable"), [(2, 1, 1), (3, 1, 1), (4, 1, 1), (4, 1, 2), (5, 2, 1)])
+def test_who_gives_up_a_pod_gets_one_into_the_quota(replicas: int, surge: int, unavailable: int) -> None:
+    result = rolled_out(full(replicas, surge, unavailable))
+    assert result.verdict is Verdict.COMPLETES
+    assert result.workloads[0].lowest_ready >= replicas - unavailable
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 4])
+def test_who_gives_up_none_never_does(replicas: int) -> None:
+    result = rolled_out(full(replicas, 1, 0))
+    assert result.verdict is Verdict.STUCK
+    assert "quota-retried" not in {one.code for one in result.findings}
+
+
+def test_that_it_may_take_longer_is_told() -> None:
+    (told,) = [one for one in rolled_out(full(4, 1, 1)).findings if one.code == "quota-retried"]
+    assert "17 min more than is said" in told.what
+    assert not [one for one in rolled_out(full(4, 1, 1, hard=5)).findings if one.code == "quota-retried"]
+
+
+@pytest.mark.parametrize("name", ["quota-005", "quota-007", "quota-019", "tight-021-anti"])
+def test_a_recorder_that_stops_after_seconds_sees_it_stuck(name: str) -> None:
+    """Four recordings end before the ReplicaSet's next try: what the recorder saw, and what comes of it."""
+    case = json.loads(gzip.decompress((RECORDINGS / f"{name}.json.gz").read_bytes()))
+    seen, _ = rollout_cases.play(case)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rollout_cases, "RECORDERS_PATIENCE_MS", PATIENCE_MS)
+        in_life, _ = rollout_cases.play(case)
+    assert case["outcome"]["verdict"] == "stuck"
+    assert (seen.completed, in_life.completed) == (False, True)

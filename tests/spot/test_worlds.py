@@ -1,0 +1,130 @@
+"""How often the band holds, on processes of which most are not what it assumes; and what makes it so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner.questions.question import Given
+from planner.questions.savings import values_of
+from planner.spot.assumptions import Assumptions, Capacity, Life, SpotSettings
+from planner.spot.economics import savings
+from planner.spot.months import simulate
+from planner.spot.own_history import (
+    GAP_DRIFT,
+    LIFE_DRIFT,
+    Fit,
+    drift,
+    fit,
+    from_files,
+    gaps_of_spells,
+    in_common,
+    own_history,
+    spells_of,
+)
+from tests.spot.worlds import MONTH, PROCESSES, Process, learnt, told, watched
+
+PREEMPTIBLE = Assumptions(
+    nodes=6, on_demand_usd_per_hour=0.60026, stand_in_usd_per_hour=0.857514, spot_usd_per_hour=0.37374, node_start_seconds=300,
+    pod_start_seconds=101, job_minutes=5.0, zone_losses_per_month=0.0, hazard_low_per_hour=0.0, hazard_likely_per_hour=0.0,
+    hazard_high_per_hour=0.0, capacity=Capacity.PREEMPTIBLE, runs=400,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("process", [one for one in PROCESSES if one.told], ids=lambda one: one.name)
+def test_the_band_holds_where_the_truth_is_told(process: Process) -> None:
+    for held in told(process, 400, seed=1):
+        assert 0.86 <= held <= 0.97
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=lambda one: one.name)
+def test_the_band_holds_where_it_is_learnt(process: Process) -> None:
+    """A review: 80% and less, whole zones lost 62 and 53%, calm and busy days 33%."""
+    assert min(learnt(process, 12, seed=1)) >= 0.7
+
+
+def of(name: str) -> Fit:
+    process = next(one for one in PROCESSES if name in one.name)
+    seen = watched(process.draw(np.random.default_rng(3), 2 * MONTH), 2 * MONTH)
+    spells = tuple(spells_of(seen))
+    return fit(spells, tuple(gaps_of_spells(seen, spells)))
+
+
+def test_losses_that_coincide_are_noticed() -> None:
+    """Six a month and zone, beside a loss each 160 h of a node."""
+    found = of("whole zones lost")
+    assert not found.goes_together
+    assert found.zone_losses_per_month == pytest.approx(6, rel=0.5)
+    alone = [life for life, _ in found.lives]
+    rate = sum(life.ended for life in alone) / sum(life.hours - life.since for life in alone)
+    assert rate == pytest.approx(1 / 160, rel=0.5)
+    assert of("renewal").zone_losses_per_month < 0.3
+
+
+def test_where_all_losses_coincide_a_zone_is_one() -> None:
+    """Both nodes of a zone come and go together, ten times."""
+    ups = [[(40.0 * i, 40.0 * i + 38.0) for i in range(10)]] * 6
+    found = own_history(watched(ups, 390.0))
+    assert found.goes_together
+    assert found.zone_losses_per_month == 0
+    asked = values_of(SpotSettings(), Given(own_history=found))
+    assert asked["goes_together"] is True
+
+
+def test_losses_between_two_distant_looks_do_not_coincide() -> None:
+    ups = [[(0.0, 30.0), (32.0, 99.0)]] * 4
+    seen = watched(ups, 90.0)
+    rare = replace(seen, looks=(("c", (0.0, 12 * 3_600.0, 40 * 3_600.0, 80 * 3_600.0)),), nodes=tuple(
+        replace(one, first_at=0.0, last_at=12 * 3_600.0) for one in seen.nodes if one.created_at == 0
+    ))  # fmt: skip
+    assert in_common(tuple(spells_of(rare)))[0] == frozenset()
+
+
+def test_a_file_of_lives_holds_the_bulk_losses() -> None:
+    """A review: 86 losses a month instead of 81: the default's were drawn on top."""
+    lives = tuple(Life(hours=h) for h in (5.0, 60.0, 20.0))
+    asked = values_of(SpotSettings(), Given(lives=lives))
+    assert (asked["zone_losses_per_month"], asked["life_drift"]) == (0.0, LIFE_DRIFT)
+    assert values_of(SpotSettings(zone_losses_per_month=2.0), Given(lives=lives))["zone_losses_per_month"] == 2.0
+    assert "life_drift" not in values_of(SpotSettings(), Given())
+
+
+def test_drift_is_that_of_the_data_and_never_less_than_the_prior() -> None:
+    rng = np.random.default_rng(5)
+    steady = [Life(hours=float(h)) for h in rng.exponential(10, 400)]
+    assert drift(steady, 0.69) == 0.69
+    assert drift(steady[:9], 0.69) == 0.69
+    moved = [Life(hours=life.hours * 4 ** (i // 50 % 2 * 2 - 1)) for i, life in enumerate(steady)]
+    assert drift(moved, 0.1) == pytest.approx(np.std([np.log(4), -np.log(4)] * 4, ddof=1), rel=0.25)
+    assert drift([replace(life, ended=False) for life in moved], GAP_DRIFT) == GAP_DRIFT
+
+
+def test_the_answer_says_how_often_its_band_held() -> None:
+    seen = watched(PROCESSES[0].draw(np.random.default_rng(7), 400.0), 400.0)
+    said = own_history(seen).back_test
+    assert f"({said.losses_held / said.windows:.0%})" in str(said.sentence)
+    lives = tuple(Life(hours=float(h)) for h in np.random.default_rng(0).exponential(10, 60))
+    assert "%)" in str(from_files(lives, (), "x").back_test.sentence)
+
+
+# ── the limit of preemptible VMs ─────────────────────────────────────────────────────────────────────────────────────
+def test_a_limit_is_no_stock_out() -> None:
+    """6 × 730 / 24 = 182.5 limits of 401 s: 20.3 h on spot are $7.60; 24 h − 401 s are 286 jobs of five minutes and 199 s
+    that are lost: 10.1 h are $3.77. A review: "Fallback $131"."""
+    found = savings(PREEMPTIBLE)
+    steps = {step.name: step.usd.mean for step in found.steps}
+    assert steps["Fallback"] == 0
+    assert steps["Restarts"] == pytest.approx(182.5 * 401 / 3_600 * 0.37374, rel=0.03)
+    assert steps["Lost work"] == pytest.approx(182.5 * 199 / 3_600 * 0.37374, rel=0.03)
+    assert found.interruptions.mean == pytest.approx(182.5, rel=0.02)
+
+
+def test_only_what_is_lost_before_the_limit_begins_a_gap() -> None:
+    """At 0.0091 losses an hour 1 − e^(−24 × 0.0091) = 19.6% of lives end by a loss."""
+    at = 0.0091
+    case = replace(PREEMPTIBLE, hazard_low_per_hour=at, hazard_likely_per_hour=at, hazard_high_per_hour=at, runs=2_000)
+    months = simulate(case)
+    gaps = months.on_demand_hours.sum() / 2_000 / 1.36
+    assert gaps / (months.interruptions.sum() / 2_000) == pytest.approx(0.196, rel=0.06)
