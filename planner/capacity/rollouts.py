@@ -20,6 +20,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
+from planner.kubernetes.versions import version_findings
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
     GROWING_REASONS,
@@ -151,6 +152,7 @@ def _rollout(
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
         remedies=remedies,
         findings=prepared.findings
+        + version_findings(prepared.snapshot)
         + twice
         + scaled_at_once(run, prepared.revisions)
         + _others_in_flight(cluster, run)

@@ -20,6 +20,7 @@ from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_of
+from planner.kubernetes.versions import not_recorded
 from planner.questions.filters import ALL, Filter, Kept, keep
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
@@ -103,7 +104,11 @@ def played(snapshot: Snapshot) -> ClusterOverview:
 def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
     """How many workloads could be rolled out, and whose rollouts aren't judged."""
     beside = unjudged_words(unjudged(snapshot))
-    return f"{_judged_sentence(snapshot, lines, kept, hidden)}{f' {beside}.' if beside else ''}"
+    said = (
+        _judged_sentence(snapshot, lines, kept, hidden),
+        *(f"{one}." for one in (beside, not_recorded(snapshot)) if one),
+    )
+    return " ".join(said)
 
 
 def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:

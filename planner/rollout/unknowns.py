@@ -25,6 +25,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.units import card_by_card, is_listed
+from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
 from planner.rollout.admission import claim_usage, has_scopes, unknown_priority, unknown_security, usage
 from planner.rollout.beside import untold
 from planner.rollout.ownership import untold_undo
@@ -222,12 +223,7 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
             may_help=True,
             mend="Read the answer as one without that field",
         )
-    if _compares(spec) and not any(_compares(one.spec) for one in cluster.snapshot.pods):
-        yield Unknown(
-            what="the pods' tolerations compare numbers (Lt, Gt), which the API server refuses unless its feature gate "
-            "TaintTolerationComparisonOperators is on (it is off by default in 1.36), and no pod there shows that it is",
-            mend="Ask whoever runs the control plane",
-        )
+    yield from _of_version(cluster.snapshot, revision, spec)
     account = spec.service_account_name
     if account and (revision.after.namespace, account) not in cluster.remember(_accounts):
         yield Unknown(
@@ -237,9 +233,22 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
         )
 
 
-def _compares(spec: PodSpec) -> bool:
-    """Source: kubernetes `pkg/apis/core/validation/validation.go` `ValidateTolerations`."""
-    return any(one.operator in ("Lt", "Gt") for one in spec.tolerations)
+def _of_version(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
+    """What hangs on feature gates that are off by default in the snapshot's version, and that nothing there shows to be on: the API
+    server drops the fields, or refuses the pods (tolerations that compare: `ValidateTolerations`)."""
+    minor = minor_of(snapshot) or RECORDED
+    mend = "Ask whoever runs the control plane"
+    for gate in doubted(snapshot, spec):
+        what = f"{gate.rule}: the feature gate {gate.name} is off by default in 1.{minor}, and no pod there shows that it is on"
+        yield Unknown(what=what, may_help=True, mend=mend)
+    after = revision.after
+    if after.traits.has_ordinals and after.strategy.max_unavailable is not None and max_unavailable_doubt(snapshot):
+        yield Unknown(
+            what=f"what maxUnavailable of a StatefulSet does in 1.{minor} hangs on the release, and wasn't recorded "
+            f"(feature gate {MAX_UNAVAILABLE.name})",
+            may_help=True,
+            mend=f"Read the answer as that of 1.{RECORDED}",
+        )
 
 
 def _accounts(cluster: Cluster) -> frozenset[tuple[str, str]]:

@@ -21,7 +21,7 @@ from planner.ground.exit_status import MEANING, ExitStatus
 from planner.history import schema
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
-from planner.kubernetes import kinds
+from planner.kubernetes import kinds, versions
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.rollout import glossary
 from planner.sources import demo
@@ -39,6 +39,7 @@ from tests.stories.tools import TOOLS
 COMMAND_LINE = Path("docs/command-line.md")
 GLOSSARY = Path("docs/glossary.md")
 KINDS = Path("docs/kinds.md")
+VERSIONS = Path("docs/versions.md")
 ROLLOUT = Path("docs/rollout.md")
 CLUSTER_ROLE = "deploy/clusterrole.yaml"
 STORE = Path("docs/store.md")
@@ -80,6 +81,28 @@ controller in the snapshot shows it: a group is Ready only when its workers are,
 
 Whether a new one's pods find nodes; one that is there and whose pods change is not known: {placed}.
 """
+VERSIONS_PAGE = """\
+# Versions
+
+Made by `make docs` from one table (`planner/kubernetes/versions.py`).
+
+What is played was recorded with Kubernetes 1.{recorded}. A snapshot doesn't tell the API server's version: its newest kubelet stands for it.
+Where that is another version, `overview`, `rollout` and `gate` say once that answers are *by documentation, not recorded*. Nodes without a
+version count as 1.{recorded}.
+
+A field whose gate is off is dropped by the API server: an object of the snapshot that has it shows the gate to be on, whatever the default.
+A change that asks for one that is off by default, and that nothing shows to be on, is *not known*. Before 1.{first} the table isn't
+complete; after 1.{last} it is read as 1.{last}.
+
+Gates as they are by default; `-`: there was none. A managed cluster may have others on.
+
+| gate | {versions} | what hangs on it | where it is off |
+| --- |{dashes} --- | --- |
+{rows}
+From 1.35.0 to 1.35.3 `MaxUnavailableStatefulSet` was on, and off again from 1.35.4 (kubernetes#137904); 1.37 has it on with other rules
+(kubernetes#137666), which aren't recorded. `GenericWorkload` is off by default in 1.37 too; what a pod of a group does is *not known* in
+every version, and so is whom 1.37 preempts for it.
+"""
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EMPTY_GROUP = '""'
 _MORE = "…"
@@ -117,6 +140,19 @@ def kinds_page() -> str:
         f"`{row.kind}` ({row.group or 'core'})" for row in TEMPLATED if (row.kind, row.group) not in known
     )
     return KINDS_PAGE.format(own=own, played=played, placed=placed)
+
+
+def versions_page() -> str:
+    """docs/versions.md: the feature gates that rules hang on, by minor version."""
+    minors = range(versions.FIRST, versions.LAST + 1)
+    rows = "".join(
+        f"| `{gate.name}` | {' | '.join(gate.state(minor) for minor in minors)} | {gate.rule} | {gate.otherwise} |\n"
+        for gate in versions.GATES
+    )
+    return VERSIONS_PAGE.format(
+        recorded=versions.RECORDED, first=versions.FIRST, last=versions.LAST, rows=rows,
+        versions=" | ".join(f"1.{minor}" for minor in minors), dashes=" --- |" * len(minors),
+    )  # fmt: skip
 
 
 def command_line() -> str:
@@ -245,6 +281,7 @@ if __name__ == "__main__":
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
     (ROOT / GLOSSARY).write_text(glossary_page(), encoding="utf-8")
     (ROOT / KINDS).write_text(kinds_page(), encoding="utf-8")
+    (ROOT / VERSIONS).write_text(versions_page(), encoding="utf-8")
     rollout = ROOT / ROLLOUT
     rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
     store = ROOT / STORE

@@ -32,6 +32,7 @@ def test_the_glossary_is_the_pages_glossary() -> None:
 
 def test_kinds_are_those_of_the_tables() -> None:
     assert (ROOT / documents.KINDS).read_text(encoding="utf-8") == documents.kinds_page(), "run `make docs`"
+    assert (ROOT / documents.VERSIONS).read_text(encoding="utf-8") == documents.versions_page(), "run `make docs`"
 
 
 def test_tables_of_a_store_are_those_of_the_schema() -> None:
