@@ -17,13 +17,14 @@ from planner.capacity.node_groups import Missing, NodeGroup, Sizes, is_karpenter
 from planner.capacity.node_pools import NodePool
 from planner.ground.budget import TOO_LARGE, TooLargeError
 from planner.ground.errors import NotKnownError
-from planner.ground.words import Text, count, plural
+from planner.ground.words import Text, count, listing, plural
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, zone
-from planner.kubernetes.records import Node
-from planner.rollout.ownership import workloads_by_owner
+from planner.kubernetes.records import Node, Pod
+from planner.rollout.ownership import pods_of, workloads_by_owner
+from planner.rollout.prepared import compiled
 from planner.rollout.room import Room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
@@ -107,11 +108,13 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GrowthAnswer:
-    """The growth that completes it, if any, and the sentence either way; `unknown`: what has to be known to say."""
+    """The growth that completes it, if any, and the sentence either way; `unknown`: what has to be known to say; `is_luck`:
+    whether it completes hangs on who of those that wait is tried first."""
 
     growth: Growth | None
     sentence: Text
     unknown: str = ""
+    is_luck: bool = False
 
 
 def limit_of(pool: NodePool) -> str:
@@ -150,6 +153,7 @@ def grow(
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     refused: list[str] = []
     unknown: list[str] = []
+    luck = ""
     for some in (stated, pools) if len(stated) < len(pools) else (pools,):
         if not some:
             continue
@@ -160,12 +164,14 @@ def grow(
                 return GrowthAnswer(growth=found, sentence=Text(found.sentence))
             if not unknown and (missing := tried.missing(waiting)):
                 unknown.append(missing)
+            luck = luck or tried.luck(waiting)
         except TooLargeError:
             refused.append(f"whether it completes once {tried.names} {tried.has_grown} is not known: {TOO_LARGE}")
             break
     if not refused:
         refused += _past_limits(asked, pools) or _why_none(asked, waiting)
-    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(unknown))
+    said = Text("; ".join(filter(None, (luck, *refused))))
+    return GrowthAnswer(growth=None, sentence=said, unknown="; ".join(unknown), is_luck=bool(luck))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -184,15 +190,23 @@ class _Asked:
     ) -> None:
         self.cluster, self.revisions, self.stuck, self.how, self.seed = cluster, revisions, stuck, how, seed
 
-    def played(self, waves: Sequence[Sequence[_New]]) -> Run:
+    def played(self, waves: Sequence[Sequence[_New]], *, others_last_of: int | None = None) -> Run:
         """The rollout, to which each wave of nodes comes once nothing moves.
+
+        Parameters
+        ----------
+        others_last_of : int, optional
+            Others' pods that wait with this priority come after the workloads'.
 
         Raises
         ------
         TooLargeError
             When it is too large to play.
         """
-        grown = self.cluster.grown(tuple(new.node for wave in waves for new in wave))
+        cluster = self.cluster
+        if others_last_of is not None:
+            cluster = _put_last(cluster, self.revisions, others_last_of)
+        grown = cluster.grown(tuple(new.node for wave in waves for new in wave))
         come = tuple(
             Happening(
                 after_seconds=WHEN_AT_REST, words=_words(wave), takes_seconds=self.arrival_of(wave),
@@ -218,6 +232,18 @@ class _Asked:
                     if pod.priority < self.how.expendable_below:
                         state.remove(pod.shape, node, is_terminating=pod.is_terminating)
         return state
+
+
+def _put_last(cluster: Cluster, revisions: Sequence[Revision], priority: int) -> Cluster:
+    """The cluster in which others' pods that wait with that priority come after the workloads'."""
+    own = {index for one in revisions for index in pods_of(cluster, one.after)}
+
+    def put(index: int, pod: Pod) -> Pod:
+        if index in own or not pod.waits or cluster.priority_of(pod.spec) != priority:
+            return pod
+        return replace(pod, spec=replace(pod.spec, priority=priority - 1, preemption_policy="Never"))
+
+    return compiled(replace(cluster.snapshot, pods=tuple(put(i, pod) for i, pod in enumerate(cluster.snapshot.pods))))
 
 
 def _words(wave: Iterable[_New]) -> str:
@@ -322,6 +348,28 @@ class _Scaling:
             else:
                 low = middle + 1
         return high, run
+
+    def luck(self, waiting: Shape) -> str:
+        """Of nodes that others' pods of the same priority take: that it completes where its own come first; "" where it doesn't.
+
+        Who waits longest is tried first, but who backs off comes last, and a back-off lasts the longer the oftener a pod was
+        refused (10 s at most). A new node is tainted ``not-ready`` for some seconds: all are tried and refused then.
+
+        Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `calculateBackoffDuration`,
+        `plugin/pkg/admission/nodetaint/admission.go`.
+        """
+        taken = _taken(self._run, [one.node.name for one in self.new])
+        if not taken:
+            return ""
+        lucky = self._asked.played(self._waves, others_last_of=waiting.priority)
+        if not lucky.completed or lucky.preempted:
+            return ""
+        who, come = listing([key for key, _ in taken]), len(self.new)
+        return (
+            f"whether the {count(come, 'node')} that {plural(come, 'comes', 'come')} to {self.names} {plural(come, 'goes', 'go')} "
+            f"to {who}, {plural(len(taken), 'which waits', 'which wait')} with the same priority, or to its own pods is chance: "
+            "who backs off as nodes get Ready is tried last. With its own first it completes"
+        )
 
     def past_limits(self) -> list[str]:
         """Of what it would take, how far that is past limits."""

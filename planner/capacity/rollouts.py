@@ -225,6 +225,9 @@ def _grown(
         return _needs_growth(result, prepared, answer.growth, keys)
     more = f"; {answer.sentence}" if answer.sentence else ""
     stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
+    if answer.is_luck and stays.ties is not None:
+        hangs = Text(f"{stays.ties.outcome} with today's nodes; with those that may come chance decides")
+        stays = replace(stays, ties=replace(stays.ties, proven=False, sentence=hangs))
     unknown = [Unknown(what=answer.unknown, may_help=True, mend="Give --node-pools and --instance-types that say it")]
     return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
 

@@ -87,9 +87,10 @@ class Setting:
     @property
     def bounds(self) -> str:
         """``0 to 1``, ``0 or more``; "" without any."""
-        if self.least is None:
-            return "" if self.most is None else f"at most {self.most:g}"
-        return f"{self.least:g} or more" if self.most is None else f"{self.least:g} to {self.most:.10g}"
+        least, most = (None if one is None else f"{one:.10g}" for one in (self.least, self.most))
+        if least is None:
+            return "" if most is None else f"at most {most}"
+        return f"{least} or more" if most is None else f"{least} to {most}"
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -67,6 +67,25 @@ def test_an_unknown_maximum_is_said_so() -> None:
     assert str(found.growth) == "completes if pool t4 grows by 1 node (2 → 3, its maximum is unknown)"
 
 
+def waits(priority: int | None = None) -> list[Item]:
+    spec = pod_spec(gpus=1) | ({"priority": priority} if priority is not None else {})
+    return deployment("b", [""], spec)
+
+
+def test_who_of_equals_gets_the_only_node_that_comes_is_chance() -> None:
+    found = asked(full(waits()), *parse_typed_limits("t4=3"))
+    assert found.verdict is Verdict.STUCK
+    assert "to Deployment/ml/b, which waits with the same priority, or to its own pods is chance" in str(found.growth)
+    assert found.ties is not None
+    assert str(found.ties.sentence).endswith("with those that may come chance decides")
+
+
+def test_a_node_that_goes_to_a_higher_priority_is_no_chance() -> None:
+    found = asked(full(waits(1000)), *parse_typed_limits("t4=3"))
+    assert found.verdict is Verdict.STUCK
+    assert "chance" not in str(found.sentence)
+
+
 def test_a_fixed_size_is_a_limit() -> None:
     fixed = PoolLimits(name="t4", source=LimitSource.GCLOUD, is_autoscaled=False)
     assert str(asked(full(), fixed).growth).endswith("but has a fixed size (gcloud node-pools list)")
