@@ -7,6 +7,6 @@ st.title("Readiness plan")
 snapshot = session.cluster()
 st.caption("The least that makes every workload rollable, simulated together, within the budgets that you set.")
 settings = plan_view.settings()
-found = progress.ask(QUESTION, snapshot, settings, plan_view.given())
+found = progress.ask(QUESTION, snapshot, settings, plan_view.given(snapshot))
 if found is not None:
     plan_view.show(snapshot, narrowed(found, filtered.kept(snapshot)), settings)

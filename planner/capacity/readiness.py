@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from math import ceil, floor
 from typing import Any, Final
 
+from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import tell
@@ -222,8 +223,9 @@ class Planner:
 
     def __init__(
         self, world: World, states: dict[str, State], share: float, aims: Aims, book: PriceBook | None,
-        snapshot: Snapshot,
+        snapshot: Snapshot, pools: Sequence[NodePool] = (),
     ) -> None:  # fmt: skip
+        self.pools = {one.name: one for one in pools}
         self.today, self.snapshot = world, snapshot
         self.now = dict(states)
         self.world, self.states = world, states
@@ -410,6 +412,8 @@ class Planner:
     def _over_budget(self, offer: _Offer, room: int) -> str:
         """Why the nodes may not be had; "" where they may."""
         number, pool = offer.remedy.extra_nodes, node_pool(offer.template) or offer.template.name
+        if past := self._past_limit(pool_key(offer.template), number):
+            return past
         if number > room:
             return f"needs {count(number, 'more spare node')} in {pool}, past the budget"
         if self.aims.most_usd is None:
@@ -419,6 +423,25 @@ class Planner:
         if self._usd_kept() + offer.usd_per_month > self.aims.most_usd:
             return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"
         return ""
+
+    def _past_limit(self, name: str, number: int) -> str:
+        """``needs 1 more node in gpu-t4 (8 → 9), past its maximum of 8 (gcloud node-pools list)``; "" within it. A fixed size is no
+        limit to a plan, which resizes pools by hand."""
+        pool = self.pools.get(name)
+        if pool is None or pool.is_autoscaled is False:
+            return ""
+        left, already = (
+            pool.room(capacity_of(self.today.cluster, pool)),
+            sum(pool_key(one) == name for one in self.world.templates),
+        )
+        if left is None or already + number <= left:
+            return ""
+        now = pool.node_count + already
+        is_most = pool.maximum is not None and now + number > pool.maximum
+        limit = f"maximum of {pool.maximum}" if is_most else f"limits on {', '.join(sorted(pool.resource_limits))}"
+        return (
+            f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), past its {limit} ({pool.source})"
+        )
 
     def _strategies_that_wait(self, key: str) -> list[tuple[Measure, Effect]]:
         """Other strategies, which don't do by themselves: with one of them fewer nodes may be enough."""

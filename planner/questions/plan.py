@@ -24,6 +24,7 @@ from planner.capacity.readiness import (
     Turn,
     World,
 )
+from planner.capacity.rollouts import growing
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -36,6 +37,7 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import USD_A_MONTH
 from planner.questions import overview as overview_question
 from planner.questions.filters import Filter, Kept
+from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.prepared import compiled
 from planner.rollout.wording import words
@@ -59,6 +61,7 @@ class PlanSettings:
         20, least=0, most=10_000, help="How often the workloads that need spare nodes are rolled out in all."
     )
     filter: Filter = settings_within(Filter)
+    pools: PoolSettings = settings_within(PoolSettings)
 
 
 @allowed(units=LIST_UNITS)
@@ -85,7 +88,8 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
         most_usd=settings.most_usd,
         rollouts_per_month=settings.rollouts_per_month,
     )
-    planner = Planner(World(compiled(snapshot), {}, {}, ()), states, share, aims, given.book, snapshot)
+    pools = growing(snapshot, settings.pools.known(given))
+    planner = Planner(World(compiled(snapshot), {}, {}, ()), states, share, aims, given.book, snapshot, pools)
     whole = planner.plan()
     whole = replace(whole, sentence=QUESTION.of_those_seen(snapshot, whole.sentence))
     return narrowed(whole, overview_question.kept_by(snapshot, settings.filter))
@@ -200,10 +204,10 @@ QUESTION: Final = Question(
     notes=lambda answer: [answer.price_note] if answer.price_note else [],
     about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
 
-    What costs nothing comes first; then as few nodes as do, within the budgets. Everything is simulated together. Exits 0;
+    What costs nothing comes first; then as few nodes as do, within the budgets and the pools' maxima. Everything is simulated together. Exits 0;
     --fail-on left exits 5 when the plan leaves a workload that can't be rolled out.
     """,
-    wants=(Want.PRICES,),
+    wants=(Want.PRICES, Want.POOLS),
     states={"left": ExitStatus.REFUSED},
     states_of=lambda answer: {"left"} if answer.left else set(),
     leaves_open=lambda answer: answer.unknown > 0,

@@ -9,14 +9,13 @@ import streamlit as st
 
 from planner.capacity.readiness import MeasureKind, PlanAnswer
 from planner.ground import words
-from planner.ground.errors import HeadroomError
 from planner.ground.words import usd
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike
 from planner.questions.question import Given
-from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, sheet, tiles
+from planner.ui import cache, capacity_inputs, downloads, errors, filtered, opening, progress, sheet, tiles
 from planner.ui.asked import Asked
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
@@ -25,13 +24,9 @@ _SCROLLED = 240  # pixels
 _QUICK_NODES = 500  # above, the Overview doesn't work it out by itself
 
 
-def given() -> Given:
-    """Prices, where they can be read."""
-    try:
-        return Given(book=prices.book())
-    except HeadroomError as error:
-        errors.show(error)
-        return Given()
+def given(snapshot: Snapshot) -> Given:
+    """How far pools may grow, and prices, where they can be read."""
+    return capacity_inputs.priced(capacity_inputs.given(snapshot))
 
 
 @errors.part
@@ -40,7 +35,7 @@ def line(snapshot: Snapshot) -> None:
     since a list lacks, nothing: the page says what lacks."""
     if QUESTION.not_known(snapshot):
         return
-    known = given()
+    known = given(snapshot)
     settings = PlanSettings()
     found = cache.known(QUESTION, snapshot, settings, known)
     if found is None and len(snapshot.nodes) <= _QUICK_NODES:
@@ -65,6 +60,9 @@ def settings() -> PlanSettings:
         asked.show("most_nodes", placeholder="no limit")
         asked.show("most_usd", placeholder="no limit")
         asked.show("rollouts_per_month", format="%g")
+        asked.show(
+            "limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on the Headroom page."
+        )
     return asked.settings()
 
 

@@ -11,10 +11,12 @@ from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
 from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Node, Snapshot
 from planner.questions.overview import overview
 from planner.questions.plan import QUESTION, PlanSettings, alike, answer
+from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled
@@ -116,6 +118,19 @@ def test_a_quota_is_raised_where_no_strategy_keeps_enough_ready() -> None:
     assert (one.kind, plan.ready_all) == (MeasureKind.QUOTA, 1)
     assert '"pods": "3"' in one.command
     assert '"pods": "2"' in one.undo
+
+
+def test_no_more_nodes_than_a_pool_may_have() -> None:
+    found = answer(demo.read(), PlanSettings(pools=PoolSettings(limits=parse_typed_limits("gpu-a100=2"))), PRICED)
+    assert [one.pool for one in found.measures if one.kind is MeasureKind.NODES] == ["gpu-t4"]
+    why = {one.workload: str(one.why) for one in found.left}
+    assert why["Deployment/prod/llm-serve"] == "needs 1 more node in gpu-a100 (2 → 3), past its maximum of 2 (typed)"
+
+
+def test_a_fixed_size_is_resized_by_hand() -> None:
+    fixed = PoolLimits(name="gpu-a100", source=LimitSource.GCLOUD, is_autoscaled=False)
+    found = answer(demo.read(), PlanSettings(), replace(PRICED, limits=(fixed,)))
+    assert "gpu-a100" in [one.pool for one in found.measures]
 
 
 def test_without_prices_money_is_unknown_and_no_budget_of_it_can_be_kept() -> None:
