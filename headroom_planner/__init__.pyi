@@ -115,6 +115,7 @@ def plan(
     label: str | None = ...,
     verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
+    limits: Any = ...,
 ) -> Answer:
     """The least that makes every workload rollable, with its cost and order."""
 
