@@ -7,37 +7,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from planner.capacity.fragmentation import Fragments, fragments
-from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
-from planner.capacity.headroom import Fit, fits, in_pools, stops
-from planner.capacity.node_pools import pools
-from planner.capacity.pod_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
+from planner.capacity import overview as overviews
+from planner.capacity.filters import Filter, Kept
+from planner.capacity.headroom import Fit, in_pools, stops
+from planner.capacity.left import CapacityAnswer, capacity
 from planner.capacity.room import (
     PoolLine,
     PoolOffer,
     ResourceLine,
-    findings_of_room,
     of,
-    pool_line,
-    resource_lines,
-    room_sentence,
     shape,
 )
-from planner.capacity.shared_gpus import GpuSupply, gpu_supply
-from planner.ground import collector
 from planner.ground.budget import allowed
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Listing
-from planner.ground.words import Text, percent, roughly, sentence, some
-from planner.inventory.pool_limits import PoolLimits
+from planner.ground.words import percent, roughly, sentence, some
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import NO_POOL
-from planner.kubernetes.records import Finding, Snapshot
-from planner.questions import overview as overview_question
-from planner.questions.filters import Filter, Kept
+from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, column_of, fact, unit_of
-from planner.rollout import prepared as prepared_question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +42,6 @@ class CapacitySettings:
     filter: Filter = settings_within(Filter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityAnswer:
-    """Everything about what is left. Without Pods what the nodes have, and nothing of what still fits; `fragments` is None then."""
-
-    sentence: str
-    resources: tuple[ResourceLine, ...]
-    gpus: tuple[GpuModelLine, ...]
-    supply: tuple[GpuSupply, ...]
-    pools: tuple[PoolLine, ...]
-    standard: tuple[Fit, ...]
-    standard_basis: str
-    workloads: tuple[Fit, ...]
-    fragments: Fragments | None
-    findings: tuple[Finding, ...]
-    resource: str = ""  # the one that GPUs of pools are counted in
-    shapes: tuple[Fit, ...] = ()  # those asked for, in their order
-
-
 def narrowed(whole: CapacityAnswer, kept: Kept) -> CapacityAnswer:
     """The pools and workloads that are let through; what is free and what of it is stranded stays the whole cluster's."""
     if kept.is_all:
@@ -78,34 +49,9 @@ def narrowed(whole: CapacityAnswer, kept: Kept) -> CapacityAnswer:
     own = tuple(one for one in whole.workloads if kept.workload(one.shape))
     return replace(
         whole,
-        sentence=str(kept.beside(sentence(whole.sentence), len(own), len(whole.workloads), "workload")),
+        sentence=kept.beside(sentence(whole.sentence), len(own), len(whole.workloads), "workload"),
         pools=tuple(line for line in whole.pools if kept.pool(line.pool.name or NO_POOL)),
         workloads=own,
-    )
-
-
-@collector.resting()
-def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> CapacityAnswer:
-    """What there is, what is left, and what of it can be used."""
-    cluster = prepared_question.compiled(snapshot)
-    known = pools(cluster, limits)
-    gpus = gpu_lines(cluster)
-    broken = snapshot.if_known(fragments(cluster), POD.name)
-    standard, own = (
-        ((), ()) if broken is None else (fits(cluster, some(cluster)) for some in (standard_shapes, workload_shapes))
-    )
-    return CapacityAnswer(
-        sentence=str(QUESTION.as_far_as_seen(snapshot, Text(room_sentence(gpus, standard, own, broken)))),
-        resources=resource_lines(cluster),
-        gpus=gpus,
-        supply=gpu_supply(cluster),
-        pools=tuple(pool_line(cluster, pool) for pool in known),
-        standard=standard,
-        standard_basis=usual_share(cluster)[2] if broken else "",
-        workloads=own,
-        fragments=broken,
-        findings=findings_of_room(cluster, limits),
-        resource=gpu_offer(cluster)[0],
     )
 
 
@@ -121,7 +67,7 @@ def answer(snapshot: Snapshot, settings: CapacitySettings, given: Given = NOTHIN
     """
     typed = tuple(shape(snapshot, text) for text in settings.shapes if not snapshot.lacks(POD.name))
     whole = replace(capacity(snapshot, settings.pools.known(given)), shapes=typed)
-    return narrowed(whole, overview_question.kept_by(snapshot, settings.filter))
+    return narrowed(whole, overviews.kept_by(snapshot, settings.filter))
 
 
 def facts(answer: CapacityAnswer) -> Iterator[Fact]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Final
 
+from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting, settings_within
@@ -21,8 +23,6 @@ from planner.pricing.bill import NAMESPACE, POOL, USD_A_MONTH, WORKLOAD, Cluster
 from planner.pricing.cluster import PoolCost
 from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
 from planner.pricing.model import PriceBook
-from planner.questions.filters import Filter, Kept
-from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Given, Question, Want
 
 

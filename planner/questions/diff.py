@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, parse_changes, text_of
+from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.settings import setting
@@ -20,7 +22,6 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
 from planner.questions import costs, findings, overview, savings
-from planner.questions.overview import WorkloadOverview
 from planner.questions.question import NOTHING, Fact, Given, Question, Want
 from planner.questions.wording import heading
 from planner.rollout.answers import Verdict
@@ -94,7 +95,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     skipped: list[str] = []
     then, named = _other_side(snapshot, settings, given, skipped)
     sides = snapshot, then
-    lines = tuple(one.derived.once(overview.overview, one) for one in sides)
+    lines = tuple(one.derived.once(overviews.overview, one) for one in sides)
     facts = [dict(_numbers(one, given, skipped)) for one in sides]
     found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
     before, after = ({line.workload: line for line in one.workloads} for one in lines)
@@ -153,12 +154,12 @@ def _workloads(
         if was is not is_now:
             told = now or then
             assert told is not None
-            found.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=told.sentence))
+            found.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=str(told.sentence)))
     return tuple(sorted(found, key=lambda one: (one.after is not Verdict.STUCK, one.after is None, one.before is None)))
 
 
 def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
-    told = list(overview.QUESTION.facts(snapshot.derived.once(overview.overview, snapshot)))
+    told = list(overview.QUESTION.facts(snapshot.derived.once(overviews.overview, snapshot)))
     kept = [one for one in told if one.metric in _NUMBERS]
     if given.book is not None:
         alone = replace(given, others=(), limits=())

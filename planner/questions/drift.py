@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.capacity.patched import put
 from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule
 from planner.drift.rows import flat_rows, suggestion_rows
@@ -15,8 +17,6 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting, settings_within
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.filters import Filter, Kept
-from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
 

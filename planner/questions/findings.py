@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner import restarts
+from planner.capacity.filters import Filter, Kept
 from planner.capacity.fragmentation import waiting_in_vain
+from planner.capacity.overview import kept_by
 from planner.drift import services as drift
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import settings_within
@@ -18,8 +20,6 @@ from planner.inventory import checks, wire
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory import risks
-from planner.questions.filters import Filter, Kept
-from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
 
 # Each room that finds something adds its function: snapshot → findings.

@@ -16,6 +16,7 @@ from planner.capacity.fleet import (
     models_of,
     workload_of,
 )
+from planner.capacity.overview import ClusterOverview, overview
 from planner.ground.exit_status import ExitStatus
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
@@ -24,7 +25,6 @@ from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import USD_A_MONTH, cost_cluster
 from planner.pricing.model import PriceBook
-from planner.questions.overview import ClusterOverview, overview
 from planner.questions.question import EXIT, NOTHING, Given, Question, Want, unit_of
 from planner.rollout.answers import Verdict
 

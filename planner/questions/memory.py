@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.capacity.patched import Patched, put
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
@@ -25,8 +27,6 @@ from planner.memory.nodes import ClusterMemory, cluster_memory
 from planner.memory.risks import risks
 from planner.memory.rows import container_rows, node_rows, pod_rows
 from planner.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
-from planner.questions.filters import Filter, Kept
-from planner.questions.overview import kept_by
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
 

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
-from planner.ground.budget import LIST_UNITS, allowed
+from planner.capacity.filters import Filter, Kept, keep
+from planner.capacity.gpu_lines import GpuModelLine
+from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Figure, Listing
-from planner.ground.words import NO_WORDS, Text, listing, some
-from planner.inventory.account import get_command, missing, told, without_workloads
-from planner.kubernetes.kinds import NODE, POD, ROLLING, several
+from planner.ground.words import some
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
-from planner.kubernetes.owners import Unjudged, unjudged
-from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Workload
-from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import GPUS, Nouns, units_of
-from planner.kubernetes.versions import not_recorded
-from planner.questions.filters import ALL, Filter, Kept, keep
+from planner.kubernetes.records import Snapshot
+from planner.kubernetes.units import GPUS
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
-from planner.rollout.answers import Reason, Verdict
-from planner.rollout.glance import Answer, Answers, nodes_with_pods, restarted, unjudged_words
-from planner.rollout.ownership import pods_of
-from planner.rollout.prepared import compiled
+from planner.rollout.answers import Verdict
 from planner.rollout.wording import words
-from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import gpu_models, node_pools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,166 +29,11 @@ class OverviewSettings:
     filter: Filter = settings_within(Filter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadOverview:
-    """A workload's own rollout if its template changed now, as one line of the Overview."""
-
-    workload: str
-    verdict: Verdict
-    reason: Reason
-    sentence: str
-    replicas: int | None  # of one on every node its pods tell; None where they weren't seen
-    ready: int | None
-    gpus: int | None  # asked for by all its replicas
-    nouns: Nouns = GPUS  # what `gpus` are a number of
-    gpu_model: str
-    node_pools: tuple[str, ...]
-    lowest_ready: int | None = 0  # at the worst moment of its rollout
-    headline: Text = NO_WORDS  # a dozen words, without the verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOverview:
-    sentence: str
-    workloads: tuple[WorkloadOverview, ...]
-    gpus: tuple[GpuModelLine, ...]
-    node_count: int | None  # None, as the pods, where they weren't seen
-    pod_count: int | None
-    pending_pods: int | None
-    taken_at: float
-    source: str
-    digest: str
-    unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played: the whole cluster's
-    hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
-
-
-def overview(snapshot: Snapshot) -> ClusterOverview:
-    """Every workload's own rollout, were its template changed now; GPUs by model. Played once a snapshot (`played`)."""
-    return snapshot.derived.once(played, snapshot)
-
-
-@allowed(units=LIST_UNITS)
-def played(snapshot: Snapshot) -> ClusterOverview:
-    """`overview`, played anew."""
-    cluster = compiled(snapshot)
-    answers = Answers(cluster)
-    lines = tuple(
-        _overview_line(cluster, workload, answers.of(restarted(workload)))
-        for workload in snapshot.workloads
-        if workload.traits.rolls_out
-    )
-    return ClusterOverview(
-        sentence=_sentence(snapshot, lines),
-        workloads=lines,
-        gpus=gpu_lines(cluster),
-        node_count=snapshot.if_known(cluster.node_count, NODE.name),
-        pod_count=snapshot.if_known(sum(len(g.nodes) for g in cluster.groups), POD.name, NODE.name),
-        pending_pods=snapshot.if_known(len(cluster.waiting), POD.name),
-        taken_at=snapshot.taken_at,
-        source=snapshot.source,
-        digest=snapshot.digest,
-        unjudged=unjudged(snapshot),
-    )
-
-
-def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
-    """How many workloads could be rolled out, and whose rollouts aren't judged."""
-    beside = unjudged_words(unjudged(snapshot))
-    said = (
-        _judged_sentence(snapshot, lines, kept, hidden),
-        *(f"{one}." for one in (beside, not_recorded(snapshot)) if one),
-    )
-    return " ".join(said)
-
-
-def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
-    """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
-    stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
-    unknown = len(lines) - stuck - known
-    refused = [one for one in QUESTION.lacks(snapshot) if one.state.hides]
-    if refused:
-        why = told(refused)
-        return (
-            f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now, {known:,} could."
-        )
-    if not lines:
-        return without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
-    which, rest = ("", ".") if kept.is_all else (f" {kept.said}", f"; {hidden:,} hidden.")
-    if unknown:
-        lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
-        why = f": no {listing([several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
-        adds = f" To add them: {get_command(lacking)}" if lacking else ""
-        no = f"{stuck:,} could not be rolled out now, " if stuck else ""
-        only = "" if kept.is_all else f" Only workloads{which}{rest}"
-        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
-    if stuck:
-        return f"{stuck:,} of {len(lines):,} workloads{which} could not be rolled out now{rest}"
-    if len(lines) > 1:
-        return f"All {len(lines):,} workloads{which} could be rolled out now{rest}"
-    return f"The one workload{which} could be rolled out now{rest}"
-
-
-def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> WorkloadOverview:
-    pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
-    nodes = nodes_with_pods(cluster, workload)
-    gpus = requested_gpus(workload.template.spec)
-    known = cluster.snapshot.if_known
-    replicas = known(len(nodes), POD.name, NODE.name) if workload.traits.is_per_node else workload.replicas
-    return WorkloadOverview(
-        workload=workload.key,
-        verdict=answer.verdict,
-        reason=answer.reason,
-        sentence=str(answer.sentence),
-        replicas=replicas,
-        ready=known(sum(p.is_ready and p.deleted_at is None for p in pods), POD.name),
-        gpus=None if replicas is None else gpus * replicas,
-        nouns=units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec)),
-        gpu_model=", ".join(sorted({gpu_models(cluster)[n] for n in nodes} - {""})) if gpus else "",
-        node_pools=tuple(sorted({node_pools(cluster)[n] for n in nodes} - {""})),
-        lowest_ready=known(answer.lowest_ready, POD.name, NODE.name),
-        headline=answer.headline,
-    )
-
-
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-_TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
-
-
-def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
-    """Workloads that can't be rolled out now first; among equals those that run, and those with most GPUs at stake."""
-    return sorted(
-        lines,
-        key=lambda line: (
-            _TROUBLE[line.verdict], not line.ready, -(line.gpus or 0), -(line.replicas or 0), line.workload
-        ),
-    )  # fmt: skip
-
-
-def by_cause(lines: Iterable[WorkloadOverview]) -> list[tuple[WorkloadOverview, ...]]:
-    """Workloads that can't be rolled out now, each with those of which the same is said: what differs is their own names."""
-    causes: dict[Hashable, list[WorkloadOverview]] = {}
-    for line in by_trouble(lines):
-        if line.verdict is not Verdict.COMPLETES:
-            own = "|".join(re.escape(name) for name in line.workload.split("/")[1:])
-            said = re.sub(rf"(?<![\w.-])({own})(?![\w-])", "", str(line.headline))
-            causes.setdefault((line.verdict, line.reason, said), []).append(line)
-    return [tuple(cause) for cause in causes.values()]
-
-
 def answer(snapshot: Snapshot, settings: OverviewSettings, _given: Given = NOTHING) -> ClusterOverview:
     """`overview`, of the workloads that the filter lets through."""
     whole = overview(snapshot)
     return narrowed(snapshot, whole, keep(snapshot, settings.filter, verdicts_of(whole)))
-
-
-def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:
-    """How each workload's own rollout would go."""
-    return FrozenMap({line.workload: line.verdict for line in whole.workloads})
-
-
-def kept_by(snapshot: Snapshot, wanted: Filter) -> Kept:
-    """What a filter lets through; workloads are played only where it asks for their verdicts."""
-    return keep(snapshot, wanted, verdicts_of(overview(snapshot)) if wanted.verdicts else EMPTY)
 
 
 def narrowed(snapshot: Snapshot, whole: ClusterOverview, kept: Kept) -> ClusterOverview:
@@ -207,7 +42,7 @@ def narrowed(snapshot: Snapshot, whole: ClusterOverview, kept: Kept) -> ClusterO
         return whole
     lines = tuple(line for line in whole.workloads if kept.workload(line.workload))
     hidden = len(whole.workloads) - len(lines)
-    return replace(whole, workloads=lines, hidden=hidden, sentence=_sentence(snapshot, lines, kept, hidden))
+    return replace(whole, workloads=lines, hidden=hidden, sentence=sentence_of(snapshot, lines, kept, hidden))
 
 
 def facts(answer: ClusterOverview) -> Iterator[Fact]:
@@ -248,7 +83,7 @@ _WORKLOADS: Final[Listing[ClusterOverview, WorkloadOverview]] = Listing(
         ),
         Column("gpu_model", heading=None),
         Column("node_pools", lambda line: ", ".join(line.node_pools), heading=None),
-        Column("sentence", heading=None),
+        Column("sentence", lambda line: str(line.sentence), heading=None),
         Column("headline", lambda line: str(line.headline), heading="why"),
     ),
 )  # fmt: skip

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.capacity import overview as overviews
+from planner.capacity.filters import Filter, Kept
 from planner.capacity.readiness import (
     MOST_SPARE,
     Aims,
@@ -35,8 +37,6 @@ from planner.ground.words import sentence, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import USD_A_MONTH
-from planner.questions import overview as overview_question
-from planner.questions.filters import Filter, Kept
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.prepared import compiled
@@ -77,7 +77,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
         raise InputError("a budget of money needs prices", where="most_usd", mend="Give a price book")
     tell("Every workload's rollout is played", 0.0)
     share = settings.least_ready_percent / 100
-    now = {line.workload: line for line in overview_question.overview(snapshot).workloads}
+    now = {line.workload: line for line in overviews.overview(snapshot).workloads}
     states = {
         key: State(line.verdict, line.reason, str(line.headline), line.lowest_ready or 0, line.replicas or 0)
         for key, line in now.items()
@@ -92,7 +92,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
     planner = Planner(World(compiled(snapshot), {}, {}, ()), states, share, aims, given.book, snapshot, pools)
     whole = planner.plan()
     whole = replace(whole, sentence=QUESTION.of_those_seen(snapshot, whole.sentence))
-    return narrowed(whole, overview_question.kept_by(snapshot, settings.filter))
+    return narrowed(whole, overviews.kept_by(snapshot, settings.filter))
 
 
 def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:

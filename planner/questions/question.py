@@ -256,11 +256,6 @@ class Question(Generic[S, A]):
         said = f"Not known of all workloads: {told(lacking)}. Of those seen: {sentence}"
         return with_command(said, lacking)
 
-    def as_far_as_seen(self, snapshot: Snapshot, sentence: Text) -> Text:
-        """`sentence`, which leaves out what hangs on a list that wasn't seen, with why and the command that adds it."""
-        lacking = [one for one in self.lacks(snapshot) if one.kind in self.parts_hang_on]
-        return with_command(f"{sentence}: {told(lacking)}", lacking) if lacking else sentence
-
 
 def _each(snapshots: Snapshot | Sequence[Snapshot]) -> Sequence[Snapshot]:
     return [snapshots] if isinstance(snapshots, Snapshot) else snapshots

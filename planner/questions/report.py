@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from planner.capacity.gpu_lines import free_words, supplies_of
+from planner.capacity.left import CapacityAnswer
 from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
 from planner.ground.errors import HeadroomError
@@ -20,7 +21,6 @@ from planner.ground.words import Text, count, listing, moment, sentence
 from planner.kubernetes.records import Presence, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import doctor, question_called
-from planner.questions.capacity import CapacityAnswer
 from planner.questions.diff import DiffAnswer
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact

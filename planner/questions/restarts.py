@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.capacity.patched import put
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting, settings_within
@@ -21,8 +23,6 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
-from planner.questions.filters import Filter, Kept
-from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.restarts import restarts as find_restarts
 from planner.restarts.model import Activity, Loop, RestartReport

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
+from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.ground.budget import part
 from planner.ground.errors import InputError
 from planner.ground.settings import setting, settings_within
@@ -16,8 +18,6 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import Share
 from planner.pricing.bill import USD_A_MONTH
 from planner.questions.costs import known_book
-from planner.questions.filters import Filter, Kept
-from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.spot.assumptions import SpotSettings
 from planner.spot.fleet import Bearer, FleetSavings, fleet_savings, in_whole

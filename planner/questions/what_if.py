@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from planner.capacity.changes import FORMS, Change, parse_changes, text_of
+from planner.capacity.beside_today import FitChange, VerdictChange, WhatIfAnswer, what_if
+from planner.capacity.changes import FORMS, Change, parse_changes
 from planner.capacity.gpu_lines import gpu_figures
-from planner.capacity.headroom import Fit, fits
-from planner.capacity.pod_shapes import standard_shapes
-from planner.capacity.room import shape
-from planner.capacity.what_if import Step, apply
+from planner.capacity.what_if import Step
 from planner.ground.budget import allowed
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Listing
-from planner.ground.words import count, plural, usd
-from planner.inventory.pool_limits import PoolLimits
+from planner.ground.words import plural
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH, cost_cluster
-from planner.pricing.model import PriceBook
-from planner.questions import overview as overview_question
-from planner.questions.capacity import CapacityAnswer, capacity
+from planner.pricing.bill import USD_A_MONTH
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
-from planner.rollout import prepared as prepared_question
-from planner.rollout.answers import Verdict
 from planner.rollout.wording import details, words
 
 _SHOWN: Final = 10  # of the pods that a drain leaves
@@ -55,139 +45,6 @@ class WhatIfSettings:
         help="Play every workload's rollout before and after: seconds, on a cluster of thousands of nodes.",
     )
     pools: PoolSettings = settings_within(PoolSettings)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictChange:
-    """A workload whose own rollout would go otherwise."""
-
-    workload: str
-    before: Verdict
-    after: Verdict
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitChange:
-    """How many more pods of a shape fit, today and then."""
-
-    shape: str
-    before: int
-    after: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIfAnswer:
-    """The same answers for the changed cluster, beside today's."""
-
-    sentence: str
-    changes: str
-    steps: tuple[Step, ...]
-    before: CapacityAnswer
-    after: CapacityAnswer
-    fits: tuple[FitChange, ...]
-    verdicts: tuple[VerdictChange, ...] = ()
-    completing_before: int | None = None  # None where rollouts were not played
-    completing_after: int | None = None
-    unknown_before: int | None = None  # rollouts of which it isn't known
-    unknown_after: int | None = None
-    waiting_before: int
-    waiting_after: int
-    usd_per_month_before: float | None = (
-        None  # list prices less discounts; None without a price book, or with gaps in it
-    )
-    usd_per_month_after: float | None = None
-
-
-def what_if(
-    snapshot: Snapshot, changes: tuple[Change, ...], limits: tuple[PoolLimits, ...] = (), shape_text: str = "",
-    with_rollouts: bool = True, book: PriceBook | None = None,
-) -> WhatIfAnswer:  # fmt: skip
-    """The cluster after `changes`, answered like today's.
-
-    `with_rollouts`: every workload's own rollout is played on both clusters too (seconds, on one of thousands of nodes).
-    Raises what `apply` and `shape` do.
-    """
-    today = prepared_question.compiled(snapshot)
-    made = apply(today, changes, limits)
-    then = replace(made.snapshot, digest=_digest(snapshot, changes))
-    before = snapshot.derived.once(capacity, snapshot, limits)
-    after = capacity(then, limits)
-    shapes = _fit_changes(before, after, fits(prepared_question.compiled(then), standard_shapes(today)))
-    answer = WhatIfAnswer(
-        sentence="",
-        changes=text_of(changes),
-        steps=made.steps,
-        before=before,
-        after=after,
-        fits=(*_typed(snapshot, then, shape_text), *shapes),
-        waiting_before=made.waiting_before,
-        waiting_after=len(prepared_question.compiled(then).waiting),
-        usd_per_month_before=cost_cluster(book, snapshot).usd_per_month if book else None,
-        usd_per_month_after=cost_cluster(book, then).usd_per_month if book else None,
-    )
-    answer = _with_rollouts(answer, snapshot, then) if with_rollouts else answer
-    return replace(answer, sentence=_what_if_sentence(answer))
-
-
-def _with_rollouts(answer: WhatIfAnswer, snapshot: Snapshot, then: Snapshot) -> WhatIfAnswer:
-    now = snapshot.derived.once(overview_question.overview, snapshot).workloads
-    later = overview_question.overview(then).workloads
-    before = {line.workload: line.verdict for line in now}
-    todays, thens = (Counter(line.verdict for line in lines) for lines in (now, later))
-    return replace(
-        answer,
-        verdicts=tuple(
-            VerdictChange(workload=one.workload, before=before[one.workload], after=one.verdict, sentence=one.sentence)
-            for one in later
-            if before.get(one.workload, one.verdict) is not one.verdict
-        ),
-        completing_before=todays[Verdict.COMPLETES],
-        completing_after=thens[Verdict.COMPLETES],
-        unknown_before=todays[Verdict.UNKNOWN],
-        unknown_after=thens[Verdict.UNKNOWN],
-    )
-
-
-def _typed(snapshot: Snapshot, then: Snapshot, text: str) -> Iterator[FitChange]:
-    if text:
-        typed = shape(snapshot, text)
-        yield FitChange(shape=typed.shape, before=typed.count, after=shape(then, text).count)
-
-
-def _digest(snapshot: Snapshot, changes: tuple[Change, ...]) -> str:
-    return hashlib.blake2b(f"{snapshot.digest}\n{text_of(changes)}".encode(), digest_size=16).hexdigest()
-
-
-def _fit_changes(before: CapacityAnswer, after: CapacityAnswer, standard: tuple[Fit, ...]) -> tuple[FitChange, ...]:
-    """Standard shapes are those of today's mix on both sides; workloads by name."""
-    then = {one.shape: one.count for one in (*standard, *after.workloads) if not one.unknown}
-    return tuple(
-        FitChange(shape=one.shape, before=one.count, after=then[one.shape])
-        for one in (*before.standard, *before.workloads)
-        if one.shape in then and not one.unknown
-    )
-
-
-def _what_if_sentence(answer: WhatIfAnswer) -> str:
-    """What the changes come to, the troubles first."""
-    failed = [step for step in answer.steps if not step.is_done]
-    if not answer.steps:
-        return "nothing is changed"
-    parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
-    worse = sum(one.before is Verdict.COMPLETES for one in answer.verdicts)
-    better = sum(one.after is Verdict.COMPLETES and one.before is not Verdict.UNKNOWN for one in answer.verdicts)
-    if worse:
-        parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
-    if better:
-        parts.append(f"{count(better, 'rollout that does not complete', 'rollouts that do not complete')} today would")
-    today, then = answer.usd_per_month_before, answer.usd_per_month_after
-    if today is not None and then is not None and abs(then - today) >= 1:
-        parts.append(
-            f"{usd(abs(then - today))} a month {'more' if then > today else 'less'} at list price: {usd(then)} instead of "
-            f"{usd(today)}"
-        )
-    return "; ".join(parts)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -295,7 +152,9 @@ _VERDICTS: Final[Listing[WhatIfAnswer, VerdictChange]] = Listing(
             "today", lambda one: one.before.value, words=lambda one: words(one.before), metric="workload_verdict_today"
         ),
         Column("then", lambda one: one.after.value, words=lambda one: words(one.after), metric="workload_verdict_then"),
-        Column("sentence", heading="why", words=lambda one: details(one.after, one.sentence)),
+        Column(
+            "sentence", lambda one: str(one.sentence), heading="why", words=lambda one: details(one.after, one.sentence)
+        ),
     ),
 )
 

@@ -9,10 +9,13 @@ from typing import Literal
 import streamlit as st
 
 from planner.capacity import room
+from planner.capacity.beside_today import WhatIfAnswer
 from planner.capacity.drain import DrainResult
+from planner.capacity.filters import ALL, Kept
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.gpu_lines import gpu_figures
 from planner.capacity.headroom import Fit, in_pools, stops
+from planner.capacity.left import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
 from planner.ground import words
 from planner.ground.vocabulary import CPU, MEMORY
@@ -20,9 +23,7 @@ from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, what_if
-from planner.questions.capacity import CapacityAnswer, CapacitySettings
-from planner.questions.filters import ALL, Kept
-from planner.questions.what_if import WhatIfAnswer
+from planner.questions.capacity import CapacitySettings
 from planner.ui import (
     cache,
     charts,

@@ -7,6 +7,8 @@ from typing import Final
 
 import streamlit as st
 
+from planner.capacity.filters import ALL, Filter, Kept, keep, namespaces_of, said
+from planner.capacity.overview import verdicts_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.settings import setting_of
@@ -14,8 +16,7 @@ from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.records import EMPTY, Snapshot
 from planner.kubernetes.selectors import read_selector
 from planner.processes.identity import identity
-from planner.questions.filters import ALL, Filter, Kept, keep, namespaces_of, said
-from planner.questions.overview import QUESTION, OverviewSettings, verdicts_of
+from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.wording import WORD
 from planner.ui import cache, errors, link
 

@@ -6,19 +6,13 @@ from collections import Counter
 
 import streamlit as st
 
+from planner.capacity.filters import Kept
 from planner.capacity.gpu_lines import known_sum, supplies_of
+from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause, by_trouble
 from planner.figures import gpu_bars
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
-from planner.questions.filters import Kept
-from planner.questions.overview import (
-    QUESTION,
-    ClusterOverview,
-    OverviewSettings,
-    WorkloadOverview,
-    by_cause,
-    by_trouble,
-)
+from planner.questions.overview import QUESTION, OverviewSettings
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
 from planner.rollout.glance import unjudged_words

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner.capacity.filters import Kept
 from planner.capacity.seats import NodeSeats
 from planner.figures import node_seats, pool_seats
 from planner.ground import words
@@ -15,7 +16,6 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import Offer, card_by_card, units_of
-from planner.questions.filters import Kept
 from planner.ui import charts, errors, filtered, link, opening, tables, tiles
 
 _ALL = "all"

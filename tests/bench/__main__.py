@@ -21,6 +21,8 @@ from typing import Any
 
 import click
 
+from planner.capacity import left as capacity_left
+from planner.capacity import overview as overviews
 from planner.capacity import rollouts, seats
 from planner.capacity.headroom import fit, fits
 from planner.capacity.node_pools import pools
@@ -29,9 +31,7 @@ from planner.capacity.strategy_prices import costs_of
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity as capacity_question
 from planner.questions import drift as drift_question
-from planner.questions import overview as overview_question
 from planner.questions import plan as plan_question
 from planner.questions import restarts as restarts_question
 from planner.rollout import prepared as prepared_question
@@ -128,7 +128,7 @@ def rollout(nodes: int) -> Iterator[Figure]:
         yield Figure(
             figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
             cluster=cluster,
-            seconds=best(lambda _: overview_question.played(snapshot), runs=3),
+            seconds=best(lambda _: overviews.played(snapshot), runs=3),
             at_most_seconds=5.0 if is_target else None,
         )
     if nodes == 65_000:
@@ -166,7 +166,7 @@ def flying(_: int) -> Iterator[Figure]:
             yield Figure(
                 figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
                 cluster=cluster,
-                seconds=best(lambda _, s=snapshot: overview_question.played(s), runs=2),  # type: ignore[misc]
+                seconds=best(lambda _, s=snapshot: overviews.played(s), runs=2),  # type: ignore[misc]
                 beside="nothing in flight",
                 beside_seconds=_quiet_seconds(nodes, "overview"),
             )
@@ -244,7 +244,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
     rolling = sum(w.traits.rolls_out for w in snapshot.workloads)
     yield figure(
         f"every workload's own rollout ({rolling:,})",
-        best(lambda _: overview_question.played(snapshot), runs=2),
+        best(lambda _: overviews.played(snapshot), runs=2),
         lambda: _quiet_seconds(quiet, "overview"),
         5.0,
     )
@@ -260,7 +260,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
         "seats", best(lambda _: seats.seats(snapshot), runs=3), lambda: _quiet_seconds(quiet, "seats"), 0.300,
     )  # fmt: skip
     yield figure(
-        "capacity", best(lambda _: capacity_question.capacity(snapshot), runs=3),
+        "capacity", best(lambda _: capacity_left.capacity(snapshot), runs=3),
         lambda: _quiet_seconds(quiet, "capacity"), 0.300,
     )  # fmt: skip
 
@@ -287,12 +287,12 @@ def _quiet_seconds(nodes: int, question: str) -> float:
         case "grid":
             return best(lambda run: rollouts.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5)
         case "overview":
-            return best(lambda _: overview_question.played(calm), runs=2)
+            return best(lambda _: overviews.played(calm), runs=2)
         case "plan":
             return once(lambda: plan_question.answer(calm, plan_question.PlanSettings()))
         case "seats":
             return best(lambda _: seats.seats(calm), runs=3)
-    return best(lambda _: capacity_question.capacity(calm), runs=3)
+    return best(lambda _: capacity_left.capacity(calm), runs=3)
 
 
 def _waiting() -> Iterator[Figure]:
@@ -413,7 +413,7 @@ def openb(_: int) -> Iterator[Figure]:
     yield Figure(
         figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
         cluster=cluster,
-        seconds=best(lambda _: overview_question.played(snapshot), runs=2),
+        seconds=best(lambda _: overviews.played(snapshot), runs=2),
     )
 
 

@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.questions import overview, question_called
+from planner.capacity import overview as overviews
+from planner.questions import question_called
 from planner.questions.gate import GateSettings
 from planner.questions.question import Given, document
 from planner.questions.rollout import RolloutSettings
@@ -82,9 +83,9 @@ def test_no_field_was_taken_away(release: Path, name: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
 def test_snapshots_of_earlier_releases_are_read(release: Path) -> None:
-    found = overview.overview(read_cluster(str(release / "snapshot.json.gz")))
+    found = overviews.overview(read_cluster(str(release / "snapshot.json.gz")))
     assert (found.node_count, len(found.workloads)) == (24, 20)
-    assert found.sentence == "5 of 20 workloads could not be rolled out now."
+    assert str(found.sentence) == "5 of 20 workloads could not be rolled out now."
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import left as capacity_left
+from planner.capacity.left import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.questions import capacity as plan_capacity
-from planner.questions.capacity import CapacityAnswer
 from planner.sources import demo
 
 GPU = "nvidia.com/gpu"
@@ -17,7 +17,7 @@ GPU = "nvidia.com/gpu"
 
 @pytest.fixture(scope="module")
 def answer() -> CapacityAnswer:
-    return plan_capacity.capacity(demo.read(), parse_typed_limits("gpu-l4=6"))
+    return capacity_left.capacity(demo.read(), parse_typed_limits("gpu-l4=6"))
 
 
 def bars(figure: Any) -> dict[str, dict[str, float]]:
@@ -43,7 +43,7 @@ def test_amounts_are_shown_in_the_unit_that_is_named(answer: CapacityAnswer) -> 
 
 
 def test_growth_that_nobody_knows_is_not_drawn() -> None:
-    unknown = plan_capacity.capacity(demo.read())
+    unknown = capacity_left.capacity(demo.read())
     assert set(bars(capacity_pools.figure(unknown.pools, GPU))) == {"requested", "free"}
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from planner.capacity import drain
+from planner.capacity.overview import overview, played
 from planner.capacity.rollouts import rollout, strategy_grid
 from planner.ground.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
-from planner.questions.overview import overview, played
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.glance import Answers, restarted

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.ground.errors import InputError
 from planner.history import kept
 from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
-from planner.questions import overview
 from planner.questions.question import plain
 from planner.sources import demo, kubectl
 
@@ -26,7 +26,7 @@ def test_a_whole_snapshot_comes_back(read: Callable[[], Snapshot]) -> None:
 
 def test_questions_are_answered_alike() -> None:
     again = kept.decode(kept.encode(demo.read()), "x")
-    assert plain(overview.overview(again)) == plain(overview.overview(demo.read()))
+    assert plain(overviews.overview(again)) == plain(overviews.overview(demo.read()))
 
 
 def test_revisions_come_back() -> None:

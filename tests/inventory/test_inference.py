@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
-from planner.questions.overview import overview
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import kubectl
@@ -93,15 +93,15 @@ def test_a_replica_set_that_is_not_a_deployments_is_left_alone(labels: dict[str,
 def test_what_is_not_known_is_in_the_headline_with_what_adds_it() -> None:
     bare = [workload(name=f"d{number}") | {"status": {"replicas": 1}} for number in range(3)]
     items = [node(), pod("p", "gpu-0"), *bare]
-    assert overview(kubectl.read_items(items)).sentence == (
+    assert str(overview(kubectl.read_items(items)).sentence) == (
         "0 known to complete, 3 not known: no ReplicaSets. To add them: "
         "kubectl get replicasets --all-namespaces --output json"
     )
 
 
 def test_pods_whose_workloads_are_not_in_the_input_say_so() -> None:
-    assert overview(read(owned("app-1", "abc"))).sentence == (
+    assert str(overview(read(owned("app-1", "abc"))).sentence) == (
         "Not known: the input holds no Deployments, StatefulSets and DaemonSets; its pods are of 1 workload. To add them: "
         "kubectl get deployments,statefulsets,daemonsets --all-namespaces --output json"
     )
-    assert overview(read(pod("bare", "gpu-0"))).sentence == "The snapshot holds no workload that rolls out."
+    assert str(overview(read(pod("bare", "gpu-0"))).sentence) == "The snapshot holds no workload that rolls out."

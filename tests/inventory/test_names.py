@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.ground.errors import ChangeError
 from planner.inventory.manifest import read_manifest
 from planner.kubernetes import names
 from planner.kubernetes.records import Severity
 from planner.questions import question_called
 from planner.questions.findings import FindingsSettings
-from planner.questions.overview import overview
 from planner.questions.question import Given
 from planner.sources import kubectl
 from tests.builders.objects import deployment, pod_spec

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.ground.errors import HeadroomError
 from planner.ground.tables import as_csv, as_json
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
@@ -17,7 +18,6 @@ from planner.inventory import checks
 from planner.inventory.sight import HIDDEN, as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called
-from planner.questions.overview import overview
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings
 from planner.rollout.answers import Verdict

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.capacity import overview as overviews
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.questions import overview
 from planner.rollout import glance
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
@@ -219,10 +219,10 @@ def test_an_answer_that_is_shared_or_counted_is_the_workloads_own(
     is_varied: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = crowd.snapshot(3, varied=is_varied)
-    told = {line.workload: line for line in overview.overview(snapshot).workloads}
+    told = {line.workload: line for line in overviews.overview(snapshot).workloads}
     monkeypatch.setattr(glance, "certain_course", lambda _cluster, _workload: None)
     monkeypatch.setattr(glance, "surroundings", lambda _cluster, _workload: None)
-    played = overview.overview(replace(snapshot)).workloads
+    played = overviews.overview(replace(snapshot)).workloads
     assert len(played) == len(told) > 40
     for line in played:
         assert line == told[line.workload]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity import left as capacity_left
+from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.gpu_lines import known_sum
 from planner.capacity.headroom import fits
 from planner.capacity.pod_shapes import workload_shapes
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.questions import capacity as plan_capacity
-from planner.questions.what_if import what_if
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, kubectl
@@ -22,7 +22,7 @@ from tests.reference.random_clusters import random_case
 
 @pytest.mark.parametrize("seed", range(30))
 def test_requested_and_free_are_allocatable(seed: int) -> None:
-    answer = plan_capacity.capacity(kubectl.read_items(random_case(seed).items))
+    answer = capacity_left.capacity(kubectl.read_items(random_case(seed).items))
     assert all(
         known_sum((line.requested, line.free, line.free_cordoned)) == line.allocatable for line in answer.resources
     )
@@ -48,13 +48,13 @@ def test_an_empty_node_more_never_takes_room_away(seed: int) -> None:
 
 
 def test_pods_that_wait_are_no_requests() -> None:
-    answer = plan_capacity.capacity(snapshot(node("n0", gpus=1), deployment("a", ["n0", "", ""], pod_spec(gpus=1))))
+    answer = capacity_left.capacity(snapshot(node("n0", gpus=1), deployment("a", ["n0", "", ""], pod_spec(gpus=1))))
     gpus = next(line for line in answer.resources if line.resource == "nvidia.com/gpu")
     assert (gpus.allocatable, gpus.requested, gpus.free, gpus.pending) == (1, 1, 0, 2)
 
 
 def test_free_on_cordoned_nodes_stands_apart() -> None:
-    answer = plan_capacity.capacity(
+    answer = capacity_left.capacity(
         snapshot(node("n0", gpus=1), node("n1", gpus=2, cordoned=True), pod("p", pod_spec(), on="n0"))
     )
     gpus = next(line for line in answer.resources if line.resource == "nvidia.com/gpu")
@@ -65,7 +65,7 @@ def test_a_group_of_the_autoscaler_without_a_pool_is_a_finding() -> None:
     stray = PoolLimits(
         name="elsewhere-grp", source=LimitSource.AUTOSCALER_STATUS, maximum=3, group_names=("elsewhere-grp",)
     )
-    answer = plan_capacity.capacity(snapshot(node("n0", pool="here")), (stray,))
+    answer = capacity_left.capacity(snapshot(node("n0", pool="here")), (stray,))
     assert [finding.code for finding in answer.findings] == ["node-group-without-pool"]
 
 
@@ -78,15 +78,15 @@ def test_a_what_if_stands_beside_today() -> None:
     assert (answer.completing_before, answer.completing_after) == (0, 1)
     (changed,) = answer.verdicts
     assert (changed.before, changed.after) == (Verdict.STUCK, Verdict.COMPLETES)
-    assert answer.sentence == "pool p grows from 2 to 3 nodes; 1 rollout that does not complete today would"
+    assert str(answer.sentence) == "pool p grows from 2 to 3 nodes; 1 rollout that does not complete today would"
     assert (answer.fits[0].before, answer.fits[0].after) == (0, 1)
     quick = what_if(cluster, parse_changes("add:p=1"), with_rollouts=False)
     assert (quick.completing_before, quick.verdicts) == (None, ())
 
 
 def test_openbs_sentence_is_the_honest_measure() -> None:
-    answer = plan_capacity.capacity(demo.read_large())
-    assert answer.sentence == (
+    answer = capacity_left.capacity(demo.read_large())
+    assert str(answer.sentence) == (
         "2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU or 459 more pods of 2 GPUs with the usual CPU and "
         "memory beside each GPU, and for none of 4 or 8; of ml/job-036-04908, which asks for 4 GPUs a pod and less beside "
         "them, 56 more fit"
@@ -99,7 +99,7 @@ def test_the_headline_keeps_devices_slices_and_shares_apart() -> None:
     nodes = [objects.node(f"n-{i}") for i in range(3)]
     for one, (name, count) in zip(nodes, kinds.items(), strict=True):
         one["status"]["allocatable"] = one["status"]["capacity"] = one["status"]["allocatable"] | {name: str(count)}
-    answer = plan_capacity.capacity(
+    answer = capacity_left.capacity(
         kubectl.read_items([*nodes, objects.pod("p", "n-0", containers=[gpu_container(1)])])
     )
     assert str(answer.sentence).startswith(
@@ -109,7 +109,7 @@ def test_the_headline_keeps_devices_slices_and_shares_apart() -> None:
 
 def test_more_asked_for_than_there_is_is_said_and_nothing_is_less_than_free() -> None:
     held = [objects.pod(f"p-{i}", "gpu-0", containers=[gpu_container(1)]) for i in range(3)]
-    answer = plan_capacity.capacity(kubectl.read_items([gpu_node("gpu-0", 1), gpu_node("gpu-1", 2), *held]))
+    answer = capacity_left.capacity(kubectl.read_items([gpu_node("gpu-0", 1), gpu_node("gpu-1", 2), *held]))
     [line] = answer.gpus
     assert (line.requested, line.free, line.overcommitted) == (3, 2, 2)
     assert str(answer.sentence).startswith("2 of 3 GPUs are free; GPUs are overcommitted by 2")

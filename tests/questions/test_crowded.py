@@ -7,10 +7,11 @@ from functools import cache
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, findings, memory, overview, plan, restarts
+from planner.questions import capacity, findings, memory, plan, restarts
 from planner.rollout.prepared import Scenario
 from tests.builders import objects
 
@@ -38,7 +39,7 @@ def crowded() -> Snapshot:
 
 
 def _overview() -> list[object]:
-    found = overview.overview(crowded())
+    found = overviews.overview(crowded())
     return [found.sentence, *(one for line in found.workloads for one in (line.sentence, line.headline))]
 
 

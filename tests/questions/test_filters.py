@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.filters import ALL, Filter, keep
+from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.selectors import labels_match, read_selector
 from planner.pricing.allocation import Share
 from planner.questions import costs, findings, memory, overview, plan, restarts, savings, seats
-from planner.questions.filters import ALL, Filter, keep
-from planner.questions.overview import kept_by
 from planner.questions.question import Given
 from planner.rollout.answers import Verdict
 from planner.sources import demo
@@ -138,7 +138,7 @@ def test_every_list_says_that_it_is_filtered_and_what_is_hidden(question: Any) -
 
 def test_the_overview_counts_only_what_is_listed() -> None:
     found = overview.answer(DEMO, overview.OverviewSettings(filter=Filter(namespaces=("prod",))))
-    assert found.sentence == "1 of 7 workloads in namespace prod could not be rolled out now; 13 hidden."
+    assert str(found.sentence) == "1 of 7 workloads in namespace prod could not be rolled out now; 13 hidden."
     assert found.node_count == len(DEMO.nodes)  # the whole cluster's
 
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity.fleet import cluster_names
 from planner.capacity.gpu_lines import known_sum
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.node import price_node
-from planner.questions import fleet, overview, where
+from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings
 from planner.questions.question import Given
 from planner.questions.where import WhereAnswer, WhereSettings
@@ -43,7 +44,7 @@ def test_totals_are_the_sums_of_the_clusters() -> None:
             2 * single.allocatable, *(known_sum((one, one)) for one in (single.requested, single.free, single.pending)),
         )  # fmt: skip
         assert both.clusters == ("demo", "b")
-    lines = {(line.model, line.resource): line.free for line in overview.overview(demo.read()).gpus}
+    lines = {(line.model, line.resource): line.free for line in overviews.overview(demo.read()).gpus}
     assert {(one.gpu_model, one.resource): one.free for one in one.models} == lines
     assert "10 of 40 workloads could not be rolled out now" in str(two.sentence)
 

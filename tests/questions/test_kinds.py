@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from planner.capacity.overview import overview
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.history import kept
@@ -18,7 +19,6 @@ from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, plan, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
-from planner.questions.overview import overview
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
@@ -546,7 +546,7 @@ def test_what_is_not_judged_stands_in_lists_with_the_gpus_it_holds() -> None:
     [clusters] = listed.unjudged
     assert (clusters.kind, clusters.keys, clusters.pods, clusters.gpus) == ("RayCluster", ("RayCluster/ml/rc",), 1, 8)
     said = "1 RayCluster is not judged (its 1 pod holds 8 GPUs)"
-    assert said in listed.sentence
+    assert said in str(listed.sentence)
     assert said in str(plan.answer(snapshot, plan.PlanSettings()).sentence)
     hidden = as_seen(snapshot, lambda namespace: namespace != "ml")
     assert {(one.namespace != "ml", one.said, one.said_of_itself, one.applied) for one in hidden.unplayed} == {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from planner.capacity.overview import WorkloadOverview, by_cause, overview
 from planner.ground.words import Text
-from planner.questions.overview import WorkloadOverview, by_cause, overview
 from planner.rollout.answers import Reason, Verdict
 from planner.sources import demo
 
@@ -12,7 +12,7 @@ def line(
     workload: str, headline: str, verdict: Verdict = Verdict.STUCK, reason: Reason = Reason.QUOTA, gpus: int = 0
 ) -> WorkloadOverview:
     return WorkloadOverview(
-        workload=f"Deployment/{workload}", verdict=verdict, reason=reason, sentence="", replicas=1, ready=1, gpus=gpus,
+        workload=f"Deployment/{workload}", verdict=verdict, reason=reason, sentence=Text(), replicas=1, ready=1, gpus=gpus,
         gpu_model="", node_pools=(), headline=Text(headline),
     )  # fmt: skip
 

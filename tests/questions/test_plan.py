@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
@@ -14,7 +15,6 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Node, Snapshot
-from planner.questions.overview import overview
 from planner.questions.plan import QUESTION, PlanSettings, alike, answer
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given

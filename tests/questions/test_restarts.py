@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.capacity.filters import Filter
 from planner.drift.services import drift
 from planner.kubernetes.records import PodSpec
 from planner.questions import restarts as plan_restarts
 from planner.questions.drift import adopt
-from planner.questions.filters import Filter
 from planner.questions.restarts import RestartPlan, RestartsSettings, answer, restarts
 from planner.rollout.answers import Verdict
 from tests.builders.records import amounts

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity import rollouts
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import known_sum
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Severity
-from planner.questions import overview as overview_question
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
@@ -152,10 +152,10 @@ def test_that_no_strategy_could_place_them_all_is_said(replicas: int, said: bool
 
 
 def test_the_demo_at_a_glance() -> None:
-    found = overview_question.overview(DEMO)
+    found = overviews.overview(DEMO)
     lines = {line.workload: line for line in found.workloads}
     stuck = [line for line in found.workloads if line.verdict is Verdict.STUCK]
-    assert found.sentence == f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
+    assert str(found.sentence) == f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
     assert lines["Deployment/prod/llm-serve"].reason is Reason.HOLD_AND_WAIT
     assert lines["Deployment/prod/ml-worker"].verdict is Verdict.COMPLETES
     for line in found.workloads:  # counted or simulated, the same as asked one by one
@@ -168,7 +168,7 @@ def test_the_demo_at_a_glance() -> None:
 
 def test_seats_add_up() -> None:
     rows = seats_room.seats(DEMO)
-    lines = overview_question.overview(DEMO).gpus
+    lines = overviews.overview(DEMO).gpus
     assert sum(len(row.seats) for row in rows) == sum(line.allocatable for line in lines)
     assert sum(bool(seat.holder) for row in rows for seat in row.seats) == known_sum(line.requested for line in lines)
     assert rows == tuple(sorted(rows, key=lambda row: (row.node_pool, row.node)))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence
-from planner.questions import overview
 from planner.questions.rollout import RolloutSettings, first_answer
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
@@ -244,8 +244,8 @@ def test_the_overview_plays_an_autoscaler_too() -> None:
     """The workload's own rollout, while its autoscaler's bounds have just been moved."""
     worker = deployment("worker", ["gpu-0"] * 2, pod_spec(gpus=1), strategy=rolling(0, 1))
     items = [node("gpu-0", gpus=2), *worker]
-    (plain,) = overview.overview(snapshot(*items)).workloads
-    (moved,) = overview.overview(snapshot(*items, scaled(3, 4))).workloads
+    (plain,) = overviews.overview(snapshot(*items)).workloads
+    (moved,) = overviews.overview(snapshot(*items, scaled(3, 4))).workloads
     assert (plain.verdict, moved.verdict) == (Verdict.COMPLETES, Verdict.STUCK)
 
 
@@ -261,7 +261,7 @@ def test_a_stale_annotation_keeps_the_controller_from_rolling_out() -> None:
     assert explanation.reason is Reason.STALE_ANNOTATION
     assert f"kubectl annotate replicaset/worker-1 -n ml --overwrite {DESIRED}=2" in str(explanation.sentence)
     assert roll(node("n-0"), stale("2")).completed
-    (line,) = overview.overview(snapshot(node("n-0"), *stale("3"))).workloads
+    (line,) = overviews.overview(snapshot(node("n-0"), *stale("3"))).workloads
     assert (line.verdict, line.reason) == (Verdict.STUCK, Reason.STALE_ANNOTATION)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.versions import FIRST, GATES, LAST, RECORDED, Gate, minor_of, not_recorded
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gated
-from planner.questions.overview import overview
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -71,7 +71,7 @@ def test_a_version_that_is_not_the_recorded_one_is_said_once(kubelet: str, words
     found = cluster(kubelet)
     assert not_recorded(found) == words
     assert said(played(found)) == ([words] if words else [])
-    assert overview(found).sentence.count("by documentation") == bool(words)
+    assert str(overview(found).sentence).count("by documentation") == bool(words)
     manifest = next(one for one in deployment("worker", ["n-0"], pod_spec(cpu="2")) if one["kind"] == "Deployment")
 
     answer = gated(found, GateSettings(manifest=json.dumps(manifest), namespace="ml"))

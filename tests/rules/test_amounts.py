@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from planner.capacity.left import capacity
 from planner.cli import main
 from planner.ground.errors import ChangeError
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
@@ -16,7 +17,6 @@ from planner.kubernetes.requests import pod_request, pod_requests, requested_gpu
 from planner.kubernetes.shares import parse_share, rolling_limits, scaled_value
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import cluster_memory
-from planner.questions.capacity import capacity
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.pages.visiting import said, visit

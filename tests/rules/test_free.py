@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import left as capacity_left
+from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
+from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.fragmentation import fragments
 from planner.capacity.gpu_lines import gpu_lines, known_sum
@@ -21,7 +24,6 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, diff, findings, fleet, overview, report
 from planner.questions.question import Given
 from planner.questions.what_if import QUESTION as WHAT_IF
-from planner.questions.what_if import what_if
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.serve import cluster_metrics as metrics
@@ -68,7 +70,7 @@ def by_overview(given: Snapshot) -> tuple[int, int]:
 
 
 def by_facts(given: Snapshot) -> tuple[float, float]:
-    told = list(overview.QUESTION.facts(overview.overview(given)))
+    told = list(overview.QUESTION.facts(overviews.overview(given)))
     free, shut = (
         sum(float(one.value) for one in told if one.metric == metric and one.value is not None)
         for metric in ("gpus_free", "gpus_out_of_use")
@@ -77,14 +79,14 @@ def by_facts(given: Snapshot) -> tuple[float, float]:
 
 
 def by_resources(given: Snapshot) -> tuple[int, int]:
-    (line,) = (one for one in capacity.capacity(given).resources if one.resource == GPU)
+    (line,) = (one for one in capacity_left.capacity(given).resources if one.resource == GPU)
     assert line.free is not None
     assert line.free_cordoned is not None
     return line.free, line.free_cordoned
 
 
 def by_pools(given: Snapshot) -> tuple[int, int]:
-    found = capacity.QUESTION.rows(capacity.capacity(given), "pools")
+    found = capacity.QUESTION.rows(capacity_left.capacity(given), "pools")
     return sum(int(str(row["gpus_free"])) for row in found), sum(int(str(row["gpus_out_of_use"])) for row in found)
 
 
@@ -122,7 +124,7 @@ def test_all_who_count_say_the_same(counted: Callable[[Snapshot], tuple[float, f
 def test_those_who_count_only_the_free_ones_too(given: Callable[[], Snapshot], free: int) -> None:
     here = given()
     assert fragments(Cluster(here)).free == free
-    assert known_sum(one.free for one in capacity.capacity(here).supply) == free
+    assert known_sum(one.free for one in capacity_left.capacity(here).supply) == free
     kept = rows.rows_of(here, (), written_by="test")["pools"]
     assert sum(int(str(row["free"])) for row in kept if row["resource"] == GPU) == free
 

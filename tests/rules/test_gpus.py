@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import left as capacity_left
+from planner.capacity import overview as overviews
 from planner.capacity import rollouts
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
@@ -56,7 +58,7 @@ def sentences(given: Snapshot) -> dict[str, str]:
     """What each door says of the GPUs that are free."""
     return {
         "lines": free_words(supplies_of(gpu_lines(Cluster(given)))),
-        "capacity": capacity.capacity(given).sentence,
+        "capacity": str(capacity_left.capacity(given).sentence),
         "seats": str(seats.answer(given, seats.SeatsSettings()).sentence),
         "fleet": str(fleet.answer(given, fleet.FleetSettings()).sentence),
     }
@@ -69,8 +71,8 @@ def test_time_slices_are_no_gpus_at_any_door() -> None:
     assert said["lines"].startswith("1 ")
     assert all("time slice" in one for one in said.values()), said
     assert not any("GPUs are free" in one or "2 GPU" in one for one in said.values()), said
-    assert [one.shape for one in capacity.capacity(given).standard] == ["1 time slice, 1 cpu, 1Gi memory"]
-    [line] = overview.overview(given).gpus
+    assert [one.shape for one in capacity_left.capacity(given).standard] == ["1 time slice, 1 cpu, 1Gi memory"]
+    [line] = overviews.overview(given).gpus
     assert (line.sharing, line.physical, line.allocatable) == (Sharing.TIME_SHARING, 1, 4)
     asked = where.WhereSettings(shape="gpu=2")
     [place] = where.answer(given, asked, NOTHING).clusters
@@ -82,13 +84,13 @@ def test_a_whole_gpu_is_looked_for_where_whole_ones_are() -> None:
     cluster = Cluster(given)
     assert fit(cluster, parse_shape("gpu=2", cluster)).by_node == (("whole", 1),)
     assert fit(cluster, parse_shape("gpu=4", cluster)).count == 0
-    found = {one.shape.split(",")[0]: one.count for one in capacity.capacity(given).standard}
+    found = {one.shape.split(",")[0]: one.count for one in capacity_left.capacity(given).standard}
     assert found["2 GPUs"] == 1
     assert found["4 GPUs"] == 0
-    broken = capacity.capacity(given).fragments
+    broken = capacity_left.capacity(given).fragments
     assert broken is not None
     assert broken.free == 2
-    assert "2 of 2 GPUs are free; 1 " in capacity.capacity(given).sentence
+    assert "2 of 2 GPUs are free; 1 " in str(capacity_left.capacity(given).sentence)
 
 
 @pytest.mark.parametrize(
@@ -106,17 +108,17 @@ def test_each_way_of_sharing_has_its_own_words(
     labels: dict[str, str], amounts: dict[str, str], how: Sharing, words: str
 ) -> None:
     given = snapshot(node("n", labels=labels, extra=amounts))
-    [line] = overview.overview(given).gpus
+    [line] = overviews.overview(given).gpus
     assert line.sharing is how
     assert words in sentences(given)["lines"]
     assert "no GPU" not in " ".join(sentences(given).values())
-    assert GPU in amounts or not any(GPU in one.requests for one in capacity.capacity(given).standard)
+    assert GPU in amounts or not any(GPU in one.requests for one in capacity_left.capacity(given).standard)
 
 
 def test_slices_of_two_sizes_are_not_added() -> None:
     other = {**SINGLE, "nvidia.com/gpu.product": "NVIDIA-A30-MIG-2g.12gb"}
     given = snapshot(node("a", gpus=4, labels=SINGLE), node("b", gpus=2, labels=other))
-    assert [(one.profile, one.allocatable) for one in supplies_of(overview.overview(given).gpus)] == [
+    assert [(one.profile, one.allocatable) for one in supplies_of(overviews.overview(given).gpus)] == [
         ("1g.6gb", 4), ("2g.12gb", 2),
     ]  # fmt: skip
 
@@ -168,9 +170,9 @@ def neurons(*names: str) -> Snapshot:
 @pytest.mark.parametrize("names", [(NEURON, DEVICE), (NEURON,), (DEVICE,)])
 def test_a_device_under_two_names_counts_once(names: tuple[str, ...]) -> None:
     given = neurons(*names)
-    [line] = overview.overview(given).gpus
+    [line] = overviews.overview(given).gpus
     assert (line.resource, line.allocatable, line.requested, line.free) == (NEURON, 8, 4, 4)
-    assert [one.offered for one in capacity.capacity(given).supply] == [8]
+    assert [one.offered for one in capacity_left.capacity(given).supply] == [8]
     assert [one.allocatable for one in fleet.answer(given, fleet.FleetSettings()).models] == [8]
     assert [(one.gpus, one.gpus_free) for one in seats_room.seats(given)] == [(8, 4)]
     [family] = [
@@ -252,7 +254,7 @@ def test_a_pool_tells_what_it_offers_each_by_itself() -> None:
 def test_a_cluster_without_whole_gpus_is_asked_for_none() -> None:
     for amounts in ({"nvidia.com/mig-1g.5gb": "7"}, {"aliyun.com/gpu-mem": "30"}, {}):
         given = snapshot(node("n", labels={ACCELERATOR: ""}, extra=amounts))
-        assert not any(GPU in one.requests for one in capacity.capacity(given).standard)
+        assert not any(GPU in one.requests for one in capacity_left.capacity(given).standard)
 
 
 # ── counted card by card ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -278,9 +280,9 @@ NEURON_CORES = asks({"aws.amazon.com/neuroncore": "2"}, {NEURON: "8", "aws.amazo
 @pytest.mark.parametrize("given", CARD_BY_CARD.values(), ids=list(CARD_BY_CARD))
 def test_what_another_scheduler_counts_card_by_card_is_not_known_at_any_door(given: Snapshot) -> None:
     """Of two cards with 100 each, two pods hold 60 of one: a third fits on neither, whatever the node's sum says."""
-    [line] = overview.overview(given).workloads
+    [line] = overviews.overview(given).workloads
     assert line.verdict is Verdict.UNKNOWN
-    [own] = capacity.capacity(given).workloads
+    [own] = capacity_left.capacity(given).workloads
     assert own.known_count is None
     assert str(own.sentence).startswith("not known: ")
     [row] = [
@@ -310,20 +312,20 @@ spec:
 
 def test_what_is_more_than_the_sums_is_stuck_all_the_same() -> None:
     given = asks({"tencent.com/vcuda-core": "100"}, {"tencent.com/vcuda-core": "200"}, pods=2)
-    [line] = overview.overview(given).workloads
+    [line] = overviews.overview(given).workloads
     assert line.verdict is Verdict.STUCK
-    assert [one.known_count for one in capacity.capacity(given).workloads] == [0]
+    assert [one.known_count for one in capacity_left.capacity(given).workloads] == [0]
 
 
 def test_hami_decides_of_its_shares_by_the_name_of_gpus_too() -> None:
     item = node("n", gpus=20)
     item["metadata"]["annotations"] = {"hami.io/node-nvidia-register": _JSON}
     given = snapshot(item, *deployment("a", ["n"], pod_spec(gpus=1)))
-    [line] = overview.overview(given).workloads
+    [line] = overviews.overview(given).workloads
     assert line.verdict is Verdict.UNKNOWN
     [place] = where.answer(given, where.WhereSettings(shape="gpu=3"), NOTHING).clusters
     assert place.verdict is Verdict.UNKNOWN
-    broken = capacity.capacity(given).fragments
+    broken = capacity_left.capacity(given).fragments
     assert broken is not None
     assert "for their own scheduler to say" in str(broken.sentence)
 
@@ -337,21 +339,21 @@ def test_parts_that_are_held_make_what_is_free_less_sure(given: Snapshot, held: 
     assert held in said["lines"]
     assert held in said["capacity"]
     assert held in said["seats"]
-    assert not capacity.capacity(given).standard
+    assert not capacity_left.capacity(given).standard
     [place] = where.answer(given, where.WhereSettings(shape="gpu=1"), NOTHING).clusters
     assert place.verdict is Verdict.UNKNOWN
 
 
 def test_shares_that_kubernetes_counts_fit_as_it_says() -> None:
     given = asks({"nvidia.com/NVIDIA_A10-12Q": "1"}, {"nvidia.com/NVIDIA_A10-12Q": "4"})
-    assert [one.known_count for one in capacity.capacity(given).workloads] == [3]
+    assert [one.known_count for one in capacity_left.capacity(given).workloads] == [3]
 
 
 def test_a_stuck_rollout_is_told_in_the_units_that_its_nodes_offer() -> None:
     full = [*sliced(held=2), *deployment("c", ["t4"] * 2, pod_spec(gpus=1))]
     whole = [node("whole", gpus=2, cpu="32", memory="128Gi"), *deployment("b", ["whole"], pod_spec(gpus=2))]
     for items, noun, held in ((full, "time slice", "2 of 4"), ([*full, *whole], "GPU or time slice", "2 of 6")):
-        found = {line.workload: str(line.headline) for line in overview.overview(snapshot(items)).workloads}
+        found = {line.workload: str(line.headline) for line in overviews.overview(snapshot(items)).workloads}
         said = f"the new pod needs 1 {noun}, and the pods that it replaces hold {held}"
         assert found["Deployment/ml/a"] == said
 
@@ -365,7 +367,7 @@ SLICE = "nvidia.com/mig-1g.5gb"
     [(snapshot(sliced()), "time slices", GPU), (asks({SLICE: "1"}, {SLICE: "7"}), "MIG slices 1g.5gb", SLICE)],
 )
 def test_what_workloads_ask_for_is_told_in_its_unit_at_every_door(given: Snapshot, noun: str, asked: str) -> None:
-    found = overview.overview(given)
+    found = overviews.overview(given)
     assert [line.nouns.many for line in found.workloads] == [noun]
     assert [one.unit for one in overview.QUESTION.facts(found) if one.metric == "workload_gpus"] == [noun]
     here = fleet.answer(given, fleet.FleetSettings(), Given(others=(given,)))
@@ -412,7 +414,7 @@ def test_what_a_virtual_kubelet_offers_is_no_free_room() -> None:
     amounts: Any = {"cpu": "10000", "memory": "40Ti", "gpus": 100}
     tainted = node("vk", taints=(("virtual-kubelet.io/provider", "NoSchedule"),), **amounts)
     given = snapshot(tainted, node("vk2", labels={"type": "virtual-kubelet"}, **amounts), node("n", gpus=1, cpu="8"))
-    found = capacity.capacity(given)
+    found = capacity_left.capacity(given)
     assert [is_virtual(one) for one in given.nodes] == [False, True, True]
     assert {one.resource: one.free for one in found.resources}["cpu"] == 8_000
     assert [(one.allocatable, one.free) for one in found.gpus] == [(1, 1)]

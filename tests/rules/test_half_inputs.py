@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity.changes import parse_changes
 from planner.cli import main
 from planner.ground.errors import HeadroomError, NotKnownError
@@ -27,7 +28,7 @@ from planner.inventory import checks
 from planner.inventory.account import mend, told, unseen
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.questions import INDEX, capacity, gate, overview, question_called, rollout, where
+from planner.questions import INDEX, capacity, gate, question_called, rollout, where
 from planner.questions.capacity import CapacitySettings
 from planner.questions.gate import GateSettings
 from planner.questions.question import Given, Question, document
@@ -225,7 +226,7 @@ def test_without_nodes_or_pods_every_door_says_that_it_is_not_known(kinds: tuple
         [there] = where.answer(of, WhereSettings(manifest=manifest), GIVEN).clusters
         assert (there.verdict, there.room, there.usd_per_month) == (Verdict.UNKNOWN, (), None)
         assert reviewed(of, manifest).silence is Silence.NOT_KNOWN
-    lines = overview.overview(of).workloads
+    lines = overviews.overview(of).workloads
     assert {line.verdict for line in lines} <= {Verdict.UNKNOWN}
     assert {line.lowest_ready for line in lines} <= {None}
 
@@ -299,7 +300,7 @@ def test_no_finding_is_of_nodes_that_nobody_saw(kinds: tuple[str, ...]) -> None:
 def test_what_the_nodes_have_is_said_and_that_what_is_held_is_not_known() -> None:
     of = without((POD.name, DEPLOYMENT.name))
     found = capacity.answer(of, CapacitySettings(shapes=("gpu=1",)), GIVEN)
-    assert found.sentence.startswith(
+    assert str(found.sentence).startswith(
         "6 GPUs in all; how many are free is not known: the input holds no Pods. To add them: "
     )
     assert [(line.model, line.allocatable, line.free, line.requested) for line in found.gpus] == [("T4", 6, None, None)]
@@ -307,10 +308,10 @@ def test_what_the_nodes_have_is_said_and_that_what_is_held_is_not_known() -> Non
         "cpu": (0, 0), "gpu": (6, None),
     }  # fmt: skip
     assert (found.shapes, found.standard, found.workloads, found.fragments) == ((), (), (), None)
-    seen = overview.overview(of)
+    seen = overviews.overview(of)
     assert seen.gpus == found.gpus
     assert (seen.node_count, seen.pod_count, seen.pending_pods) == (3, None, None)
-    assert seen.sentence.startswith("Not known: the input holds no Pods, Deployments")
+    assert str(seen.sentence).startswith("Not known: the input holds no Pods, Deployments")
 
 
 def test_one_cluster_of_several_without_pods_leaves_the_others_known() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity.gpu_lines import gpu_lines
 from planner.capacity.headroom import fit
 from planner.capacity.pod_shapes import parse_shape
@@ -53,7 +54,7 @@ def test_a_cluster_of_mixed_labels_has_one_model() -> None:
     [line] = gpu_lines(Cluster(given))
     assert (line.model, line.node_count, line.allocatable, line.requested, line.free) == ("H100", 5, 40, 5, 35)
     assert line.labels == LABELS
-    [row] = overview.QUESTION.rows(overview.overview(given), "gpus")
+    [row] = overview.QUESTION.rows(overviews.overview(given), "gpus")
     assert (row["model"], row["label"]) == ("H100", ", ".join(LABELS))
     assert {one.model for one in seats.answer(given, seats.SeatsSettings()).nodes} == {"H100"}
     [pool] = capacity.QUESTION.rows(capacity.answer(given, capacity.CapacitySettings()), "pools")

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.drain import drain
+from planner.capacity.left import capacity
+from planner.capacity.overview import overview
 from planner.capacity.repack import Packing
 from planner.inventory import checks
 from planner.kubernetes.pods import node_data, stays
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import Snapshot
 from planner.questions import fleet
-from planner.questions.capacity import capacity
-from planner.questions.overview import overview
-from planner.questions.what_if import what_if
 from planner.rollout.admission import quota_covers
 from planner.scheduling.cluster import Cluster
 from planner.spot.checks import Check

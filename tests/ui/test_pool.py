@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.ground.budget import UnwantedError, current
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.kubernetes.records import Snapshot
@@ -57,7 +58,7 @@ def fails(_: Snapshot, kind: str) -> None:
 # ── tests ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_answers_are_those_of_the_server_itself(processes: Pool) -> None:
     snapshot = demo.read()
-    assert processes.run(overview.answer, snapshot, OverviewSettings(), NOTHING) == overview.overview(snapshot)
+    assert processes.run(overview.answer, snapshot, OverviewSettings(), NOTHING) == overviews.overview(snapshot)
     here = capacity.answer(snapshot, CapacitySettings(), NOTHING)
     assert processes.run(capacity.answer, snapshot, CapacitySettings(), NOTHING) == here
 

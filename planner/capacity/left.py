@@ -1,0 +1,76 @@
+"""What there is, what is left of it, and what still fits: everything about a cluster's room in one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.capacity.fragmentation import Fragments, fragments
+from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.capacity.headroom import Fit, fits
+from planner.capacity.node_pools import pools
+from planner.capacity.pod_shapes import gpu_offer, standard_shapes, usual_share, workload_shapes
+from planner.capacity.room import (
+    PoolLine,
+    ResourceLine,
+    findings_of_room,
+    pool_line,
+    resource_lines,
+    room_sentence,
+)
+from planner.capacity.shared_gpus import GpuSupply, gpu_supply
+from planner.ground import collector
+from planner.ground.words import Text
+from planner.inventory.account import told, unseen, with_command
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.records import Finding, Snapshot
+from planner.rollout import prepared as prepared_question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityAnswer:
+    """Everything about what is left. Without Pods what the nodes have, and nothing of what still fits; `fragments` is None then."""
+
+    sentence: Text
+    resources: tuple[ResourceLine, ...]
+    gpus: tuple[GpuModelLine, ...]
+    supply: tuple[GpuSupply, ...]
+    pools: tuple[PoolLine, ...]
+    standard: tuple[Fit, ...]
+    standard_basis: str
+    workloads: tuple[Fit, ...]
+    fragments: Fragments | None
+    findings: tuple[Finding, ...]
+    resource: str = ""  # the one that GPUs of pools are counted in
+    shapes: tuple[Fit, ...] = ()  # those asked for, in their order
+
+
+@collector.resting()
+def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> CapacityAnswer:
+    """What there is, what is left, and what of it can be used."""
+    cluster = prepared_question.compiled(snapshot)
+    known = pools(cluster, limits)
+    gpus = gpu_lines(cluster)
+    broken = snapshot.if_known(fragments(cluster), POD.name)
+    standard, own = (
+        ((), ()) if broken is None else (fits(cluster, some(cluster)) for some in (standard_shapes, workload_shapes))
+    )
+    return CapacityAnswer(
+        sentence=_as_far_as_seen(snapshot, room_sentence(gpus, standard, own, broken)),
+        resources=resource_lines(cluster),
+        gpus=gpus,
+        supply=gpu_supply(cluster),
+        pools=tuple(pool_line(cluster, pool) for pool in known),
+        standard=standard,
+        standard_basis=usual_share(cluster)[2] if broken else "",
+        workloads=own,
+        fragments=broken,
+        findings=findings_of_room(cluster, limits),
+        resource=gpu_offer(cluster)[0],
+    )
+
+
+def _as_far_as_seen(snapshot: Snapshot, sentence: str) -> Text:
+    """`sentence`, which without Pods leaves out what still fits, with why and the command that adds them."""
+    lacking = [one for one in unseen(snapshot) if one.kind == POD.name]
+    return with_command(f"{sentence}: {told(lacking)}", lacking) if lacking else Text(sentence)
