@@ -75,6 +75,7 @@ class GatedWorkload:
     is_growth_automatic: bool = False
     warnings: tuple[Text, ...] = ()
     nouns: Nouns = GPUS  # what its GPUs are a number of
+    rules: str = ""  # whose, of another project, where they weren't recorded
 
 
 def after_change(one: Change) -> Workload:
@@ -116,14 +117,14 @@ def gated(
     told, source = (mine, alone) if is_alone else (ours, together)
     before = None if isinstance(change, PlacedWorkload) else change.before
     after = after_change(change)
-    old, new = _pods_of(snapshot, before), _new_pods(snapshot, change, mine.replicas)
+    old, new = _old_pods(snapshot, change), _new_pods(snapshot, change, mine.replicas)
     gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
     grown = [one for one, said in ((alone, alone.verdict), (together, shared)) if said is Verdict.NEEDS_GROWTH]
     growth = next(iter(grown), None)
     played = verdict is not Verdict.UNKNOWN or snapshot.if_known(True, NODE.name, POD.name)
     return GatedWorkload(
         workload=after.key,
-        is_new=before is None,
+        is_new=before is None and not (isinstance(change, PlacedWorkload) and change.placed.rules),
         verdict=verdict,
         alone=alone.verdict,
         together=shared,
@@ -140,7 +141,8 @@ def gated(
         more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book),
         added_usd_per_month=_added_usd(growth, book),
         ways_out=source.remedies,
-        is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle,
+        is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle and not change.placed.rules,
+        rules=change.placed.rules if isinstance(change, PlacedWorkload) else "",
         is_suspended=isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED,
         is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code == SCALE_UP_FAILED)),
@@ -159,6 +161,13 @@ def _pods_of(snapshot: Snapshot, workload: Workload | None, told: int | None = N
     if workload.traits.is_per_node:
         number = told or len(_nodes_of(snapshot, workload))
     return [(workload.template.spec, number)]
+
+
+def _old_pods(snapshot: Snapshot, change: Change) -> Pods:
+    """The same of what it was: of an object that is placed, whose place the new ones take."""
+    if isinstance(change, AppliedWorkload):
+        return _pods_of(snapshot, change.before)
+    return [(one.template.spec, one.count) for one in change.placed.old]
 
 
 def _new_pods(snapshot: Snapshot, change: Change, told: int) -> Pods:
@@ -301,12 +310,15 @@ def gate_sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], stat
         if names:
             said.append(f"{len(names):,} of {whole} {verb} ({listing(names)})")
     placed = sum(part.is_placement_only for part in parts)
+    rules = sorted({part.rules for part in parts if part.rules})
     suspended = sum(part.is_suspended for part in parts)
     if not said and suspended < len(parts):
         alone = "its pods are placed" if placed else "the rollout completes"
         said.append(alone if len(parts) == 1 else f"all {whole} complete, alone and together")
     if placed:
         said.append("placement only" if len(parts) == 1 else f"{placed:,} of them placement only")
+    if rules:
+        said.append(f"by the rules of {listing(rules)}, not recorded")
     if suspended:
         who = "it is" if len(parts) == 1 else f"{suspended:,} of {len(parts):,} {plural(suspended, 'is', 'are')}"
         said.append(f"{who} suspended and {plural(suspended, 'makes', 'make')} no pods until resumed")

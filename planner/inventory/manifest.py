@@ -25,6 +25,7 @@ from planner.inventory.change import (
 )
 from planner.inventory.change_rules import check_budget, check_workload
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
+from planner.inventory.courses import NOT_RECORDED, Course, course
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
@@ -478,6 +479,8 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
         return known
     if known is Sameness.SAME or known is Sameness.ASSUMED:
         return _there(one, sets, row, known)
+    if isinstance(known, Course):
+        return _of_course(known, row, metadata)
     if more := untold(row, one):
         return _told_in_part(_key(kind, namespace, name), more)
     if not sets or not groups:
@@ -495,7 +498,7 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
 
 def _known_of(
     one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PlacedSet]
-) -> Sameness | UnknownObject | None:
+) -> Sameness | Course | UnknownObject | None:
     """What applying an object does to the one of its name that is there; None where none is."""
     kind, metadata = str(one.get("kind")), one["metadata"]
     namespace, name = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata["name"])
@@ -514,8 +517,14 @@ def _known_of(
     there = snapshot.derived.once(_unplayed, snapshot).get((key, group))
     if there is None:
         return _not_in_the_input(key, _holds(snapshot, key)) if key in held_below(snapshot) else None
-    sameness = compared(read_unplayed(Shared(), one), there, row)
-    return _changed(key, _holds(snapshot, key)) if sameness is Sameness.DIFFERENT else sameness
+    given = read_unplayed(Shared(), one)
+    sameness = compared(given, there, row)
+    if sameness is not Sameness.DIFFERENT:
+        return sameness
+    changed = course(snapshot, given, there, row, sets) if row is not None else None
+    if changed is None:
+        return _changed(key, _holds(snapshot, key))
+    return _refused(key, changed) if changed.refused else changed
 
 
 def _unplayed(snapshot: Snapshot) -> dict[tuple[str, str], Unplayed]:
@@ -537,6 +546,27 @@ def _changed(key: str, holds: str) -> UnknownObject:
     what = f"{key} is there already{holds}, and its pods may change: how a {kind} changes them isn't played"
     mend = "To see whether all its pods would find nodes beside those that are there, give it another name"
     return UnknownObject(key=key, what=what, mend=mend, may_help=True)
+
+
+def _refused(key: str, changed: Course) -> UnknownObject:
+    what = f"{key} is there already, and {changed.refused} ({changed.words(kind_in(key).name)})"
+    return UnknownObject(key=key, what=what, mend="Delete it first, or give the new one another name", may_help=True)
+
+
+def _of_course(changed: Course, row: Templated, metadata: Object) -> PlacedWorkload:
+    """An object that is there and changes, by its kind's rules; of one that is to wake later what its next run makes."""
+    waits = row.waits if "{role}" not in row.waits and not row.waits.endswith("=") else ""
+    placed = Placed(
+        sets=changed.sets, gang=row.gang, resource=resource_of(row) if waits else "", waits=(waits,) if waits else (),
+        idle=changed.idle, old=changed.old, leaving=changed.leaving, rules=changed.updates.project,
+        course=changed.words(row.kind),
+    )  # fmt: skip
+    workload = Workload(
+        kind=row.kind, namespace=str(metadata["namespace"]), name=str(metadata["name"]),
+        template=changed.sets[0].template if changed.sets else Template(labels=EMPTY, spec=PodSpec()), replicas=placed.pods,
+        strategy=Strategy(kind=""), labels=_labels(metadata),
+    )  # fmt: skip
+    return PlacedWorkload(workload=workload, placed=placed)
 
 
 def _not_in_the_input(key: str, holds: str) -> UnknownObject:
@@ -608,9 +638,12 @@ def _key(kind: str, namespace: str, name: str) -> str:
 
 def _told(found: PlacedWorkload) -> list[Finding]:
     """What is worth saying of an object that is placed."""
-    if found.placed.idle is Idle.THERE:
-        return [_assumed_to_stay(found.workload.key)] if found.placed.is_assumed else []
-    if found.placed.idle is Idle.NO:
+    placed = found.placed
+    if placed.course and placed.idle is not Idle.SUSPENDED:
+        return [Finding(severity=Severity.INFO, code=NOT_RECORDED, object=found.workload.key, what=placed.course)]
+    if placed.idle is Idle.THERE:
+        return [_assumed_to_stay(found.workload.key)] if placed.is_assumed else []
+    if placed.idle is Idle.NO:
         return [_placement_only(found)]
     mend = "To see whether they find nodes then, ask without its suspend"
     what = found.placed.idle_words

@@ -122,6 +122,20 @@ def _held_below(snapshot: Snapshot) -> Mapping[str, Held]:
     }
 
 
+def uids_below(snapshot: Snapshot, key: str) -> frozenset[str]:
+    """The pods below an object that aren't finished, whatever stands between."""
+    owners, found = owners_of(snapshot), set[str]()
+    for pod in snapshot.pods:
+        owner, seen = None if pod.is_terminal else pod.owner, set[str]()
+        while owner is not None and (above := owner.key(pod.namespace)) not in seen:
+            seen.add(above)
+            if above == key:
+                found.add(pod.uid)
+                break
+            owner = owners.get(above)
+    return frozenset(found)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unjudged:
     """Objects of one kind whose rollout isn't played, and what the pods below them hold."""

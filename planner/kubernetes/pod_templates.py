@@ -18,6 +18,18 @@ from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import Units
+from planner.kubernetes.updates import (
+    CRON_JOB,
+    JOB_SET,
+    KNATIVE_SERVICE,
+    KUBEFLOW_JOB,
+    MPI_JOB,
+    RAY_CLUSTER,
+    RAY_JOB,
+    RAY_SERVICE,
+    VOLCANO_JOB,
+    Updates,
+)
 
 Document = Mapping[str, Any]
 
@@ -43,11 +55,11 @@ class Count:
     """How many: the number at `path`, `default` where it isn't given, at least the one at `at_least` and at most the one at
     `at_most` if these are given.
 
-    `less` is taken off (a group's leader is one of its size). `annotation`: of the pod template, instead of a path.
+    `less` is taken off (a group's leader is one of its size). `annotations`: of the pod template, instead of a path; the largest.
     """
 
     path: str = ""
-    annotation: str = ""
+    annotations: tuple[str, ...] = ()
     default: int = 1
     at_least: str = ""
     at_most: str = ""
@@ -88,6 +100,7 @@ class Templated:
     groups : how many groups of its sets there are, all alike
     suspend : the field that, when true, keeps it from making pods; "" where it has none
     is_by_template : whether its pods change with their templates and numbers only, whatever else of it does
+    updates : what a change of one that is there does to its pods; None where that isn't modelled
     """
 
     kind: str
@@ -98,6 +111,7 @@ class Templated:
     groups: Count | None = None
     suspend: str = ""
     is_by_template: bool = False
+    updates: Updates | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +144,8 @@ class Placed:
     `resource`: what kubectl calls its kind,
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
+    `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
+    `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
 
     sets: tuple[PlacedSet, ...]
@@ -139,6 +155,10 @@ class Placed:
     waits: tuple[str, ...] = ()
     idle: Idle = Idle.NO
     is_assumed: bool = False
+    old: tuple[PlacedSet, ...] = ()
+    leaving: frozenset[str] = frozenset()
+    rules: str = ""
+    course: str = ""
 
     @property
     def group_size(self) -> int:
@@ -180,10 +200,11 @@ def _replicas(base: str, group: str, *kinds: str, template: str = "template") ->
     )
 
 
-def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
+def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE, updates: Updates = KUBEFLOW_JOB) -> Templated:
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
     return Templated(
-        kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang, suspend="spec.runPolicy.suspend"
+        kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang, suspend="spec.runPolicy.suspend",
+        updates=updates,
     )  # fmt: skip
 
 
@@ -204,7 +225,10 @@ def _served(*components: str) -> tuple[PodSet, ...]:
 
 _SUSPEND: Final = "spec.suspend"
 _JOB: Final = PodSet(base="spec", counts=(Count(path="parallelism", at_most="completions"),))
-_OLD_MIN_SCALE: Final = "autoscaling.knative.dev/minScale"
+# a revision begins with the larger of both, and at least one pod (serving `pkg/reconciler/autoscaling/kpa/kpa.go` `intMax`)
+_SCALES: Final = tuple(
+    f"autoscaling.knative.dev/{name}" for name in ("min-scale", "minScale", "initial-scale", "initialScale")
+)
 _LWS_SIZE: Final = "spec.leaderWorkerTemplate"
 
 TEMPLATED: Final = (
@@ -217,6 +241,7 @@ TEMPLATED: Final = (
         waits="",
         suspend=_SUSPEND,
         is_by_template=True,
+        updates=CRON_JOB,
     ),
     *_replicas("spec", "", "ReplicationController"),
     *_replicas("spec", "apps", "ReplicaSet"),
@@ -241,13 +266,19 @@ TEMPLATED: Final = (
         groups=Count(path="spec.replicas"),
     ),
     Templated(
-        kind="RayCluster", group="ray.io", sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND
+        kind="RayCluster",
+        group="ray.io",
+        sets=_ray("spec"),
+        waits="jsonpath={.status.state}=ready",
+        suspend=_SUSPEND,
+        updates=RAY_CLUSTER,
     ),
     Templated(
         kind="RayService",
         group="ray.io",
         sets=_ray("spec.rayClusterConfig"),
         waits="jsonpath={.status.serviceStatus}=Running",
+        updates=RAY_SERVICE,
     ),
     Templated(
         kind="RayJob",
@@ -259,20 +290,22 @@ TEMPLATED: Final = (
         waits="jsonpath={.status.jobDeploymentStatus}=Running",
         gang=Gang.WHOLE,
         suspend=_SUSPEND,
+        updates=RAY_JOB,
     ),
     Templated(
         kind="Service",
         group="serving.knative.dev",
         waits="condition=Ready",
+        updates=KNATIVE_SERVICE,
         sets=(
             PodSet(
                 base="spec",
-                counts=(Count(annotation="autoscaling.knative.dev/min-scale"), Count(annotation=_OLD_MIN_SCALE)),
+                counts=(Count(annotations=_SCALES),),
             ),
         ),
     ),
     _replica_specs("PyTorchJob", "pytorchReplicaSpecs", Gang.WHOLE),
-    _replica_specs("MPIJob", "mpiReplicaSpecs", Gang.WHOLE),
+    _replica_specs("MPIJob", "mpiReplicaSpecs", Gang.WHOLE, MPI_JOB),
     _replica_specs("TFJob", "tfReplicaSpecs"),
     _replica_specs("XGBoostJob", "xgbReplicaSpecs"),
     _replica_specs("PaddleJob", "paddleReplicaSpecs"),
@@ -293,12 +326,16 @@ TEMPLATED: Final = (
             ),
         ),
         suspend=_SUSPEND,
+        updates=JOB_SET,
     ),
-    Templated(
-        kind="InferenceService",
-        group="serving.kserve.io",
-        sets=_served("predictor", "transformer", "explainer"),
-        waits="condition=Ready",
+    *(
+        Templated(
+            kind="InferenceService",
+            group=group,
+            sets=_served("predictor", "transformer", "explainer"),
+            waits="condition=Ready",
+        )
+        for group in ("serving.kserve.io", "serving.kubeflow.org")
     ),
     Templated(
         kind="LLMInferenceService",
@@ -320,6 +357,7 @@ TEMPLATED: Final = (
         group="batch.volcano.sh",
         sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.state.phase}=Running",
+        updates=VOLCANO_JOB,
     ),
 )
 
@@ -355,7 +393,7 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
             where, template = _template(base, one)
             if template is None:
                 continue
-            counts = [_annotated(each, template) if each.annotation else _counted(each, base) for each in one.counts]
+            counts = [_annotated(each, template) if each.annotations else _counted(each, base) for each in one.counts]
             count = prod(counts)
             if count > 0 or with_none:
                 full = ".".join(part for part in (path, where) if part)
@@ -441,9 +479,9 @@ def _template(base: Document, one: PodSet) -> tuple[str, Document | None]:
 
 def _annotated(count: Count, template: Document) -> int:
     annotations = _at(template, "metadata.annotations")
-    value = annotations.get(count.annotation) if isinstance(annotations, Mapping) else None
-    text = str(value)
-    return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 7 else count.default
+    given = annotations if isinstance(annotations, Mapping) else {}
+    texts = [str(given.get(name)) for name in count.annotations]
+    return max([count.default, *(int(one) for one in texts if one.isascii() and one.isdecimal() and len(one) < 7)])
 
 
 def _counted(count: Count, base: Document) -> int:

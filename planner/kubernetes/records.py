@@ -553,6 +553,8 @@ class Unplayed:
     pods : of its own fields, where its kind is in the table; `is_told`: those are all of its pods
     said, said_of_itself, applied : digests of the values of all but its metadata, of its labels and annotations, and of what
         ``kubectl apply`` noted (`planner.inventory.sealed.leaves`), comparable within one process; "" of nothing
+    said_of_pods, way, concurrency : of a kind whose changes are modelled (`planner.kubernetes.updates`): digests of what its pods hang on, and
+        what its fields say that choose what becomes of them
     """
 
     kind: str
@@ -567,6 +569,9 @@ class Unplayed:
     said: str = ""
     said_of_itself: str = ""
     applied: str = ""
+    said_of_pods: str = ""
+    way: str = ""
+    concurrency: str = ""
 
     @property
     def key(self) -> str:

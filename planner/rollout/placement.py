@@ -28,7 +28,7 @@ def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
 
 def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
     """The workloads whose own rollout would complete now and is stuck once the pods are placed, as one finding."""
-    placed = [one.after.key for one in revisions if one.placed is not None and one.placed.pods]
+    placed = [one.after.key for one in revisions if one.placed is not None and one.placed.pods and not one.placed.old]
     if not placed or not run.completed:
         return ()
     asked = [one for one in cluster.snapshot.workloads if one.traits.rolls_out and not one.is_paused]

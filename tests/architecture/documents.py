@@ -77,6 +77,15 @@ takes from another workload (`workloadRef`), a change of one that is midway with
 its groups are of two revisions, and one with `volumeClaimTemplates`. Two rules of LeaderWorkerSet are 0.9's, from its source and not recorded, where the image of its
 controller in the snapshot shows it: a group is Ready only when its workers are, and the surge is kept where maxUnavailable is 0.
 
+## Changed by rules that were read, not recorded
+
+Of a new object its pods are placed. A change of one that is there is answered by the rules of its project, read from the source of the
+version named; the answer says so ("by the rules of KubeRay 1.6, not recorded"). Pods that a change takes away, an object midway in a change
+of before and a field that isn't named here are *not known*.
+
+| kind | what a change does to its pods | whose rules | recorded |
+| --- | --- | --- | --- |
+{changed}
 ## Placed
 
 Whether a new one's pods find nodes; one that is there and whose pods change is not known: {placed}.
@@ -136,10 +145,13 @@ def kinds_page() -> str:
         for kind in kinds.PLAYED if kind.is_custom
     )  # fmt: skip
     known = {(kind.name, kind.group) for kind in (*kinds.WORKLOADS, *kinds.PARTS)}
-    placed = ", ".join(
-        f"`{row.kind}` ({row.group or 'core'})" for row in TEMPLATED if (row.kind, row.group) not in known
-    )
-    return KINDS_PAGE.format(own=own, played=played, placed=placed)
+    others = [row for row in TEMPLATED if (row.kind, row.group) not in known]
+    changed = "".join(
+        f"| `{row.kind}` ({row.group}) | {row.updates.modelled} | {row.updates.project}: {row.updates.source} | no |\n"
+        for row in others if row.updates is not None
+    )  # fmt: skip
+    placed = ", ".join(f"`{row.kind}` ({row.group or 'core'})" for row in others if row.updates is None)
+    return KINDS_PAGE.format(own=own, played=played, changed=changed, placed=placed)
 
 
 def versions_page() -> str:

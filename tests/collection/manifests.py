@@ -267,7 +267,7 @@ def _serving() -> Iterator[Case]:
         why=ELSEWHERE,
     )
     old = thing("serving.kubeflow.org/v1beta1", "InferenceService", "older", served)
-    yield _unknown("inferenceservice-kubeflow", old)
+    yield _case("inferenceservice-kubeflow", old, pods=2, gpus=2)
     yield _unknown(
         "inferenceservice-v1alpha2",
         thing("serving.kubeflow.org/v1alpha2", "InferenceService", "oldest", {"default": {}}),

@@ -460,7 +460,7 @@ def test_what_stays_as_it_is_midway_is_not_known_without_its_parts(name: str) ->
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [(replication_controller(), replication_controller(replicas=2)), (ray(1, 8), ray(2, 8)), (job_set(), suspended(job_set())),
+    [(replication_controller(), replication_controller(replicas=2)), (job_set(), suspended(job_set())),
      (SAME["NIMService, which nobody knows"], custom("NIMService", "apps.nvidia.com/v1alpha1", {"replicas": 1, **EIGHT})),
      (SAME["InferenceService of a runtime"],
       custom("InferenceService", "serving.kserve.io/v1beta1", {"predictor": {"minReplicas": 3, "model": EIGHT}}))],

@@ -17,6 +17,7 @@ from planner.inventory.sealed import leaves
 from planner.kubernetes import records as model
 from planner.kubernetes.asked_for import untold
 from planner.kubernetes.pod_templates import FoundSet, Templated, found_sets, group_count, is_suspended, templated
+from planner.kubernetes.updates import text_at
 
 MOST_BYTES: Final = 2**18
 """Of an object that is kept; larger ones of these kinds are reports."""
@@ -40,6 +41,7 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
         raise InputError("it has no metadata.name")
     row = templated(kind, api_version)
+    updates = row.updates if row is not None else None
     spec = leaves({key: one for key, one in document.items() if key not in _NOT_SAID})
     annotations = metadata.get("annotations")
     notes = dict(annotations) if isinstance(annotations, Mapping) else {}
@@ -57,6 +59,9 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         said=spec,
         said_of_itself=leaves({"labels": metadata.get("labels"), "annotations": notes}),
         applied=_applied(last),
+        said_of_pods=leaves(updates.hung_on(document)) if updates is not None else "",
+        way=shared.text(updates.said(document)) if updates is not None else "",
+        concurrency=shared.text(text_at(document, updates.one_at_a_time[0])) if updates is not None else "",
     )
 
 

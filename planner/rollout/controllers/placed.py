@@ -1,4 +1,4 @@
-"""Pods of any template: made and kept waiting until they are placed. How their kind rolls out isn't modelled.
+"""Pods of any template: made and kept waiting until they are placed. Of one that is there, those that go first do so before.
 
 All pods are made at once, as the controllers of batch and serving kinds do; a group of a gang when the one before it has
 its nodes, as a scheduler of gangs would hand the room out.
@@ -31,9 +31,12 @@ class PlacedController:
         self._to_make: Iterator[PlacedSet] = iter(())  # of the group that has begun, pod by pod
         self._next: PlacedSet | None = None
         self._refused_at = -2  # tick
+        self._leaving: list[LivePod] | None = None
 
     def sync(self, simulation: Simulation) -> bool:
         """Pods of the group that has begun are made; the next one begins when all of them have nodes."""
+        if self.placed.leaving and not self._have_left(simulation):
+            return False
         groups = 0 if self.placed.idle else self.placed.groups
         if self._next is None and self.begun < groups and self._may_begin(simulation):
             simulation.foresee_pods(self.placed.group_size)
@@ -61,6 +64,15 @@ class PlacedController:
     def _may_begin(self, simulation: Simulation) -> bool:
         return self.placed.gang is not Gang.GROUP or all(pod.is_bound for pod in self.all_pods(simulation))
 
+    def _have_left(self, simulation: Simulation) -> bool:
+        """Deletes those that go first; whether they are gone."""
+        if self._leaving is None:
+            pods = enumerate(simulation.snapshot.pods)
+            self._leaving = [simulation.pods.live(place) for place, pod in pods if pod.uid in self.placed.leaving]
+            for one in self._leaving:
+                simulation.delete(one)
+        return all(one.is_gone for one in self._leaving)
+
     def whole_groups(self, simulation: Simulation) -> int:
         """Groups all of whose pods have nodes."""
         size = self.placed.group_size
@@ -72,10 +84,11 @@ class PlacedController:
         return (self.key,)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return simulation.pods.in_motion(self.key)
+        return [pod for pod in simulation.pods.in_motion(self.key) if pod.number > 0]  # the others are today's
 
     def is_terminating(self, simulation: Simulation) -> bool:
-        return any(pod.is_terminating for pod in self.all_pods(simulation))
+        leaving = any(not pod.is_gone for pod in self._leaving or ())
+        return leaving or any(pod.is_terminating for pod in self.all_pods(simulation))
 
     def is_complete(self, simulation: Simulation) -> bool:
         if self.placed.idle:

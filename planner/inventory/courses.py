@@ -1,0 +1,127 @@
+"""What becomes of the pods of an object that a manifest changes, where its controller isn't played step by step.
+
+The rules are `planner.kubernetes.updates`; here they meet the object as it is and as it shall be. Only what both tell whole is
+answered: an object midway in a change of before, or one that loses pods, isn't known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planner.inventory.sealed import leaves_of
+from planner.kubernetes.owners import held_below, uids_below
+from planner.kubernetes.pod_templates import Idle, PlacedSet, Templated
+from planner.kubernetes.records import PodsAlike, Snapshot, Unplayed
+from planner.kubernetes.updates import Updates, Way
+
+NOT_RECORDED: Final = "by-rules"
+"""The code of the finding that says by whose rules an answer is, and that they weren't recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What is to be placed for a change: `sets`, pod by pod or as its kind has it. `old`: whose place they take, `leaving`: the uids of
+    those that go before. `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop."""
+
+    way: Way
+    updates: Updates
+    sets: tuple[PlacedSet, ...] = ()
+    old: tuple[PlacedSet, ...] = ()
+    leaving: frozenset[str] = frozenset()
+    idle: Idle = Idle.NO
+    refused: str = ""
+
+    def words(self, kind: str) -> str:
+        """By whose rules, for a finding."""
+        return f"by the rules of {self.updates.project}, not recorded: a {kind} that changes {self.way}"
+
+
+def course(
+    snapshot: Snapshot, given: Unplayed, there: Unplayed, row: Templated, sets: Sequence[PlacedSet]
+) -> Course | None:
+    """What a manifest's object does to the pods of the one that is there; None where that isn't known. `sets`: what it asks for."""
+    updates = row.updates
+    if updates is None or not (given.is_told and there.is_told) or row.groups is not None:
+        return None
+    way = updates.way_of(_after(given.way, there))
+    if way in (Way.UNKNOWN, Way.THROUGH) or _is_midway(snapshot, there):
+        return None
+    if given.is_suspended != there.is_suspended:
+        return _resumed(given, there, way, updates, sets)
+    if given.is_suspended:
+        return Course(way=way, updates=updates, sets=tuple(sets), idle=Idle.SUSPENDED)
+    is_same = _is_same(given, there)
+    more = _more(given.pods, there.pods)
+    if is_same and more == {}:
+        return Course(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE)
+    old = tuple(PlacedSet(role=one.role, template=one.template, count=one.count) for one in there.pods)
+    below = uids_below(snapshot, there.key)
+    if way is Way.NEXT:
+        field, values = updates.one_at_a_time
+        alone = bool(field) and _after(given.concurrency, there, there.concurrency) in values
+        return Course(way=way, updates=updates, sets=tuple(sets), leaving=below if alone else frozenset())
+    if not is_same and way is Way.BESIDE:
+        return Course(way=way, updates=updates, sets=tuple(sets), old=old)
+    if not is_same and way is Way.AFTER:
+        return Course(way=way, updates=updates, sets=tuple(sets), old=old, leaving=below)
+    if way is Way.REFUSED and (not is_same or updates.has_fixed_number):
+        return Course(
+            way=way, updates=updates, refused=f"{updates.project} refuses to change its pods while it isn't suspended"
+        )
+    return _grown(snapshot, there, way, updates, sets, more)
+
+
+def _grown(
+    snapshot: Snapshot,
+    there: Unplayed,
+    way: Way,
+    updates: Updates,
+    sets: Sequence[PlacedSet],
+    more: Mapping[str, int] | None,
+) -> Course | None:
+    """The pods that come to those that stay."""
+    if more is None:
+        return None
+    if not more or updates.has_fixed_number:
+        return Course(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE)
+    held = held_below(snapshot).get(there.key)
+    if held is None or not held.pods:
+        return None  # it may have finished, or wait to be let in
+    added = tuple(replace(one, count=more[one.role]) for one in sets if more.get(one.role))
+    return Course(way=way, updates=updates, sets=added)
+
+
+def _resumed(given: Unplayed, there: Unplayed, way: Way, updates: Updates, sets: Sequence[PlacedSet]) -> Course | None:
+    """All its pods come where it was suspended; that they leave isn't played, nor another template that its webhook may refuse."""
+    if given.is_suspended or not sets or (way is Way.REFUSED and not _is_same(given, there)):
+        return None
+    return Course(way=way, updates=updates, sets=tuple(sets))
+
+
+def _is_same(given: Unplayed, there: Unplayed) -> bool:
+    """Whether a manifest says nothing new of what the pods hang on: what it leaves out was filled in, unless it had been applied."""
+    asked, said = leaves_of(given.said_of_pods), leaves_of(there.said_of_pods)
+    return asked <= said
+
+
+def _more(given: Sequence[PodsAlike], there: Sequence[PodsAlike]) -> dict[str, int] | None:
+    """Role → pods that come to those it has; None where one has fewer, or goes."""
+    now = {one.role: one.count for one in there}
+    then = {one.role: one.count for one in given}
+    if any(then.get(role, 0) < count for role, count in now.items()):
+        return None
+    return {role: count - now.get(role, 0) for role, count in then.items() if count > now.get(role, 0)}
+
+
+def _after(given: str, there: Unplayed, now: str | None = None) -> str:
+    """What a field says once a manifest is applied: what it leaves out stays, unless it was applied before."""
+    stays = there.way if now is None else now
+    return given or ("" if there.applied else stays)
+
+
+def _is_midway(snapshot: Snapshot, there: Unplayed) -> bool:
+    """Whether several objects of one kind are its own: a change of before isn't over."""
+    own = [one.kind for one in snapshot.unplayed if one.owner is not None and one.owner.uid == there.uid and there.uid]
+    return len(own) != len(set(own))

@@ -1,0 +1,164 @@
+"""What a change of an object that is there does to its pods, where its kind's controller isn't played step by step.
+
+Most controllers of other projects do one of five things (`Way`), and so each kind's row in `planner.kubernetes.pod_templates` names
+one of the rules below. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its
+source, project and version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+
+class Way(StrEnum):
+    """What becomes of the pods, in words that follow the kind's name."""
+
+    UNKNOWN = "isn't modelled"
+    STAYS = "leaves its running pods as they are: only pods made later are of the new template, and a number that grows makes more"
+    BESIDE = "makes all its pods anew beside the old ones, which go when the new ones are Ready"
+    AFTER = "deletes all its pods before it makes the new ones"
+    NEXT = "leaves what runs alone: the next run is of the new template"
+    REFUSED = "doesn't take another pod template: its webhook refuses the change"
+    THROUGH = "writes it into its Deployment, which is rolled out as any other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Updates:
+    """One rule.
+
+    Attributes
+    ----------
+    way : what the controller does where no field says otherwise
+    project, source : whose rule, of which version, and in which files it is read
+    pods_at : the paths that its pods hang on; what changes elsewhere moves none
+    counts : paths below these that are numbers of pods, and others that its controller leaves out of the comparison; ``[]`` after a
+        name means each of a list
+    by_field, ways : a field, and which way each of its values means; a value that isn't there isn't modelled
+    one_at_a_time : the field and those of its values with which the pods that run are gone before the next ones come
+    has_fixed_number : whether a number of pods that changes is refused as another template is
+    part : of a kind that makes Deployments, what their names begin with: ``{name}-{role}``
+    """
+
+    way: Way
+    project: str
+    source: str
+    pods_at: tuple[str, ...] = ("spec",)
+    counts: tuple[str, ...] = ()
+    by_field: str = ""
+    ways: tuple[tuple[str, Way], ...] = ()
+    one_at_a_time: tuple[str, tuple[str, ...]] = ("", ())
+    has_fixed_number: bool = False
+    part: str = ""
+
+    def way_of(self, value: str) -> Way:
+        """The way that a value of its field means; of "" the default."""
+        return self.way if not value else dict(self.ways).get(value, Way.UNKNOWN)
+
+    def said(self, document: Mapping[str, Any]) -> str:
+        """What its field says in a document, "" where it says nothing."""
+        return text_at(document, self.by_field) if self.by_field else ""
+
+    def hung_on(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """What of a document its pods hang on, by path, without the numbers."""
+        left = [path.split(".") for path in self.counts]
+        return {path: _without(_at(document, path), path.split("."), left) for path in self.pods_at}
+
+    @property
+    def modelled(self) -> str:
+        """For people: what a change does, and what each value of its field makes of it."""
+        others = "; ".join(f"`{self.by_field}: {value}` {way}" for value, way in self.ways if way is not self.way)
+        kept = f"; with `{self.one_at_a_time[0]}` {' or '.join(self.one_at_a_time[1])} not before those are gone"
+        return f"{self.way}{kept if self.one_at_a_time[0] else ''}{f'; {others}' if others else ''}"
+
+
+_RAY_NUMBERS: Final = tuple(
+    f"workerGroupSpecs[].{name}" for name in ("replicas", "minReplicas", "maxReplicas", "scaleStrategy")
+)
+_KUBERAY: Final = "KubeRay 1.6"
+
+RAY_SERVICE: Final = Updates(
+    way=Way.BESIDE,
+    project=_KUBERAY,
+    source="kuberay `ray-operator/controllers/ray/rayservice_controller.go` `shouldPrepareNewCluster`, `utils/util.go` "
+    "`GenerateHashWithoutReplicasAndWorkersToDelete`",
+    pods_at=("spec.rayClusterConfig",),
+    counts=tuple(f"spec.rayClusterConfig.{path}" for path in (*_RAY_NUMBERS, "upgradeStrategy")),
+    by_field="spec.upgradeStrategy.type",
+    ways=(("NewCluster", Way.BESIDE), ("None", Way.STAYS)),
+)
+RAY_CLUSTER: Final = Updates(
+    way=Way.STAYS,
+    project=_KUBERAY,
+    source="kuberay `ray-operator/controllers/ray/raycluster_controller.go` `reconcilePods`, `shouldRecreatePodsForUpgrade`",
+    counts=tuple(f"spec.{path}" for path in (*_RAY_NUMBERS, "upgradeStrategy", "autoscalerOptions", "suspend")),
+    by_field="spec.upgradeStrategy.type",
+    ways=(("None", Way.STAYS), ("Recreate", Way.AFTER)),
+)
+RAY_JOB: Final = Updates(
+    way=Way.STAYS,
+    project=_KUBERAY,
+    source="kuberay `ray-operator/controllers/ray/rayjob_controller.go` `getOrCreateRayClusterInstance`: its cluster is made once",
+    has_fixed_number=True,
+)
+KNATIVE_SERVICE: Final = Updates(
+    way=Way.BESIDE,
+    project="Knative Serving 1.19",
+    source="serving `pkg/reconciler/{configuration,revision,route}`, `pkg/reconciler/revision/resources/deploy.go`: a revision has a "
+    "Deployment of its own, and the route follows the latest that is Ready",
+    pods_at=("spec.template",),
+)
+KUBEFLOW_JOB: Final = Updates(
+    way=Way.STAYS,
+    project="Kubeflow training-operator 1.9",
+    source="training-operator `pkg/controller.v1/common/pod.go` `ReconcilePods`, `GetPodSlices`",
+)
+MPI_JOB: Final = Updates(
+    way=Way.STAYS,
+    project="Kubeflow mpi-operator 0.6",
+    source="mpi-operator `pkg/controller/mpi_job_controller.go` `getOrCreateWorker`, and for the launcher `syncHandler`",
+)
+JOB_SET: Final = Updates(
+    way=Way.REFUSED,
+    project="JobSet 0.10",
+    source="jobset `pkg/webhooks/jobset_webhook.go` `ValidateUpdate`",
+    pods_at=("spec.replicatedJobs",),
+    has_fixed_number=True,
+)
+VOLCANO_JOB: Final = Updates(
+    way=Way.REFUSED,
+    project="Volcano 1.12",
+    source="volcano `pkg/webhooks/admission/jobs/validate/admit_job.go` `validateJobUpdate`, `pkg/controllers/job/job_controller_actions.go` `syncJob`",
+    counts=("spec.tasks[].replicas", "spec.tasks[].minAvailable", "spec.minAvailable", "spec.priorityClassName"),
+)
+CRON_JOB: Final = Updates(
+    way=Way.NEXT,
+    project="Kubernetes 1.36",
+    source="kubernetes `pkg/controller/cronjob/cronjob_controllerv2.go` `syncCronJob`",
+    pods_at=("spec.jobTemplate",),
+    one_at_a_time=("spec.concurrencyPolicy", ("Forbid", "Replace")),
+)
+
+
+def text_at(document: Mapping[str, Any], path: str) -> str:
+    """The text at a path of names, "" where none is."""
+    found = _at(document, path)
+    return found if isinstance(found, str) else ""
+
+
+def _at(document: Any, path: str) -> Any:
+    for name in path.split("."):
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document
+
+
+def _without(value: Any, at: list[str], left: list[list[str]]) -> Any:
+    """A copy of what is at a path, without what is at those of `left`."""
+    if isinstance(value, Mapping):
+        return {key: _without(one, [*at, key], left) for key, one in value.items() if [*at, key] not in left}
+    if isinstance(value, list):
+        each = [*at[:-1], f"{at[-1]}[]"]
+        return [_without(one, each, left) for one in value]
+    return value

@@ -1,0 +1,214 @@
+"""What a change of an object that is there does to its pods, by the rules of its project's controller.
+
+The facts of each case are of the project's own sources and tests, named beside it.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.kubernetes.records import Snapshot
+from planner.kubernetes.updates import RAY_SERVICE, Way
+from planner.questions.gate import GateAnswer, GateSettings, answer
+from planner.rollout.answers import Verdict
+from planner.sources import kubectl
+from tests.inventory.objects import Object, gpu_container, gpu_node, named, node, owned_by, pod
+
+IMAGE = "example.com/serve:2"
+
+
+def template(gpus: int = 1) -> Object:
+    return {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [gpu_container(gpus)]}}
+
+
+def ray(workers: int = 1, gpus: int = 1, **more: Any) -> Object:
+    group = {"groupName": "gpu", "replicas": workers, "template": template(gpus), "rayStartParams": {}}
+    return {"headGroupSpec": {"template": template(0)}, "workerGroupSpecs": [group], **more}
+
+
+def replica_specs(field: str, workers: int = 2) -> Object:
+    return {field: {"Worker": {"replicas": workers, "template": template()}}}
+
+
+def job_set(workers: int = 2) -> Object:
+    job = {"spec": {"parallelism": workers, "completions": workers, "template": template()}}
+    return {"replicatedJobs": [{"name": "w", "replicas": 1, "template": job}]}
+
+
+SPECS: dict[tuple[str, str], Object] = {
+    ("RayService", "ray.io/v1"): {"serveConfigV2": "applications: []", "rayClusterConfig": ray()},
+    ("RayCluster", "ray.io/v1"): ray(),
+    ("RayJob", "ray.io/v1"): {"entrypoint": "python a.py", "rayClusterSpec": ray()},
+    ("Service", "serving.knative.dev/v1"): {"template": template()},
+    ("PyTorchJob", "kubeflow.org/v1"): replica_specs("pytorchReplicaSpecs"),
+    ("MPIJob", "kubeflow.org/v2beta1"): replica_specs("mpiReplicaSpecs"),
+    ("TFJob", "kubeflow.org/v1"): replica_specs("tfReplicaSpecs"),
+    ("JobSet", "jobset.x-k8s.io/v1alpha2"): job_set(),
+    ("Job", "batch.volcano.sh/v1alpha1"): {
+        "minAvailable": 2, "tasks": [{"name": "w", "replicas": 2, "template": template()}]
+    },
+    ("CronJob", "batch/v1"): {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template()}}},
+}  # fmt: skip
+API = dict(SPECS.keys())
+
+
+def there(kind: str, spec: Object | None = None) -> Object:
+    one = named(kind, "x", "ml", API[kind], spec=deepcopy(spec or SPECS[kind, API[kind]]))
+    one["metadata"]["uid"] = "x"
+    return one
+
+
+def cluster(one: Object, running: int, free: int) -> Snapshot:
+    """A cluster with the object, as many of its pods on nodes of one GPU, and as many nodes free."""
+    nodes = [gpu_node(f"gpu-{place}") for place in range(running + free)]
+    pods = [
+        owned_by(one, pod(f"x-{place}", f"gpu-{place}", "ml", containers=[gpu_container()])) for place in range(running)
+    ]
+    return kubectl.read_items([*nodes, node("cpu-0"), one, *pods, pod("other", "cpu-0", "ml")])
+
+
+def changed(spec: Object, how: str = "image") -> Object:
+    """The spec with another image in every template."""
+    text = yaml.safe_dump(spec)
+    assert "containers" in text
+    found = yaml.safe_load(text)
+    todo: list[Any] = [found]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            if isinstance(value.get("containers"), list):
+                for one in value["containers"]:
+                    one[how] = IMAGE
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+    return dict(found)
+
+
+def verdict_of(found: GateAnswer) -> Verdict:
+    """Of the one workload; what moves no pod isn't among them."""
+    return found.workloads[0].verdict if found.workloads else found.together
+
+
+def asked(kind: str, spec: Object, running: int = 2, free: int = 0, before: Object | None = None) -> GateAnswer:
+    one = there(kind, before)
+    manifest = yaml.safe_dump(there(kind, spec))
+    return answer(cluster(one, running, free), GateSettings(manifest=manifest))
+
+
+@pytest.mark.parametrize(
+    ("kind", "free", "verdict"),
+    [
+        # a new RayCluster whole beside the active one (rayservice_controller.go): twice the GPUs, or it waits for ever
+        ("RayService", 0, Verdict.STUCK),
+        ("RayService", 1, Verdict.COMPLETES),
+        # a new revision with a Deployment of its own; the route follows when it is Ready
+        ("Service", 0, Verdict.STUCK),
+        ("Service", 1, Verdict.COMPLETES),
+        # the next run beside what is there
+        ("CronJob", 0, Verdict.STUCK),
+        ("CronJob", 1, Verdict.COMPLETES),
+        # pods that run are only counted, never compared (ReconcilePods, getOrCreateWorker, reconcilePods)
+        ("PyTorchJob", 0, Verdict.COMPLETES),
+        ("MPIJob", 0, Verdict.COMPLETES),
+        ("TFJob", 0, Verdict.COMPLETES),
+        ("RayCluster", 0, Verdict.COMPLETES),
+        ("RayJob", 0, Verdict.COMPLETES),
+        # their webhooks refuse another template of one that runs
+        ("JobSet", 9, Verdict.UNKNOWN),
+        ("Job", 9, Verdict.UNKNOWN),
+    ],
+)
+def test_another_template(kind: str, free: int, verdict: Verdict) -> None:
+    found = asked(kind, changed(SPECS[kind, API[kind]]), free=free)
+    assert verdict_of(found) is verdict, found.sentence
+    assert "not recorded" in f"{found.sentence} {[one.what for one in found.findings]} {found.workloads}"
+    for part in found.workloads:
+        assert part.more_gpus == (1 if kind == "CronJob" else 0)
+        assert verdict is not Verdict.UNKNOWN or "refuses" in str(part.sentence)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in SPECS])
+def test_the_same_again_moves_nothing(kind: str) -> None:
+    found = asked(kind, SPECS[kind, API[kind]])
+    assert not found.workloads, found.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "free", "verdict"),
+    [
+        ("PyTorchJob", replica_specs("pytorchReplicaSpecs", 3), 1, Verdict.COMPLETES),
+        ("PyTorchJob", replica_specs("pytorchReplicaSpecs", 4), 1, Verdict.STUCK),
+        ("RayCluster", ray(3), 2, Verdict.COMPLETES),
+        ("RayCluster", ray(3), 1, Verdict.STUCK),
+        ("RayService", {"rayClusterConfig": ray(2)}, 1, Verdict.COMPLETES),  # in place: numbers aren't in its hash
+        ("JobSet", job_set(3), 9, Verdict.UNKNOWN),
+        ("PyTorchJob", replica_specs("pytorchReplicaSpecs", 1), 9, Verdict.UNKNOWN),  # that pods go isn't played
+    ],
+)
+def test_another_number(kind: str, spec: Object, free: int, verdict: Verdict) -> None:
+    part = verdict_of(asked(kind, spec, free=free))
+    assert part is verdict
+
+
+@pytest.mark.parametrize(
+    ("how", "way"),
+    [
+        ("", Way.BESIDE),
+        ("NewCluster", Way.BESIDE),
+        ("None", Way.STAYS),
+        ("NewClusterWithIncrementalUpgrade", Way.UNKNOWN),
+    ],
+)
+def test_the_strategy_of_a_ray_service(how: str, way: Way) -> None:
+    """Source: kuberay `ray-operator/apis/ray/v1/rayservice_types.go` `RayServiceUpgradeType`."""
+    assert RAY_SERVICE.way_of(how) is way
+    spec = changed(SPECS["RayService", "ray.io/v1"]) | ({"upgradeStrategy": {"type": how}} if how else {})
+    part = verdict_of(asked("RayService", spec, free=0))
+    assert part is {Way.BESIDE: Verdict.STUCK, Way.STAYS: Verdict.COMPLETES, Way.UNKNOWN: Verdict.UNKNOWN}[way]
+
+
+def test_applications_of_a_ray_service_change_in_place() -> None:
+    spec = SPECS["RayService", "ray.io/v1"] | {"serveConfigV2": "applications: [{name: b}]"}
+    part = verdict_of(asked("RayService", spec))
+    assert part is Verdict.COMPLETES
+
+
+def test_a_ray_cluster_that_recreates_gives_its_gpus_back_first() -> None:
+    """Source: kuberay `raycluster_controller.go` `shouldRecreatePodsForUpgrade`: all pods are deleted, then made."""
+    recreates = ray(2, upgradeStrategy={"type": "Recreate"})
+    found = asked("RayCluster", changed(recreates), before=recreates)
+    assert [part.more_gpus for part in found.workloads] == [0]
+    part = verdict_of(found)
+    assert part is Verdict.COMPLETES, found.sentence
+    larger = verdict_of(asked("RayCluster", changed(ray(3, upgradeStrategy={"type": "Recreate"})), before=recreates))
+    assert larger is Verdict.STUCK
+
+
+@pytest.mark.parametrize(("policy", "verdict"), [("Allow", Verdict.STUCK), ("Forbid", Verdict.COMPLETES)])
+def test_a_run_that_is_forbidden_beside_another_has_its_room(policy: str, verdict: Verdict) -> None:
+    spec = SPECS["CronJob", "batch/v1"] | {"concurrencyPolicy": policy}
+    part = verdict_of(asked("CronJob", changed(spec), before=spec))
+    assert part is verdict
+
+
+def test_a_service_midway_is_not_known() -> None:
+    """A RayService with a pending cluster beside the active one."""
+    one = there("RayService")
+    clusters = [owned_by(one, named("RayCluster", name, "ml", "ray.io/v1", spec=ray())) for name in ("a", "b")]
+    manifest = yaml.safe_dump(there("RayService", changed(SPECS["RayService", "ray.io/v1"])))
+    snapshot = kubectl.read_items([*(gpu_node(f"gpu-{n}") for n in range(9)), one, *clusters, pod("other", "gpu-0")])
+    part = verdict_of(answer(snapshot, GateSettings(manifest=manifest)))
+    assert part is Verdict.UNKNOWN
+
+
+def test_one_that_is_resumed_makes_its_pods() -> None:
+    suspended = job_set() | {"suspend": True}
+    part = verdict_of(asked("JobSet", job_set() | {"suspend": False}, running=0, free=2, before=suspended))
+    assert part is Verdict.COMPLETES
+    stuck = verdict_of(asked("JobSet", job_set() | {"suspend": False}, running=0, free=1, before=suspended))
+    assert stuck is Verdict.STUCK
