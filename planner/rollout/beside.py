@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.ground.vocabulary import POD_TEMPLATE_HASH
+from planner.ground.vocabulary import HOSTNAME, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, ReplicaSet, Workload
@@ -22,10 +22,10 @@ from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.in_flight import Bound, InFlight, at_bound, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.waiting import waiting_of
-from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, compile_shape, seats
-from planner.scheduling.state import anti_terms
+from planner.scheduling.state import anti_terms, speaking, spoken_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +187,10 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
     shape = compile_shape(cluster, workload.namespace, labels, workload.template.spec)
     spec = workload.template.spec
-    if not workload.traits.has_replicas or not shape.is_plain or shape.absent or spec.scheduling_gates:
+    is_one_a_node = _is_one_a_node(cluster, shape)
+    if not workload.traits.has_replicas or shape.absent or spec.scheduling_gates:
+        return False
+    if not (shape.is_plain or is_one_a_node):
         return False
     if workload.traits.is_custom:
         return False  # what it takes at most is its steps' to say
@@ -197,25 +200,70 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
         or workload.namespace in ruled_namespaces(cluster)
     ):
         return False
-    if anti_terms(cluster).about(cluster, shape.namespace, shape.labels):
+    if not is_one_a_node and anti_terms(cluster).about(cluster, shape.namespace, shape.labels):
         return False
     mine = np.zeros(cluster.node_count, dtype=np.bool_)
     mine[shape.candidates] = True
     free = (cluster.allocatable - cluster.requested)[:, shape.candidates]
-    left = int(seats(shape, free).sum()) - _needed(cluster, workload, shape)
+    places, taken = seats(shape, free), 0
     comes_here = met & (others.reach & mine).any(axis=1)
     for is_there, one, shapes in zip(comes_here.tolist(), others.flying, others.shapes, strict=True):
         if is_there:
             count = _yet_to_make(cluster, one)
             if count is None or any(_may_harm(cluster, other, shape) for other in shapes):
                 return False
-            left -= count * max((_cost(other, shape) for other in shapes), default=0)
+            taken += count * max((_cost(other, shape) for other in shapes), default=0)
     for other, count, where in others.waiting:
         if (where & mine).any():
             if _may_harm(cluster, other, shape):
                 return False
-            left -= count * _cost(other, shape)
-    return left >= 0
+            taken += count * _cost(other, shape)
+    if is_one_a_node:
+        return _has_nodes(cluster, workload, shape, places, taken)
+    return int(places.sum()) - _needed(cluster, workload, shape) - taken >= 0
+
+
+def _is_one_a_node(cluster: Cluster, shape: Shape) -> bool:
+    """Whether its pods keep each other off their nodes, and nothing but that and what a plain shape asks decides where they go."""
+    terms = shape.anti_affinity
+    if not terms or shape.affinity or shape.hard_spread or shape.host_ports or shape.uses_devices or shape.blocked:
+        return False
+    if shape.storage.is_in_motion or shape.storage.codes is not None:
+        return False
+    if len(cluster.domains(HOSTNAME).values) < cluster.node_count:
+        return False
+    return all(
+        term.topology_key == HOSTNAME and term.namespaces == {shape.namespace} and term.namespace_selector is None
+        and term.matches(cluster, shape.namespace, shape.labels)
+        for term in terms
+    )  # fmt: skip
+
+
+def _has_nodes(cluster: Cluster, workload: Workload, shape: Shape, places: IntArray, taken: int) -> bool:
+    """The same of pods of which each takes a node: to keep a node from them others must take all its places, so that with as many
+    as `taken` they do best to take the nodes with the fewest."""
+    own = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
+    shapes = {compile_shape(cluster, shape.namespace, pod.labels, pod.spec) for pod in own}
+    on = [cluster.node_index.get(pod.node_name, -1) for pod in own]
+    if -1 in on or any(one.anti_affinity != shape.anti_affinity for one in shapes):
+        return False
+    held = np.bincount(np.array(on, dtype=np.int64), minlength=cluster.node_count)
+    kept = np.zeros(cluster.node_count, dtype=np.bool_)
+    for term in dict.fromkeys(
+        (*anti_terms(cluster).about(cluster, shape.namespace, shape.labels), *shape.anti_affinity)
+    ):
+        if term.topology_key != HOSTNAME:
+            return False
+        kept |= (speaking(cluster, term) > held) | (spoken_of(cluster, term) > held)
+    places = places.copy()
+    if all(dict(one.asks) == dict(shape.asks) for one in shapes) and not is_overcommitted(cluster, shape, on):
+        places += held[shape.candidates] > 0  # what its own pod there leaves
+    places[kept[shape.candidates]] = 0
+    nodes = np.sort(places[places > 0])
+    blocked = int(np.searchsorted(np.cumsum(nodes), taken, side="right"))
+    surge, unavailable = rolling_limits(workload)
+    most = max(len(own), workload.replicas, settled(cluster.snapshot, workload)) + surge + unavailable
+    return len(nodes) - blocked >= most
 
 
 def ruled_namespaces(cluster: Cluster) -> frozenset[str]:
@@ -273,8 +321,9 @@ def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
 
 
 def _may_harm(cluster: Cluster, other: Shape, shape: Shape) -> bool:
-    """Whether it may push a pod of `shape` out, or keep it away by a term of its own."""
+    """Whether it may push a pod of `shape` out, or keep it away, by a term of its own or of the other's."""
     keeps_away = any(term.matches(cluster, shape.namespace, shape.labels) for term in other.anti_affinity)
+    keeps_away |= any(term.matches(cluster, other.namespace, other.labels) for term in shape.anti_affinity)
     return keeps_away or (other.may_preempt and other.priority > shape.priority)
 
 

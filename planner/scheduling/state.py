@@ -231,6 +231,17 @@ def anti_terms(cluster: Cluster) -> Terms:
     return cluster.remember(_terms_in, True)
 
 
+def speaking(cluster: Cluster, term: Term) -> IntArray:
+    """How many of the snapshot's pods require `term` of others, by node: int64[node]."""
+    found = cluster.remember(_carried).anti.get(term)
+    return found if found is not None else np.zeros(cluster.node_count, dtype=np.int64)
+
+
+def spoken_of(cluster: Cluster, term: Term) -> IntArray:
+    """How many of the snapshot's pods `term` speaks of, by node, those that terminate included: int64[node]."""
+    return cluster.remember(_scan, _Matching((term,)))
+
+
 def _terms_in(cluster: Cluster, is_anti: bool) -> Terms:
     carried, found = cluster.remember(_carried), Terms()
     for term in carried.anti if is_anti else carried.likes:
