@@ -31,7 +31,7 @@ from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scheduler import Attempt, Scheduler
-from planner.scheduling.shape import Alike, Shape, alike
+from planner.scheduling.shape import Alike, Shape, Static, alike
 from planner.scheduling.state import State
 
 Key: TypeAlias = tuple[bool, int, int, int]  # who goes first: backing off, −priority, turn, number in the turn
@@ -477,6 +477,16 @@ class SchedulingQueue:
         for line in (*self._at_first, *self._feasible.started, *self._unschedulable):
             found.extend(line.pods(self._bring))
         return sorted(found, key=lambda p: p.arrived)
+
+    def kinds_for(self, nodes: set[int]) -> set[Shape]:
+        """The kinds of those that wait and may go to one of these nodes."""
+        shapes = {p.shape for p in (*self._nominated, *(p for *_, p in self._active)) if not has_left(p)}
+        for line in (*self._at_first, *self._feasible.started, *self._unschedulable):
+            if line.shape not in shapes and line.head() is not None:
+                shapes.add(line.shape)
+        return {
+            shape for shape in shapes if any(shape.static[node] == Static.PASSES for node in nodes if node != NOWHERE)
+        }
 
     @property
     def ever_waiting(self) -> list[LivePod]:

@@ -40,6 +40,7 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape
 
+_ORDERS = 3  # in which a way out has to do where others are in flight
 _MOST_AWAITED = 5  # of those in flight, for which a command is printed
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
@@ -79,7 +80,15 @@ class _Case:
             return None
         run = simulate(cluster, revisions, seed=self.seed)
         asked = {r.after.key for r in self.revisions} - {workload.key}
-        return run if all(is_done for key, is_done in run.done.items() if key not in asked) else None
+
+        def helps(run: Run) -> bool:
+            return all(is_done for key, is_done in run.done.items() if key not in asked)
+
+        if not helps(run):
+            return None
+        again = range(1, _ORDERS) if run.others else ()  # who of those in flight comes first is a race
+        others = (simulate(cluster, revisions, seed=self.seed + i, draws_order=True, draws_ends=True) for i in again)
+        return run if all(helps(other) for other in others) else None
 
     @cached_property
     def room(self) -> Room:

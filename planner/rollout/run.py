@@ -176,6 +176,7 @@ def simulate(
     backs_off: int = 0,
     bound: Bound | None = None,
     draws_order: bool = False,
+    draws_ends: bool = False,
     keeps_rests: bool = False,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
@@ -196,12 +197,14 @@ def simulate(
         To which bound of their autoscalers metrics bring all others.
     draws_order : bool
         Which of several controllers comes first is drawn (`planner.rollout.simulation.Simulation`).
+    draws_ends : bool
+        And so is which of the pods that start or end in one tick is first.
     keeps_rests : bool
         `Run.rests` is kept.
     """
     simulation = Simulation(
         cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off,
-        draws_order=draws_order,
+        draws_order=draws_order, draws_ends=draws_ends,
     )  # fmt: skip
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]

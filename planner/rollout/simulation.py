@@ -77,6 +77,9 @@ class Simulation:
     draws_order : bool
         Which workload's controllers come first within one round is drawn too: in a real cluster each works by itself.
         Else it is the order in which they began.
+    draws_ends : bool
+        Which of the pods that start or end in one tick is first is drawn too: nobody knows their seconds. Else it is the order
+        in which they were bound and deleted, as in the recordings.
 
     Attributes
     ----------
@@ -87,6 +90,7 @@ class Simulation:
     attached_twice : claim, the pod that has it, the pod that can't get it
     choices : times a controller picked among equals
     orders : times several workloads' controllers acted in one round: any of them may be first
+    ends : times several pods ended in one tick while pods of several kinds waited for their places: any of them may be first
     is_idle : in the last round nobody did anything, and nobody can know of anything new
     """
 
@@ -100,6 +104,7 @@ class Simulation:
         is_thorough: bool = False,
         backs_off: int = 0,
         draws_order: bool = False,
+        draws_ends: bool = False,
     ) -> None:
         self.cluster, self.snapshot = cluster, cluster.snapshot
         self.work = current()
@@ -107,6 +112,7 @@ class Simulation:
         self.state = State(cluster)
         self.random = Random(seed)
         self._luck = Random(seed) if draws_order else None
+        self._ends_luck = Random(seed) if draws_ends else None
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
         self.is_thorough = is_thorough
         self.clock: Clock[Controller] = Clock(
@@ -128,7 +134,7 @@ class Simulation:
         self.refusals: dict[str, Refusal] = {}
         self.preempted: list[LivePod] = []
         self.attached_twice: list[tuple[str, LivePod, LivePod]] = []
-        self.choices = self.orders = 0
+        self.choices = self.orders = self.ends = 0
         self.is_idle = False
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._events: dict[tuple[Shape, bool], Event] = {}
@@ -485,6 +491,11 @@ class Simulation:
             self._mature(pod)
         starting, self.pods.starting = self.pods.starting, []
         gone, self.pods.terminating = self.pods.terminating, []
+        rivals = self.queue.kinds_for({pod.node for pod in gone}) if len(gone) > 1 else set()
+        arrived = len(self.queue.arrivals)
+        if self._ends_luck is not None:
+            self._ends_luck.shuffle(starting)
+            self._ends_luck.shuffle(gone)
         for pod in starting:
             if not pod.is_terminating and not pod.is_gone:
                 pod.is_ready = pod.is_running = True
@@ -497,6 +508,8 @@ class Simulation:
         for pod in gone:
             self._forget(pod)
             self.round()
+        if len(gone) > 1 and len(rivals.union(pod.shape for pod in self.queue.arrivals[arrived:])) > 1:
+            self.ends += 1
         for pod in mature:
             self._mature(pod)
 

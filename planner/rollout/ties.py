@@ -35,7 +35,7 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
     """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first."""
     if any(_meets_others(run, revision) for revision in revisions):
         return False
-    if run.choices == run.orders == 0:
+    if run.choices == run.orders == run.simulation.ends == 0:
         return True  # nothing was ever left to chance
     if len(revisions) != 1 or run.preempted or run.happened:
         return False
@@ -107,11 +107,13 @@ def sample(
     seed: int,
     runs: int,
     never_ready: Callable[[LivePod], bool] | None = None,
+    draws_ends: bool = True,
 ) -> tuple[Run, Ties]:
     """The run to show and what is known of ties; `first` is the run with `seed`.
 
     At most `runs` placements are tried, fewer (never below 5) where one run is costly; the sentence says how many. In each
-    but the first it is drawn too whose controllers come first in each round.
+    but the first it is drawn too whose controllers come first in each round, and which pods of a tick start and end first
+    (unless `draws_ends` is false: who made a recording knows it).
 
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
     """
@@ -124,7 +126,7 @@ def sample(
         return first, Ties(proven=False, runs=1, completed_runs=0, sentence=outcome, outcome=outcome)
     runs = min(runs, max(_FEWEST_RUNS, _WORK_UNITS // max(1, first.work)))
     more = (
-        simulate(cluster, revisions, seed=seed + i, never_ready=never_ready, draws_order=True)
+        simulate(cluster, revisions, seed=seed + i, never_ready=never_ready, draws_order=True, draws_ends=draws_ends)
         for i in range(1, max(1, runs))
     )
     tried = [first, *takewhile(lambda run: not run.is_cut, more)]
@@ -137,6 +139,9 @@ def sample(
         word = "completes" if completed else "is stuck"
         outcome = Text(f"{word} in all {len(tried)} placements tried")
     else:
-        lots = "placement and on whose controller is first" if any(r.orders for r in tried) else "placement"
-        outcome = Text(f"depends on {lots}: completes in {completed} of {len(tried)} runs")
+        lots = ["placement"]
+        lots += ["whose controller is first"] if any(r.orders for r in tried) else []
+        lots += ["which pods end first"] if any(r.simulation.ends for r in tried) else []
+        on = " and on ".join(lots) if len(lots) < 3 else ", on ".join(lots[:-1]) + f" and on {lots[-1]}"
+        outcome = Text(f"depends on {on}: completes in {completed} of {len(tried)} runs")
     return shown, Ties(proven=False, runs=len(tried), completed_runs=completed, sentence=outcome, outcome=outcome)

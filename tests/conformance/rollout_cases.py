@@ -92,7 +92,7 @@ def play(case: Mapping[str, Any]) -> tuple[Run, list[Revision]]:
 
     with recorders_patience():
         first = simulate(cluster, revisions, never_ready=never_ready)
-        run, _ = sample(cluster, revisions, first, seed=0, runs=RUNS, never_ready=never_ready)
+        run, _ = sample(cluster, revisions, first, seed=0, runs=RUNS, never_ready=never_ready, draws_ends=False)
     return run, revisions
 
 

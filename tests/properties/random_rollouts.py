@@ -69,6 +69,7 @@ def engine(case: Case, seed: int = 0, *, is_thorough: bool = False) -> Played:
             never_ready=never_ready,
             is_thorough=is_thorough,
             draws_order=seed > 0,
+            draws_ends=seed > 0,
         ),
         revisions,
     )
