@@ -106,7 +106,7 @@ def evict(cluster: Cluster, wanted: Wanted, *, seed: int = 0) -> EvictionRun:
     simulation = Simulation(cluster, seed=seed)
     simulation.clock.tick = 0
     simulation.replacement = lambda pod: making_anew(simulation, pod)
-    clock = Stopwatch(cluster, lambda _: None)
+    clock = Stopwatch(cluster, lambda _: None, lambda _: "")
     budgets = _budgets_about(simulation, wanted(simulation))
     evicted: list[LivePod] = []
     while True:

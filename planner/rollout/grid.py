@@ -144,7 +144,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
         peak_pods=max(m.pods for m in moments[1:]),
         lowest_ready=min(m.ready for m in moments[1:]),
         ticks=run.ticks,
-        seconds=seconds_at(moments, pod_times)[-1],
+        seconds=seconds_at(moments, pod_times, run.tick_ends)[-1],
     )
 
 

@@ -103,7 +103,7 @@ class _Case:
         return min(m.ready for m in run.moments[self.workload.key][1:])
 
     def seconds(self, run: Run) -> float:
-        return seconds_at(run.moments[self.workload.key], self.pod_times)[-1]
+        return seconds_at(run.moments[self.workload.key], self.pod_times, run.tick_ends)[-1]
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "", extra_gpus: int = 0,

@@ -239,7 +239,7 @@ class _Course:
         self.is_cut = False
         self._counts: dict[str, PodCounts] = {}
         self._read = 0  # of the simulation's news
-        self._clock = Stopwatch(simulation.cluster, self._times_of)
+        self._clock = Stopwatch(simulation.cluster, self._times_of, self.workload_of)
         self._waited: dict[str, float] = {}
         self._happened: list[Happening] = []
         self._unseen: list[str] = []  # of their words, those that no moment tells yet

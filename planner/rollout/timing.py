@@ -58,10 +58,11 @@ def seconds_of(pauses: Sequence[tuple[bool, bool]], pod_times: PodTimes) -> floa
     )
 
 
-def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
+def seconds_at(moments: Sequence[Moment], pod_times: PodTimes, tick_ends: Sequence[float]) -> list[float]:
     """Estimated seconds since the change for every moment; the one before the change is 0.
 
-    A tick lasts as long as the slowest of what goes on in it: pods that start, become available, terminate.
+    A tick lasts as long as the slowest of what goes on in it: pods that start, become available, terminate. One in which nothing of its
+    own goes on (it waits for others' pods to go, say) lasts as long as the run's clock says: `tick_ends`, of `Stopwatch`.
     """
     begun = next((moment.seconds for moment in moments if moment.seconds is not None), None)
     if begun is not None:
@@ -70,27 +71,37 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
     elapsed = 0.0
     for previous, moment in zip([None, *moments], moments, strict=False):
         if previous is not None and moment.tick > previous.tick and previous.tick >= 0:
-            waits = [0.0]
+            waits = []
             if previous.new_starting or previous.old_not_ready:
                 waits.append(pod_times.startup_seconds)
             if previous.terminating:
                 waits.append(pod_times.termination_seconds)
             if previous.maturing:
                 waits.append(pod_times.min_ready_seconds)
-            elapsed += max(waits) if len(waits) > 1 else pod_times.startup_seconds
+            elapsed += max(waits) if waits else _between(tick_ends, previous.tick, moment.tick)
         times.append(elapsed)
     return times
+
+
+def _between(tick_ends: Sequence[float], tick: int, later: int) -> float:
+    """Seconds from when one tick begins until a later one does."""
+    begun = tick_ends[tick - 1] if 0 < tick <= len(tick_ends) else 0.0
+    return tick_ends[later - 1] - begun if later <= len(tick_ends) else DEFAULT_STARTUP_SECONDS
 
 
 class Stopwatch:
     """Seconds since a run began, tick by tick: a tick lasts as long as the slowest of what goes on in it.
 
-    `times_of`: how long a pod takes, where that is given with the change; None: as the snapshot shows it.
+    `times_of`: how long a pod takes, where that is given with the change; None: as the snapshot shows it. `workload_of`: the key of the
+    changed workload that made it, "" for others'; the snapshot doesn't know a ReplicaSet that the change makes.
     """
 
-    def __init__(self, cluster: Cluster, times_of: Callable[[LivePod], PodTimes | None]) -> None:
+    def __init__(
+        self, cluster: Cluster, times_of: Callable[[LivePod], PodTimes | None], workload_of: Callable[[LivePod], str]
+    ) -> None:
         self._cluster = cluster
         self._times_of = times_of
+        self._workload_of = workload_of
         self.seconds = 0.0
 
     def pass_by(self, simulation: Simulation) -> None:
@@ -113,7 +124,7 @@ class Stopwatch:
         given = self._times_of(pod)
         if given is not None:
             return given.startup_seconds
-        owner = workloads_by_owner(self._cluster).get(pod.owner, pod.owner)
+        owner = self._workload_of(pod) or workloads_by_owner(self._cluster).get(pod.owner, pod.owner)
         return self._cluster.remember(_learnt_start, owner)
 
     def _end_seconds(self, pod: LivePod) -> float:

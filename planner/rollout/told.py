@@ -178,7 +178,7 @@ def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: di
     after = revision.after
     key = after.key
     moments = run.moments[key]
-    times = seconds_at(moments, pod_times)
+    times = seconds_at(moments, pod_times, run.tick_ends)
     done = run.done[key]
     why = None if done else explain(run, revision)
     surge, unavailable = rolling_limits(after)

@@ -80,6 +80,6 @@ def test_a_priced_cells_hover_says_what_its_spare_costs() -> None:
     grid = rollouts.strategy_grid(snapshot, scenario, key)
     squares = strategy_grid.figure(grid, costs).to_dict()["data"][1]
     said = dict(zip(map(tuple, squares["customdata"]), squares["text"], strict=True))
-    assert said[1, 0].endswith("with 1 spare GPU: $438 a month kept on demand, $273 on spot, $8.51 as nodes added")
+    assert said[1, 0].endswith("with 1 spare GPU: $438 a month kept on demand, $273 on spot, $8.17 as nodes added")
     assert said[0, 1].endswith("no spare GPU")
     assert strategy_grid.alt(grid, costs).endswith(str(costs.sentence))

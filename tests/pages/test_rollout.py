@@ -204,9 +204,9 @@ COSTS = {"section": "Every strategy", "spares_open": "true"}
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ({"rollouts_per_month": "4"}, "$1.70 a month as a node added for each of 4 rollouts"),
+        ({"rollouts_per_month": "4"}, "$1.63 a month as a node added for each of 4 rollouts"),
         ({"on_demand_usd_per_gpu_hour": "0.35"}, "Surge 1 costs $255 a month"),
-        ({"limits": "gpu-t4=6-6", "arrival_seconds": "0", "scale_down_seconds": "0"}, "$4.23 a month as a node added"),
+        ({"limits": "gpu-t4=6-6", "arrival_seconds": "0", "scale_down_seconds": "0"}, "$3.89 a month as a node added"),
     ],
     ids=str,
 )
