@@ -142,7 +142,7 @@ def gated(
         added_usd_per_month=_added_usd(growth, book),
         ways_out=source.remedies,
         is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle and not change.placed.rules,
-        rules=change.placed.rules if isinstance(change, PlacedWorkload) else "",
+        rules=change.placed.rules if isinstance(change, PlacedWorkload) else change.rules,
         is_suspended=isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED,
         is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code == SCALE_UP_FAILED)),

@@ -30,6 +30,7 @@ from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_set, read_unplayed
+from planner.inventory.through import through
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
@@ -98,7 +99,8 @@ class AppliedWorkload:
 
     `has_new_template`: its controller makes new pods; False for one that is only scaled, or not changed at all. `is_assumed`:
     nothing says what was applied before, and the manifest leaves out what the workload has. `says_replicas`: it says how many, so
-    that an object that nobody listed can't have kept another number.
+    that an object that nobody listed can't have kept another number. `rules`: of which project, where its owner's change was read by
+    rules that weren't recorded.
     """
 
     before: Workload | None
@@ -106,6 +108,7 @@ class AppliedWorkload:
     has_new_template: bool
     is_assumed: bool = False
     says_replicas: bool = False
+    rules: str = ""
 
     @property
     def is_changed(self) -> bool:
@@ -199,7 +202,10 @@ def read_manifest(
             findings.append(_hook(kind, one))
             continue
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
-        if row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
+        if row is not None and (rolled := _through(row, one, snapshot)) is not None:
+            workloads[rolled.after.key] = rolled
+            findings.append(_by_rules_of(row, one))
+        elif row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
             found = _placed(row, one, number, snapshot)
             if isinstance(found, UnknownObject):
                 unknown.append(found)
@@ -221,13 +227,10 @@ def read_manifest(
         else:
             unknown.append(found)
     findings += _assumed(one.after.key for one in workloads.values() if one.is_assumed)
-    for key in [key for key, one in workloads.items() if not one.after.traits.rolls_out]:
-        found = _of_job(workloads.pop(key))
-        if isinstance(found, UnknownObject):
-            unknown.append(found)
-        else:
-            placed[key] = found
-            findings += _told(found)
+    jobs = _of_jobs(workloads)
+    unknown += [one for one in jobs if isinstance(one, UnknownObject)]
+    placed |= {one.workload.key: one for one in jobs if isinstance(one, PlacedWorkload)}
+    findings += [told for one in jobs if isinstance(one, PlacedWorkload) for told in _told(one)]
     if other_kinds:
         findings.append(_ignored(other_kinds))
     with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
@@ -496,6 +499,28 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     return PlacedWorkload(workload=workload, placed=placed)
 
 
+def _through(row: Templated, one: Object, snapshot: Snapshot) -> AppliedWorkload | None:
+    """The Deployment that an object which is there changes by what it says; None where it changes none, or that isn't known."""
+    namespace, name = _named(one)
+    if row.updates is None or not row.updates.through or not name:
+        return None
+    group = str(one.get("apiVersion") or "").rpartition("/")[0]
+    there = snapshot.derived.once(_unplayed, snapshot).get((_key(row.kind, namespace, name), group))
+    if there is None or compared(read_unplayed(Shared(), one), there, row) is not Sameness.DIFFERENT:
+        return None
+    found = through(snapshot, one, there, row)
+    if found is None:
+        return None
+    before, after, is_new = found
+    return AppliedWorkload(before=before, after=after, has_new_template=is_new, rules=row.updates.project)
+
+
+def _by_rules_of(row: Templated, one: Object) -> Finding:
+    assert row.updates is not None
+    what = f"by the rules of {row.updates.project}, not recorded: a {row.kind} that changes {row.updates.way}"
+    return Finding(severity=Severity.INFO, code=NOT_RECORDED, object=_key(row.kind, *_named(one)), what=what)
+
+
 def _known_of(
     one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PlacedSet]
 ) -> Sameness | Course | UnknownObject | None:
@@ -587,6 +612,11 @@ def _there(one: Object, sets: list[PlacedSet], row: Templated | None, sameness: 
         strategy=Strategy(kind=""), labels=_labels(metadata),
     )  # fmt: skip
     return PlacedWorkload(workload=workload, placed=placed)
+
+
+def _of_jobs(workloads: dict[str, AppliedWorkload]) -> list[PlacedWorkload | UnknownObject]:
+    """Those that don't roll out, taken from the others."""
+    return [_of_job(workloads.pop(key)) for key, one in [*workloads.items()] if not one.after.traits.rolls_out]
 
 
 def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:

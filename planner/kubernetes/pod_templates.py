@@ -22,6 +22,7 @@ from planner.kubernetes.updates import (
     CRON_JOB,
     JOB_SET,
     KNATIVE_SERVICE,
+    KSERVE,
     KUBEFLOW_JOB,
     MPI_JOB,
     RAY_CLUSTER,
@@ -334,6 +335,7 @@ TEMPLATED: Final = (
             group=group,
             sets=_served("predictor", "transformer", "explainer"),
             waits="condition=Ready",
+            updates=KSERVE,
         )
         for group in ("serving.kserve.io", "serving.kubeflow.org")
     ),

@@ -39,7 +39,9 @@ class Updates:
     by_field, ways : a field, and which way each of its values means; a value that isn't there isn't modelled
     one_at_a_time : the field and those of its values with which the pods that run are gone before the next ones come
     has_fixed_number : whether a number of pods that changes is refused as another template is
-    part : of a kind that makes Deployments, what their names begin with: ``{name}-{role}``
+    held : paths whose values have to stay for an answer: what other object the pods come from
+    through : of a kind that makes Deployments: the one role whose Deployment, ``{name}-{role}``, is known
+    model, container : a field of that role which is a container, and the name of it
     """
 
     way: Way
@@ -51,7 +53,10 @@ class Updates:
     ways: tuple[tuple[str, Way], ...] = ()
     one_at_a_time: tuple[str, tuple[str, ...]] = ("", ())
     has_fixed_number: bool = False
-    part: str = ""
+    held: tuple[str, ...] = ()
+    through: str = ""
+    container: str = ""
+    model: str = ""
 
     def way_of(self, value: str) -> Way:
         """The way that a value of its field means; of "" the default."""
@@ -65,6 +70,10 @@ class Updates:
         """What of a document its pods hang on, by path, without the numbers."""
         left = [path.split(".") for path in self.counts]
         return {path: _without(_at(document, path), path.split("."), left) for path in self.pods_at}
+
+    def held_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """What of a document has to stay for an answer, by path."""
+        return {path: _at(document, path) for path in self.held}
 
     @property
     def modelled(self) -> str:
@@ -139,6 +148,31 @@ CRON_JOB: Final = Updates(
     source="kubernetes `pkg/controller/cronjob/cronjob_controllerv2.go` `syncCronJob`",
     pods_at=("spec.jobTemplate",),
     one_at_a_time=("spec.concurrencyPolicy", ("Forbid", "Replace")),
+)
+
+KSERVE: Final = Updates(
+    way=Way.THROUGH,
+    project="KServe 0.16",
+    source="kserve `pkg/controller/v1beta1/inferenceservice/reconcilers/deployment/deployment_reconciler.go`, "
+    "`inferenceservice/utils/utils.go` `MergeRuntimeContainers`",
+    pods_at=("spec.predictor",),
+    counts=tuple(
+        f"spec.predictor.{name}"
+        for name in ("minReplicas", "maxReplicas", "scaleTarget", "scaleMetric", "autoScaling", "deploymentStrategy")
+    ),
+    held=(
+        "spec.transformer",
+        "spec.explainer",
+        "spec.predictor.workerSpec",
+        "spec.predictor.model.runtime",
+        "spec.predictor.model.modelFormat",
+        "spec.predictor.minReplicas",
+        "spec.predictor.maxReplicas",
+        "spec.predictor.canaryTrafficPercent",
+    ),
+    through="predictor",
+    container="kserve-container",
+    model="model",
 )
 
 

@@ -5,18 +5,21 @@ The facts of each case are of the project's own sources and tests, named beside 
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import Any
 
 import pytest
 import yaml
 
+from planner.ground.vocabulary import LAST_APPLIED
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.updates import RAY_SERVICE, Way
 from planner.questions.gate import GateAnswer, GateSettings, answer
 from planner.rollout.answers import Verdict
 from planner.sources import kubectl
-from tests.inventory.objects import Object, gpu_container, gpu_node, named, node, owned_by, pod
+from tests.inventory.objects import Object, gpu_container, gpu_node, named, node, owned_by, pod, workload
+from tests.inventory.objects import template as pod_template
 
 IMAGE = "example.com/serve:2"
 
@@ -212,3 +215,83 @@ def test_one_that_is_resumed_makes_its_pods() -> None:
     assert part is Verdict.COMPLETES
     stuck = verdict_of(asked("JobSet", job_set() | {"suspend": False}, running=0, free=1, before=suspended))
     assert stuck is Verdict.STUCK
+
+
+# ── KServe: an InferenceService whose Deployment is there ────────────────────────────────────────────────────────────
+def served(gpus: int = 1, **predictor: Any) -> Object:
+    limits = {"nvidia.com/gpu": str(gpus)}
+    model = {"modelFormat": {"name": "huggingface"}, "storageUri": "hf://a", "resources": {"limits": limits}}
+    return named(
+        "InferenceService", "llm", "ml", "serving.kserve.io/v1beta1", spec={"predictor": {"model": model, **predictor}}
+    )
+
+
+def kserve(before: Object, free: int, strategy: Object | None = None) -> Snapshot:
+    """The service as kubectl applied it, its Deployment of two pods on full nodes, and as many nodes free."""
+    one = deepcopy(before)
+    one["metadata"] |= {"uid": "i", "annotations": {LAST_APPLIED: json.dumps(before)}}
+    one["spec"]["predictor"]["model"]["protocolVersion"] = "v2"  # its webhook fills that in
+    made = pod_template("llm", gpu_container(1), labels={"isvc": "llm"})
+    made["spec"]["containers"][0]["name"] = "kserve-container"
+    deployment = workload(
+        "Deployment", "llm-predictor", "ml", replicas=2, template=made, selector={"matchLabels": {"isvc": "llm"}},
+        **({"strategy": strategy} if strategy else {}),
+    )  # fmt: skip
+    below = owned_by(one, deployment)
+    sets = owned_by(below, workload("ReplicaSet", "llm-predictor-1", "ml", replicas=2, template=made))
+    sets["metadata"]["labels"] = {"isvc": "llm"}
+    pods = [owned_by(sets, pod(f"llm-{n}", f"gpu-{n}", "ml", containers=made["spec"]["containers"])) for n in range(2)]
+    for each in pods:
+        each["metadata"]["labels"] = {"isvc": "llm", "app": "llm"}
+    return kubectl.read_items([*(gpu_node(f"gpu-{n}") for n in range(2 + free)), one, below, sets, *pods])
+
+
+def applied(before: Object, after: Object, free: int = 0, strategy: Object | None = None) -> GateAnswer:
+    return answer(kserve(before, free, strategy), GateSettings(manifest=yaml.safe_dump(after)))
+
+
+def with_uri(one: Object) -> Object:
+    found = deepcopy(one)
+    found["spec"]["predictor"]["model"]["storageUri"] = "hf://b"
+    return dict(found)
+
+
+def test_a_model_that_changes_rolls_its_deployment() -> None:
+    """Source: kserve `deployment_reconciler.go` `createRawDefaultDeployment`: 25%/25% where it says nothing, so two pods need a GPU
+    more; with a deploymentStrategy of its own they don't."""
+    found = applied(served(), with_uri(served()))
+    [part] = found.workloads
+    assert (part.workload, part.verdict) == ("Deployment/ml/llm-predictor", Verdict.STUCK)
+    assert "by the rules of KServe 0.16, not recorded" in str(found.sentence)
+    assert verdict_of(applied(served(), with_uri(served()), free=1)) is Verdict.COMPLETES
+    in_place = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    own = served(deploymentStrategy=in_place)
+    assert verdict_of(applied(own, with_uri(own))) is Verdict.COMPLETES
+    assert verdict_of(applied(served(), with_uri(served(deploymentStrategy=in_place)))) is Verdict.COMPLETES
+
+
+def test_gpus_of_a_model_are_its_deployments() -> None:
+    found = applied(served(), served(2), free=3)
+    [part] = found.workloads
+    assert (part.verdict, part.more_gpus) == (Verdict.STUCK, 2)  # no node has two
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        served(minReplicas=3),
+        served(model={"modelFormat": {"name": "vllm"}, "resources": {"limits": {"nvidia.com/gpu": "1"}}}),
+        served() | {"spec": {**served()["spec"], "transformer": {"containers": [gpu_container(0)]}}},
+        served(model={"modelFormat": {"name": "huggingface"}, "storageUri": "hf://b"}),  # what was applied goes
+        served(workerSpec={"pipelineParallelSize": 2}),
+    ],
+    ids=["number", "format", "transformer", "dropped", "several nodes"],
+)  # fmt: skip
+def test_what_is_not_modelled_of_a_service_is_not_known(after: Object) -> None:
+    [part] = applied(served(), after, free=9).workloads
+    assert part.verdict is Verdict.UNKNOWN
+    assert part.workload == "InferenceService/ml/llm"
+
+
+def test_a_service_applied_again_moves_nothing() -> None:
+    assert not applied(served(), served()).workloads

@@ -61,6 +61,8 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         applied=_applied(last),
         said_of_pods=leaves(updates.hung_on(document)) if updates is not None else "",
         way=shared.text(updates.said(document)) if updates is not None else "",
+        held_to=leaves(updates.held_to(document)) if updates is not None else "",
+        applied_paths=paths_of(_noted(last)) if updates is not None else "",
         concurrency=shared.text(text_at(document, updates.one_at_a_time[0])) if updates is not None else "",
     )
 
@@ -89,10 +91,25 @@ def _owner(shared: Shared, metadata: Mapping[str, Any]) -> model.Owner | None:
 
 def _applied(last: object) -> str:
     """What ``kubectl apply`` noted that it had applied; "" where it noted nothing."""
+    return leaves({key: one for key, one in _noted(last).items() if key not in _NOT_SAID})
+
+
+def _noted(last: object) -> Mapping[str, Any]:
     try:
         document = json.loads(last) if isinstance(last, str) else None
     except (ValueError, RecursionError):
-        return ""
-    if not isinstance(document, dict):
-        return ""
-    return leaves({key: one for key, one in document.items() if key not in _NOT_SAID})
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def paths_of(document: Mapping[str, Any]) -> str:
+    """Digests of the paths that a document gives a value to, in its spec."""
+    return leaves({"spec": _marked(document.get("spec"))})
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _marked(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_marked(one) for one in value]
+    return None if value is None or value == "" else 1

@@ -1,0 +1,85 @@
+"""An object that makes a Deployment of what it says, changed by a manifest: the Deployment is rolled out as any other.
+
+What the manifest says of the pods is merged into the Deployment that is there, as its controller merges it into the runtime's
+containers. Only a change of one Deployment whose runtime, numbers and other parts stay is answered; everything else isn't known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from planner.inventory import wire
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.records.shared import Shared
+from planner.inventory.records.unplayed import paths_of, read_unplayed
+from planner.inventory.sealed import fields_of, leaves_of
+from planner.kubernetes.kinds import DEPLOYMENT
+from planner.kubernetes.pod_templates import Templated
+from planner.kubernetes.records import Snapshot, Unplayed, Workload
+from planner.kubernetes.updates import Updates
+
+_RESOURCES: Final = "resources"
+
+
+def through(
+    snapshot: Snapshot, document: Mapping[str, Any], there: Unplayed, row: Templated
+) -> tuple[Workload, Workload, bool] | None:
+    """The Deployment as it is, as it will be, and whether its pods are made anew; None where that isn't known.
+
+    Raises
+    ------
+    ChangeError
+        When the API server would refuse the Deployment's change.
+    """
+    updates = row.updates
+    if updates is None or not updates.through:
+        return None
+    before = snapshot.workload(DEPLOYMENT.key(there.namespace, f"{there.name}-{updates.through}"))
+    worker = snapshot.workload(DEPLOYMENT.key(there.namespace, f"{there.name}-{updates.through}-worker"))
+    if before is None or worker is not None or before.owner is None or before.owner.uid != there.uid:
+        return None
+    given = read_unplayed(Shared(), document)
+    dropped = not there.applied_paths or leaves_of(there.applied_paths) - leaves_of(paths_of(document))
+    if dropped or not _stays(leaves_of(given.held_to), leaves_of(there.held_to)):
+        return None
+    part = (document.get("spec") or {}).get(updates.through)
+    if not isinstance(part, Mapping) or "workerSpec" in part:
+        return None
+    is_new = not leaves_of(given.said_of_pods) <= leaves_of(there.said_of_pods)
+    patch = json.dumps({"spec": _asked(part, updates)})
+    after, _, _ = apply_change(before, WorkloadChange(workload=before.key, patch=patch, new_revision=False))
+    if is_new:
+        after, _, _ = apply_change(after, WorkloadChange(workload=before.key))
+    return before, after, is_new
+
+
+def _stays(given: frozenset[str], there: frozenset[str]) -> bool:
+    """What has to stay: what the manifest leaves out is its webhook's default."""
+    return given <= there
+
+
+def _asked(part: Mapping[str, Any], updates: Updates) -> dict[str, Any]:
+    """The Deployment's spec as far as a part says it. Arguments and environment are left: they move no pod elsewhere."""
+    known = fields_of(wire.PodSpec)
+    spec = {key: value for key, value in part.items() if key in known and key != "containers"}
+    containers = [one for one in part.get("containers") or () if isinstance(one, Mapping)]
+    model = part.get(updates.model)
+    if isinstance(model, Mapping):
+        containers.append({**model, "name": updates.container})
+    spec["containers"] = [_container(one, updates) for one in containers]
+    found: dict[str, Any] = {"template": {"spec": spec}}
+    strategy = part.get("deploymentStrategy")
+    return found | ({DEPLOYMENT.strategy_field: strategy} if isinstance(strategy, Mapping) else {})
+
+
+def _container(one: Mapping[str, Any], updates: Updates) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": one.get("name") or updates.container}
+    if isinstance(one.get("image"), str):
+        found["image"] = one["image"]
+    resources = one.get(_RESOURCES)
+    if isinstance(resources, Mapping):
+        limits, requests = (dict(resources.get(key) or {}) for key in ("limits", "requests"))
+        found[_RESOURCES] = {"limits": limits, "requests": {**limits, **requests}}  # as the API server fills them in
+    return found
