@@ -15,6 +15,7 @@ from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
 from planner.kubernetes.kinds import PLAYED, POD, ROLLING, kind_in, several
 from planner.kubernetes.owners import unjudged, workload_keys
+from planner.kubernetes.pod_templates import RUNTIME_GROUP, RUNTIMES, TEMPLATED, plural_of
 from planner.kubernetes.records import Presence, Severity, Snapshot
 
 SNAPSHOT_KINDS: Final = tuple(
@@ -25,8 +26,12 @@ SNAPSHOT_KINDS: Final = tuple(
 DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if kind.group == wire.DEVICES)
 """To be added where the server has dynamic resource allocation."""
 
-CUSTOM_KINDS: Final = ",".join(f"{kind.resource}.{kind.group}" for kind in PLAYED if kind.is_custom)
-"""To be added where the server has them: the kinds of other projects whose rollouts are played."""
+CUSTOM_KINDS: Final = ",".join(
+    [f"{kind.resource}.{kind.group}" for kind in PLAYED if kind.is_custom]
+    + [plural_of(row) for row in TEMPLATED if row.updates is not None]
+    + [f"{name.lower()}s.{RUNTIME_GROUP}" for name in RUNTIMES]
+)
+"""To be added where the server has them: the kinds whose rollouts are played, and those whose changes are answered by rules."""
 
 
 UNCHECKED: Final = "certificate-unchecked"

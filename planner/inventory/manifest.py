@@ -30,6 +30,7 @@ from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_set, read_unplayed
+from planner.inventory.runtimes import Runtimes
 from planner.inventory.through import through
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
@@ -196,6 +197,7 @@ def read_manifest(
     other_kinds: dict[str, int] = {}
     accounts: list[tuple[str, str]] = []
     minors = {minor for node in snapshot.nodes if (minor := minor_version(node)) is not None}
+    runtimes = Runtimes(objects, snapshot, namespace)
     for number, kind, one in _each_once(objects, namespace, findings):
         _check_served(one, number, minors)
         if hooks.events(one) and not (hooks.stays(one) and kind in (*_BESIDE, _ACCOUNT)):
@@ -206,7 +208,7 @@ def read_manifest(
             workloads[rolled.after.key] = rolled
             findings.append(_by_rules_of(row, one))
         elif row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
-            found = _placed(row, one, number, snapshot)
+            found = _placed(row, one, number, snapshot, runtimes)
             if isinstance(found, UnknownObject):
                 unknown.append(found)
                 continue
@@ -227,6 +229,8 @@ def read_manifest(
         else:
             unknown.append(found)
     findings += _assumed(one.after.key for one in workloads.values() if one.is_assumed)
+    # a runtime that is new makes no pods but those of the models that name it
+    unknown = [one for one in unknown if one.may_help or one.key not in runtimes.used]
     jobs = _of_jobs(workloads)
     unknown += [one for one in jobs if isinstance(one, UnknownObject)]
     placed |= {one.workload.key: one for one in jobs if isinstance(one, PlacedWorkload)}
@@ -453,8 +457,10 @@ def _is_there(kind: str, one: Object, snapshot: Snapshot) -> bool:
     return snapshot.workload(f"{kind}/{metadata.get('namespace')}/{metadata.get('name')}") is not None
 
 
-def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> PlacedWorkload | UnknownObject:
-    """What is to be placed for an object, where its fields tell all of its pods."""
+def _placed(
+    row: Templated, one: Object, number: int, snapshot: Snapshot, runtimes: Runtimes | None = None
+) -> PlacedWorkload | UnknownObject:
+    """What is to be placed for an object, where its fields tell all of its pods, or with the runtime that it names."""
     kind = row.kind
     where = f"{MANIFEST}, {kind} (document {number})"
     metadata = one.get("metadata")
@@ -485,6 +491,9 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     if isinstance(known, Course):
         return _of_course(known, row, metadata)
     if more := untold(row, one):
+        resolved = runtimes.resolved(one, row) if runtimes is not None else None
+        if resolved is not None:
+            return _placed(row, resolved, number, snapshot)
         return _told_in_part(_key(kind, namespace, name), more)
     if not sets or not groups:
         return _without_pods(_key(kind, namespace, name))

@@ -363,6 +363,10 @@ TEMPLATED: Final = (
     ),
 )
 
+RUNTIME_GROUP: Final = "serving.kserve.io"
+RUNTIMES: Final = {"ServingRuntime": True, "ClusterServingRuntime": False}
+"""Kinds that give a model's pods their template → whether they are of a namespace; that one's come first."""
+
 _ROLE: Final = "{role}"
 _BY_KIND: Final = {(row.kind, row.group): row for row in TEMPLATED}
 
@@ -370,6 +374,11 @@ _BY_KIND: Final = {(row.kind, row.group): row for row in TEMPLATED}
 def resource_of(row: Templated) -> str:
     """What kubectl calls the kind, so that none of another group can be meant: ``rayservice.ray.io``, ``pod``."""
     return ".".join(filter(None, (row.kind.lower(), row.group)))
+
+
+def plural_of(row: Templated) -> str:
+    """What the API calls all of a kind: ``rayservices.ray.io``."""
+    return f"{row.kind.lower()}s.{row.group}"
 
 
 def templated(kind: str, api_version: str) -> Templated | None:

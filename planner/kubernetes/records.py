@@ -553,6 +553,7 @@ class Unplayed:
     pods : of its own fields, where its kind is in the table; `is_told`: those are all of its pods
     said, said_of_itself, applied : digests of the values of all but its metadata, of its labels and annotations, and of what
         ``kubectl apply`` noted (`planner.inventory.sealed.leaves`), comparable within one process; "" of nothing
+    runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.runtimes`)
     held_to, applied_paths : digests of what has to stay for an answer, and of the paths alone of what ``kubectl apply`` noted
     said_of_pods, way, concurrency : of a kind whose changes are modelled (`planner.kubernetes.updates`): digests of what its pods hang on, and
         what its fields say that choose what becomes of them
@@ -575,6 +576,7 @@ class Unplayed:
     concurrency: str = ""
     held_to: str = ""
     applied_paths: str = ""
+    runtime: str = ""
 
     @property
     def key(self) -> str:

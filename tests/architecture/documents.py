@@ -83,6 +83,10 @@ Of a new object its pods are placed. A change of one that is there is answered b
 version named; the answer says so ("by the rules of KubeRay 1.6, not recorded"). Pods that a change takes away, an object midway in a change
 of before and a field that isn't named here are *not known*.
 
+A new InferenceService whose `predictor.model` names a `runtime` has the pods of that ServingRuntime or ClusterServingRuntime, of the manifest or
+of the input, with the model's resources over its own (KServe 0.16, not recorded; what its storage initializer asks for isn't counted).
+Without a name KServe matches one by format, priority and age: not known.
+
 | kind | what a change does to its pods | whose rules | recorded |
 | --- | --- | --- | --- |
 {changed}

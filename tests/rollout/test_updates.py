@@ -295,3 +295,63 @@ def test_what_is_not_modelled_of_a_service_is_not_known(after: Object) -> None:
 
 def test_a_service_applied_again_moves_nothing() -> None:
     assert not applied(served(), served()).workloads
+
+
+# ── KServe: a new InferenceService whose pods a runtime gives ────────────────────────────────────────────────────────
+def runtime(kind: str = "ServingRuntime", **spec: Any) -> Object:
+    main = {"name": "kserve-container", "image": "example.com/vllm:1", "resources": {"requests": {"cpu": "2"}}}
+    whole = {
+        "supportedModelFormats": [{"name": "huggingface", "version": "1"}], "containers": [main],
+        "nodeSelector": {"pool": "gpu"}, **spec,
+    }  # fmt: skip
+    return named(kind, "vllm", "ml" if kind == "ServingRuntime" else "", "serving.kserve.io/v1alpha1", spec=whole)
+
+
+def of_runtime(gpus: int = 2, **model: Any) -> Object:
+    one = served(gpus)
+    one["spec"]["predictor"]["model"] |= {"runtime": "vllm", **model}
+    return one
+
+
+def with_nodes(*more: Object) -> Snapshot:
+    nodes = [gpu_node("a", 2, labels={"pool": "gpu"}), gpu_node("b", 4)]
+    return kubectl.read_items([*nodes, pod("other", "a", "ml"), *more])
+
+
+@pytest.mark.parametrize("kind", ["ServingRuntime", "ClusterServingRuntime"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_model_has_its_runtimes_pods(kind: str, is_there: bool) -> None:
+    """Its resources and image go over the runtime's; the runtime's node selector stays (kserve `MergeRuntimeContainers`)."""
+    beside = [runtime(kind)] if not is_there else []
+    snapshot = with_nodes(*([runtime(kind)] if is_there else []))
+
+    def said(*documents: Object) -> GateAnswer:
+        return answer(snapshot, GateSettings(manifest=yaml.safe_dump_all([*beside, *documents])))
+
+    found = said(of_runtime())
+    assert [(part.workload, part.verdict, part.more_gpus) for part in found.workloads] == [
+        ("InferenceService/ml/llm", Verdict.COMPLETES, 2)
+    ]
+    assert verdict_of(said(of_runtime(4))) is Verdict.STUCK  # only the other pool has four
+
+
+@pytest.mark.parametrize(
+    ("given", "model"),
+    [
+        (runtime(), {"runtime": "other"}),
+        (runtime(), {"modelFormat": {"name": "onnx"}}),
+        (runtime(), {"modelFormat": {"name": "huggingface", "version": "2"}}),
+        (runtime(disabled=True), {}),
+        (runtime(workerSpec={"pipelineParallelSize": 2}), {}),
+        (runtime(), {"runtime": None}),
+    ],
+)
+def test_a_runtime_that_may_not_be_its_own_is_not_known(given: Object, model: Object) -> None:
+    found = answer(with_nodes(), GateSettings(manifest=yaml.safe_dump_all([given, of_runtime(**model)])))
+    assert {part.verdict for part in found.workloads} == {Verdict.UNKNOWN}
+
+
+def test_a_runtime_alone_is_not_known() -> None:
+    """Models that are there may be waiting for it."""
+    [part] = answer(with_nodes(), GateSettings(manifest=yaml.safe_dump(runtime()))).workloads
+    assert part.verdict is Verdict.UNKNOWN

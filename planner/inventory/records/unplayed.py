@@ -13,6 +13,7 @@ from planner.ground.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
 from planner.inventory import wire
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_template
+from planner.inventory.runtimes import runtime_of
 from planner.inventory.sealed import leaves
 from planner.kubernetes import records as model
 from planner.kubernetes.asked_for import untold
@@ -61,6 +62,7 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         applied=_applied(last),
         said_of_pods=leaves(updates.hung_on(document)) if updates is not None else "",
         way=shared.text(updates.said(document)) if updates is not None else "",
+        runtime=runtime_of(document),
         held_to=leaves(updates.held_to(document)) if updates is not None else "",
         applied_paths=paths_of(_noted(last)) if updates is not None else "",
         concurrency=shared.text(text_at(document, updates.one_at_a_time[0])) if updates is not None else "",
