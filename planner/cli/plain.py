@@ -247,13 +247,18 @@ def show(question: Question[Any, Any], answer: Any) -> None:
     if question.tells:
         output.told(question.tells)
     terminal.say(sentence(answer.sentence))
-    for listing in question.listings:
-        if listing.is_shown:
-            show_listing(listing, answer)
+    show_listings(question, answer, *(one.name for one in question.listings if one.is_shown))
     for place, note in enumerate(question.notes(answer)):
         terminal.say(note if place else f"\n{note}")
     for what, code in question.codes(answer).items():
         click.echo(f"\n{what}:\n\n{code.rstrip()}")
+
+
+def show_listings(question: Question[Any, Any], answer: Any, *names: str) -> None:
+    """Those of its listings, in that order."""
+    there = {one.name: one for one in question.listings}
+    for name in names:
+        show_listing(there[name], answer)
 
 
 def show_listing(listing: Listing[Any, Any], answer: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output, terminal
+from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, ask_prometheus, price_book, price_options, prometheus_options
 from planner.ground.tables import as_text
@@ -23,12 +23,7 @@ from planner.questions.savings import (
     SavingsAnswer,
     SavingsSettings,
     answer,
-    bearer_rows,
-    move_rows,
-    own_rows,
-    way_rows,
 )
-from planner.questions.wording import for_people
 from planner.sources import bounded
 from planner.spot.assumptions import Life
 from planner.spot.checks import CHECK_NAME, Status
@@ -130,9 +125,7 @@ def _print(found: SavingsAnswer) -> None:
         _print_fleet(found, found.fleet)
     if (own := found.own_history) is not None:
         terminal.say(f"\nOwn history. {own.sentence}")
-        click.echo()
-        click.echo(as_text(own_rows(found), unknown="not known"), nl=False)
-        terminal.say(own.back_test.sentence)
+        plain.show_listings(QUESTION, found, "own_history")
 
 
 def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
@@ -144,14 +137,11 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
     click.echo(as_text([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows]), nl=False)
     if fleet.ways:
         terminal.say("\nAll on-demand nodes, bought otherwise:")
-        click.echo()
-        click.echo(as_text(for_people(way_rows(found)), unknown="no price"), nl=False)
+        plain.show_listings(QUESTION, found, "ways")
     terminal.say("\nIn this order (most saved per pod-hour at risk first):")
-    click.echo()
-    click.echo(as_text(for_people(move_rows(found))), nl=False)
+    plain.show_listings(QUESTION, found, "moves")
     terminal.say("\nWho bears it, before and after:")
-    click.echo()
-    click.echo(as_text(for_people(bearer_rows(found))), nl=False)
+    plain.show_listings(QUESTION, found, "namespaces")
     for workload, why in fleet.kept_off:
         terminal.say(f"stays: {workload}: {why}")
     if found.hidden:
@@ -175,8 +165,7 @@ def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
             for step in saved.steps
         ]
     ), nl=False)  # fmt: skip
-    click.echo("")
-    click.echo(as_text(for_people(way_rows(found)), unknown="no price"), nl=False)
+    plain.show_listings(QUESTION, found, "ways")
     click.echo("")
     terminal.say(saved.break_even.sentence)
     terminal.say(detail.estimate.mix.sentence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from operator import methodcaller
 from typing import Any, Final
 
 from planner.capacity.filters import Filter, Kept
@@ -11,6 +12,7 @@ from planner.capacity.overview import kept_by
 from planner.ground.budget import part
 from planner.ground.errors import InputError
 from planner.ground.settings import setting, settings_within
+from planner.ground.sheet import Column, Listing
 from planner.ground.tables import Row
 from planner.ground.words import Text, duration, usd
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
@@ -20,9 +22,10 @@ from planner.pricing.bill import USD_A_MONTH
 from planner.questions.costs import known_book
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.spot.assumptions import SpotSettings
-from planner.spot.fleet import Bearer, FleetSavings, fleet_savings, in_whole
+from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, in_whole
 from planner.spot.inputs import derive, find
-from planner.spot.own_history import OwnHistory, from_files
+from planner.spot.own_history import FitLine, OwnHistory, from_files
+from planner.spot.ways import Way
 from planner.spot.workload import (
     SavingsDetail,
     SavingsLine,
@@ -140,13 +143,7 @@ def detail_of(answer: SavingsAnswer) -> SavingsDetail:
 
 
 def facts(answer: SavingsAnswer) -> Iterator[Fact]:
-    """What each workload costs on demand and would save; of one with detail also the risks."""
-    for line in answer.lines:
-        named = {"workload": line.workload}
-        yield fact("spot_fitness", line.fitness.value, **named)
-        yield fact("on_demand_cost", line.on_demand_usd, USD_A_MONTH, **named)
-        yield fact("spot_saving", line.saved_usd, USD_A_MONTH, **named)
-        yield fact("spot_saving", line.p5_usd, USD_A_MONTH, percentile="5", **named)
+    """What the whole cluster would save, what one's own nodes tell, and of a workload with detail also the risks."""
     if answer.fleet is not None:
         for name in ("bill", "on_demand", "kept", "freed", "packing", "spot", "saved", "expected"):
             yield fact(f"fleet_{name}", getattr(answer.fleet, f"{name}_usd"), USD_A_MONTH)
@@ -171,92 +168,6 @@ def _facts_of(detail: SavingsDetail) -> Iterator[Fact]:
     yield fact("spot_break_even_hazard", saved.break_even.hazard_per_hour, "per VM-hour", **named)
 
 
-def workload_rows(answer: SavingsAnswer) -> list[Row]:
-    """One row a workload, in USD a month."""
-
-    def money(amount: float | None) -> float | None:
-        return None if amount is None else round(amount, 2)
-
-    return [
-        {
-            "workload": line.workload,
-            "fit": line.fitness.value.replace("_", " "),
-            "nodes": line.nodes,
-            "on_demand_usd": money(line.on_demand_usd),
-            "p5_usd": money(line.p5_usd),
-            "saved_usd": money(line.saved_usd),
-            "why": line.why,
-        }
-        for line in answer.lines
-    ]
-
-
-def way_rows(answer: SavingsAnswer) -> list[Row]:
-    """Every way of buying the same work, USD a month; of one workload, or of all on-demand nodes."""
-    ways = answer.detail.ways if answer.detail else answer.fleet.ways if answer.fleet else ()
-    return [
-        {
-            "way": one.name,
-            "price_usd": None if one.price_usd is None else round(one.price_usd, 2),
-            "expected_usd": None if one.expected_usd is None else round(one.expected_usd, 2),
-            "cheapest": one.is_cheapest,
-            "risk": one.risk,
-            "asks": one.asks,
-        }
-        for one in ways
-    ]
-
-
-def move_rows(answer: SavingsAnswer) -> list[Row]:
-    """The moves in order, USD a month."""
-    return [
-        {
-            "move": one.place if one.is_worth_it else None,
-            "workload": one.workload,
-            "node_pool": one.node_pool,
-            "pods": one.pods,
-            "nodes_freed": one.freed_nodes,
-            "spot_nodes": one.spot_nodes,
-            "saved_usd": one.saved_usd,
-            "expected_usd": one.expected_usd,
-            "alone_usd": one.alone_usd,
-            "alone_repacked_usd": one.repacked_usd,
-            "pod_hours_at_risk": round(one.risk_pod_hours, 2),
-            "fit": one.fitness.value.replace("_", " "),
-        }
-        for one in (answer.fleet.moves if answer.fleet else ())
-    ]
-
-
-def bearer_rows(answer: SavingsAnswer) -> list[Row]:
-    """Namespaces and what is idle, before and after: whole cents, each column adds up to the whole."""
-    return [
-        {"namespace": one.name}
-        | {field.name: getattr(one, field.name) for field in fields(Bearer) if field.name != "name"}
-        | {"share": one.share.value}
-        for one in (answer.fleet.bearers if answer.fleet else ())
-    ]
-
-
-def own_rows(answer: SavingsAnswer) -> list[Row]:
-    """The own nodes' lives and gaps beside what is assumed of others; 90% confidence of the rate."""
-
-    def cell(value: float | None) -> float | None:
-        return None if value is None else float(f"{value:.4g}")
-
-    return [
-        {
-            "figure": one.name,
-            "unit": one.unit,
-            "assumed": cell(one.assumed),
-            "seen": cell(one.seen),
-            "from": cell(one.low),
-            "to": cell(one.high),
-        }
-        for one in (answer.own_history.lines if answer.own_history else ())
-    ]
-
-
 _SIMULATED: Final = {
     "interruptions": "a month",
     "lost_hours": "node-hours a month",
@@ -266,11 +177,9 @@ _SIMULATED: Final = {
 }
 
 
-def figure_rows(answer: SavingsAnswer) -> list[Row]:
+def _figures(detail: SavingsDetail) -> list[Row]:
     """The numbers with their assumptions, one a line: figures have mean and percentiles, assumptions a value."""
-    if answer.detail is None:
-        return workload_rows(answer)
-    saved, mixed = answer.detail.estimate.savings, answer.detail.estimate.mix
+    saved, mixed = detail.estimate.savings, detail.estimate.mix
     money, short = "USD a month", "a month with too few nodes"
     figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
     figures += [
@@ -281,18 +190,106 @@ def figure_rows(answer: SavingsAnswer) -> list[Row]:
     figures += [
         ("result", name.replace("_", " "), getattr(saved, name), unit, "simulated") for name, unit in _SIMULATED.items()
     ]
-    empty: dict[str, object] = dict.fromkeys(("kind", "name", "mean", "p5", "p50", "p95", "value", "unit", "source"))
-    rows: list[Row] = [
-        empty
-        | {"kind": kind, "name": name, "unit": unit, "source": source}
+    return [
+        {"kind": kind, "name": name, "unit": unit, "source": source}
         | {"mean": band.mean, "p5": band.p5, "p50": band.p50, "p95": band.p95}
         for kind, name, band, unit, source in figures
-    ]
-    return rows + [
-        empty | {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
-        for row in answer.detail.assumptions
+    ] + [
+        {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
+        for row in detail.assumptions
     ]
 
+
+_LINES: Final[tuple[Column[Any], ...]] = (
+    Column("workload", label="workload"),
+    Column("", lambda line: line.fitness.value, metric="spot_fitness"),
+    Column("fit", lambda line: line.fitness.value.replace("_", " ")),
+    Column("nodes"),
+    Column("on_demand_usd", metric="on_demand_cost", unit=USD_A_MONTH),
+    Column("p5_usd", metric="spot_saving", unit=USD_A_MONTH, also={"percentile": "5"}),
+    Column("saved_usd", metric="spot_saving", unit=USD_A_MONTH),
+    Column("why"),
+)
+_FIGURES: Final[Listing[SavingsAnswer, Any]] = Listing(
+    name="figures",
+    items=lambda answer: _figures(answer.detail) if answer.detail else answer.lines,
+    columns=lambda answer: (
+        tuple(
+            Column(name, methodcaller("get", name))
+            for name in ("kind", "name", "mean", "p5", "p50", "p95", "value", "unit", "source")
+        )
+        if answer.detail
+        else tuple(replace(one, metric="") for one in _LINES if one.name)
+    ),
+    unknown=lambda answer: "" if answer.detail else "not known",
+)
+_WORKLOADS: Final[Listing[SavingsAnswer, SavingsLine]] = Listing(
+    name="workloads", items=lambda answer: answer.lines, columns=_LINES
+)
+_MOVES: Final[Listing[SavingsAnswer, Move]] = Listing(
+    name="moves",
+    items=lambda answer: answer.fleet.moves if answer.fleet else (),
+    empty="No workload may move, or none runs on demand.",
+    columns=(
+        Column("move", lambda one: one.place if one.is_worth_it else None),
+        Column("workload"),
+        Column("node_pool"),
+        Column("pods"),
+        Column("nodes_freed", lambda one: one.freed_nodes),
+        Column("spot_nodes"),
+        Column("saved_usd"),
+        Column("expected_usd"),
+        Column("alone_usd"),
+        Column("alone_repacked_usd", lambda one: one.repacked_usd),
+        Column("pod_hours_at_risk", lambda one: round(one.risk_pod_hours, 2)),
+        Column("fit", lambda one: one.fitness.value.replace("_", " ")),
+    ),
+    unknown="–",
+)
+_NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
+    name="namespaces",
+    items=lambda answer: answer.fleet.bearers if answer.fleet else (),
+    columns=(
+        Column("namespace", lambda one: one.name),
+        Column("share", lambda one: one.share.value),
+        *(Column(one.name) for one in fields(Bearer) if one.name not in ("name", "share")),
+    ),
+)
+_WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(
+    name="ways",
+    items=lambda answer: answer.detail.ways if answer.detail else answer.fleet.ways if answer.fleet else (),
+    columns=(
+        Column("way", lambda one: one.name),
+        Column("price_usd"),
+        Column("expected_usd"),
+        Column("cheapest", lambda one: one.is_cheapest),
+        Column("risk"),
+        Column("asks"),
+    ),
+    unknown="no price",
+)
+
+
+def _own(name: str, of: str) -> Column[FitLine]:
+    def seen(one: FitLine) -> float | None:
+        return None if (value := getattr(one, of)) is None else float(f"{value:.4g}")
+
+    return Column(name, seen, words=lambda one: "not known" if seen(one) is None else seen(one))
+
+
+_OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
+    name="own_history",
+    items=lambda answer: answer.own_history.lines if answer.own_history else (),
+    columns=(
+        Column("figure", lambda one: one.name),
+        Column("unit"),
+        _own("assumed", "assumed"),
+        _own("seen", "seen"),
+        _own("from", "low"),
+        _own("to", "high"),
+    ),
+    note=lambda answer: str(answer.own_history.back_test.sentence) if answer.own_history else "",
+)
 
 QUESTION: Final = Question(
     name="savings",
@@ -300,14 +297,7 @@ QUESTION: Final = Question(
     result=SavingsAnswer,
     answer=answer,
     facts=facts,
-    tables={
-        "figures": figure_rows,
-        "workloads": workload_rows,
-        "moves": move_rows,
-        "namespaces": bearer_rows,
-        "ways": way_rows,
-        "own_history": own_rows,
-    },
+    listings=(_FIGURES, _WORKLOADS, _MOVES, _NAMESPACES, _WAYS, _OWN),
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),
     is_of_lists=True,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.words import usd
-from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
+from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.spot.fleet import FleetSavings
 from planner.ui import errors, opening, tables, tiles
 
@@ -49,7 +49,7 @@ def head(found: SavingsAnswer) -> None:
 @errors.part
 def moves(found: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
-    moving = move_rows(found)
+    moving = QUESTION.rows(found, "moves")
     pools = Counter(row["workload"] for row in moving)
     rows = [
         {
@@ -88,7 +88,7 @@ def bearers(found: SavingsAnswer) -> None:
     """Namespaces and what is idle, before and after."""
     names = {"on_demand_usd": "on demand $", "kept_usd": "kept $", "freed_usd": "freed $", "spot_before_usd": "spot now $",
              "spot_after_usd": "spot then $", "saved_usd": "saved $"}  # fmt: skip
-    rows = bearer_rows(found)
+    rows = QUESTION.rows(found, "namespaces")
     if not rows:
         st.caption("No nodes, so nothing to pay for.")
         return

@@ -9,7 +9,7 @@ from planner.inventory.node_lives import Watch, node_events, together, watch_sna
 from planner.kubernetes.records import Snapshot
 from planner.processes.identity import key_of
 from planner.questions.question import Given
-from planner.questions.savings import SavingsAnswer, own_rows
+from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.sources import bounded
 from planner.sources.prometheus_nodes import nodes_before
 from planner.spot.assumptions import Life
@@ -72,7 +72,7 @@ def show(found: SavingsAnswer) -> None:
         return
     st.header("Your own spot nodes")
     st.markdown(words.literal(own.sentence))
-    tables.small(own_rows(found))
+    tables.small(QUESTION.rows(found, "own_history"))
     st.caption(
         f"{words.literal(own.back_test.sentence)} From, to: 90% confidence. Lives that aren't over count as that long at "
         "least; what an autoscaler took down wasn't lost."

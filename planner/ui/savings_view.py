@@ -14,7 +14,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_in
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.questions.savings import SavingsAnswer, way_rows
+from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.questions.wording import for_people
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
@@ -122,7 +122,10 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
 @errors.part
 def ways(found: SavingsAnswer) -> None:
     """Every way of buying the same work, the cheapest marked."""
-    rows = [{**row, "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}"} for row in for_people(way_rows(found))]
+    rows = [
+        {**row, "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}"}
+        for row in for_people(QUESTION.rows(found, "ways"))
+    ]
     if not rows:
         st.caption("No nodes, so nothing to pay for.")
         return

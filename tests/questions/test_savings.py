@@ -122,7 +122,7 @@ def test_one_workload_has_its_detail_and_a_line(snapshot: Snapshot, book: PriceB
     assert answer.detail is not None
     assert answer.lines[0].saved_usd == pytest.approx(answer.detail.estimate.savings.saved_usd.mean, rel=0.02)
     assert {row.name: row.source for row in answer.detail.assumptions}["runs"] == "given"
-    rows = plan_savings.figure_rows(answer)
+    rows = plan_savings.QUESTION.rows(answer, "figures")
     assert len({tuple(row) for row in rows}) == 1, "all rows have the same columns"
     assert [row["name"] for row in rows if row["kind"] == "step"][-1] == "Net"
 
