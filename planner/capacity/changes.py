@@ -56,7 +56,7 @@ FORMS = {
     ChangeKind.APPLY: ("apply:FILE", "what kubectl apply -f would do to workloads; beside a rollout only"),
 }
 MEANWHILE = (
-    ChangeKind.ADD, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA,
+    ChangeKind.ADD, ChangeKind.DRAIN, ChangeKind.EVICT, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA,
     ChangeKind.JOB_ENDS, ChangeKind.UNGATE, ChangeKind.APPLY,
 )  # fmt: skip
 """What is played while a rollout goes on."""

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from planner.capacity.evictions import EvictionRun, cordoned, evict
 from planner.ground.errors import ChangeError
 from planner.ground.words import Text, count, plural
-from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
 from planner.kubernetes.records import Finding, Severity, Snapshot
-from planner.rollout.simulation import Simulation
+from planner.rollout.evicting import on_nodes
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.pod import LivePod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +78,7 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> EvictionRu
     """
     drained = set(_known(cluster, names))
     nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
-    return evict(cluster.with_nodes(nodes), lambda simulation: _on(simulation, drained), seed=seed)
-
-
-def _on(simulation: Simulation, nodes: set[int]) -> list[LivePod]:
-    """The pods to be moved, in the order they are asked for: not those of DaemonSets, nor static ones."""
-    pods = [
-        pod
-        for node in nodes
-        for pod in simulation.pods.on(node)
-        if not pod.is_terminating and not kind_in(pod.owner).is_per_node
-    ]
-    return sorted(pods, key=lambda pod: (pod.namespace, pod.name))
+    return evict(cluster.with_nodes(nodes), on_nodes(drained), seed=seed)
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────

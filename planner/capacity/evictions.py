@@ -6,31 +6,16 @@ Evictions are asked for in the order of namespace and name, and again each tick 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
-from planner.kubernetes.budgets import BudgetStatus, covers, goes_uncounted, refusal
-from planner.kubernetes.records import Node, PodDisruptionBudget, Snapshot, Taint
-from planner.rollout.controllers.job import JobController
+from planner.kubernetes.records import Node, Snapshot, Taint
 from planner.rollout.controllers.registry import making_anew
+from planner.rollout.evicting import Evictor, Wanted
 from planner.rollout.simulation import Simulation
 from planner.rollout.timing import Stopwatch
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-
-Wanted = Callable[[Simulation], list[LivePod]]
-"""The pods that are still to be evicted."""
-
-_UNWRITTEN = BudgetStatus(healthy=0, desired=0, expected=0, allowed=0)
-
-
-@dataclass(slots=True)
-class _Budget:
-    """A PodDisruptionBudget and its status in motion."""
-
-    spec: PodDisruptionBudget
-    status: BudgetStatus = _UNWRITTEN
 
 
 @dataclass(slots=True, eq=False)
@@ -107,83 +92,23 @@ def evict(cluster: Cluster, wanted: Wanted, *, seed: int = 0) -> EvictionRun:
     simulation.clock.tick = 0
     simulation.replacement = lambda pod: making_anew(simulation, pod)
     clock = Stopwatch(cluster, lambda _: None, lambda _: "")
-    budgets = _budgets_about(simulation, wanted(simulation))
-    evicted: list[LivePod] = []
+    evictor = Evictor(simulation, wanted)
     while True:
         simulation.settle()
-        _look(simulation, budgets)
-        left = wanted(simulation)
-        simulation.work.spend(len(left) * (1 + len(budgets)))
-        for pod in left:
-            if not _refusal(budgets, pod)[1]:
-                _evict(simulation, budgets, pod)
-                evicted.append(pod)
+        evictor.ask()
         simulation.settle()
         if not simulation.is_moving:
             break
         clock.pass_by(simulation)
         simulation.tick()
-    _look(simulation, budgets)
+    evictor.look()
     return EvictionRun(
         simulation=simulation,
-        evicted=len(evicted),
+        evicted=len(evictor.evicted),
         ticks=simulation.clock.tick,
         seconds=clock.seconds,
-        left=tuple((pod, *_refusal(budgets, pod)) for pod in wanted(simulation)),
-        lost=tuple(pod for pod in evicted if not pod.owner),
-        moved=tuple(evicted),
+        left=tuple((pod, *evictor.refusal(pod)) for pod in wanted(simulation)),
+        lost=tuple(pod for pod in evictor.evicted if not pod.owner),
+        moved=tuple(evictor.evicted),
         made=tuple(pod for pod in simulation.queue.ever_waiting if pod.number > 0),
     )
-
-
-def these(places: Iterable[int]) -> Wanted:
-    """The pods at these places of the snapshot, in the order they are asked for."""
-    asked = tuple(places)
-
-    def wanted(simulation: Simulation) -> list[LivePod]:
-        pods = [simulation.pods.live(place) for place in asked]
-        there = [pod for pod in pods if pod.is_bound and not (pod.is_terminating or pod.is_gone)]
-        return sorted(there, key=lambda pod: (pod.namespace, pod.name))
-
-    return wanted
-
-
-def _budgets_about(simulation: Simulation, pods: Iterable[LivePod]) -> list[_Budget]:
-    """The budgets that cover one of the pods."""
-    pods = tuple(pods)
-    budgets = [_Budget(spec) for spec in simulation.snapshot.pod_disruption_budgets]
-    return [budget for budget in budgets if any(_matching([budget], pod) for pod in pods)]
-
-
-def _look(simulation: Simulation, budgets: list[_Budget]) -> None:
-    """The disruption controller's turn; where it fails, what it wrote before stays but for the evictions it allows."""
-    for budget in budgets:
-        now = simulation.pods.budget_status(budget.spec)
-        budget.status = replace(budget.status, healthy=now.healthy, allowed=0) if now.unscaled else now
-
-
-def _matching(budgets: list[_Budget], pod: LivePod) -> list[_Budget]:
-    return [budget for budget in budgets if covers(budget.spec, pod.namespace, pod.shape.labels)]
-
-
-def _refusal(budgets: list[_Budget], pod: LivePod) -> tuple[str, str]:
-    """(budget, why) when the API server refuses to evict `pod`, else ("", ""); canIgnorePDB: a Pending pod goes."""
-    if not pod.is_running:
-        return "", ""
-    return refusal([(one.spec, one.status) for one in _matching(budgets, pod)], is_ready=pod.is_ready)
-
-
-def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None:
-    """Delete the pod; a healthy one takes one of its budget's disruptions at once."""
-    if pod.is_running:
-        for one in _matching(budgets, pod):
-            if not goes_uncounted(one.spec, one.status, is_ready=pod.is_ready):
-                one.status = replace(one.status, allowed=one.status.allowed - 1)
-    simulation.delete(pod)
-    known = simulation.controllers.get(pod.owner)
-    if isinstance(known, JobController):
-        known.lose(1)
-        return
-    controller = simulation.replacement(pod)
-    if controller is not None:
-        simulation.controllers.setdefault(controller.key, controller)

@@ -15,10 +15,11 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity.evictions import cordoned, evict, these, tried_again
+from planner.capacity.evictions import cordoned, evict, tried_again
 from planner.capacity.fewest_moves import Moves
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
+from planner.rollout.evicting import these
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.filters import feasible_nodes, fits_on
 from planner.scheduling.shape import Shape, compile_alike

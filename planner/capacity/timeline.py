@@ -16,6 +16,9 @@ from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.records import Pod
+from planner.kubernetes.selectors import tolerates_cordon
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
 from planner.rollout.in_flight import in_flight
@@ -119,6 +122,11 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
         found = Happening(
             after_seconds=one.after_seconds, words=f"zone {target} with {_nodes(nodes)} gone", nodes_go=nodes
         )
+    elif kind is ChangeKind.DRAIN:
+        _check_cordons(case, prepared)
+        found = Happening(after_seconds=one.after_seconds, words=f"{_nodes(case.nodes())} drained", drains=case.nodes())
+    elif kind is ChangeKind.EVICT:
+        found = Happening(after_seconds=one.after_seconds, words=f"pod {target} evicted", evicts=(case.pod(),))
     elif kind is ChangeKind.QUOTA:
         quota, hard = case.quota()
         found = Happening(
@@ -136,6 +144,40 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
             after_seconds=one.after_seconds, words=f"pods of {target} lose their scheduling gates", ungates=target
         )
     return Planned(later=one, words=found.words, happening=found)
+
+
+def _check_cordons(case: Case, prepared: Prepared) -> None:
+    """Pods that a cordon doesn't keep off a node, and those that are spread over nodes without taints, aren't played while one
+    comes.
+
+    Raises
+    ------
+    NotKnownError
+        Where some are there that may be made anew, or wait.
+    """
+    moving = [r.after for r in prepared.revisions]
+    moving += [one.workload for one in in_flight(case.cluster) if one.workload is not None]
+    specs = [(one.key, template.spec) for one in moving for template, _ in one.templates]
+    drained = set(case.nodes())
+    specs += [
+        (f"pod {pod.namespace}/{pod.name}", pod.spec)
+        for pod in case.snapshot.pods
+        if not pod.node_name or (pod.node_name in drained and not _is_daemons(pod))
+    ]
+    cordoned = [replace(case.cluster.nodes[case.cluster.node_index[name]], is_cordoned=True) for name in drained]
+    daemons = {one.key for one in moving if one.traits.is_per_node}
+    for name, spec in specs:
+        honors = any(one.node_taints_policy == "Honor" for one in spec.topology_spread)
+        if honors or name in daemons or any(tolerates_cordon(spec, node) for node in cordoned):
+            why = "is spread over nodes without taints" if honors else "goes to cordoned nodes, too"
+            raise NotKnownError(
+                f"{name} {why}, and a drain beside it isn't played",
+                mend="headroom what-if --change drain:… plays it by itself",
+            )
+
+
+def _is_daemons(pod: Pod) -> bool:
+    return pod.owner is not None and kind_called(pod.owner.kind).is_per_node
 
 
 def _nodes(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, play
-from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, these, uncordoned
+from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
 from planner.ground.errors import ChangeError
@@ -26,6 +26,7 @@ from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, ResourceQuota, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
 from planner.rollout.controllers.registry import making_anew
+from planner.rollout.evicting import these
 from planner.rollout.happenings import is_called
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.run import Revision, Run, simulate

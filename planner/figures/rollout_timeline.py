@@ -11,8 +11,9 @@ from planner.figures.labels import plain
 from planner.figures.ticks import whole
 from planner.ground.words import duration
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.rollout.answers import PodState, TimelineRow, WorkloadRollout
+from planner.rollout.answers import MEANWHILE, PodState, TimelineRow, WorkloadRollout
 
+_LABEL = "#FFFFFF"  # under words that stand on bands of any colour
 _TAIL = 0.06  # how far the first and the last state are drawn beyond their moments, as a share of the whole
 
 
@@ -51,6 +52,7 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cl
         if capacity is not None:
             words = f"{capacity}<br>" + ("capacity" if is_whole_cluster else "it can use")
             _add_level(drawn, 2, capacity, words, palette.VERMILION, "solid")
+    _mark_events(drawn, rollout.timeline)
     drawn.update_yaxes(
         title_text="pods", rangemode="tozero", row=1, col=1, **whole([rollout.peak_pods, rollout.replicas])
     )
@@ -64,6 +66,17 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cl
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
     )
     return drawn
+
+
+def _mark_events(drawn: go.Figure, timeline: tuple[TimelineRow, ...]) -> None:
+    """A line where something else happens meanwhile, in the order of time; under the pointer stands what."""
+    seconds = dict.fromkeys(row.seconds for row in timeline if row.tick >= 0 and MEANWHILE in row.event)
+    for number, at in enumerate(seconds, start=1):
+        drawn.add_vline(x=at, line_color=palette.LINE, line_width=2, line_dash="dash", row="all", col=1)
+        drawn.add_annotation(
+            x=at, y=1, xref="x", yref="y domain", text=f"event {number}" if len(seconds) > 1 else "event", showarrow=False,
+            xanchor="left", yanchor="top", xshift=3, bgcolor=_LABEL, font={"color": palette.INK},
+        )  # fmt: skip
 
 
 def _moments(timeline: tuple[TimelineRow, ...]) -> list[float]:

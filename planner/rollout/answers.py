@@ -51,6 +51,9 @@ class Reason(StrEnum):
     UNKNOWN = "unknown"
 
 
+MEANWHILE = "meanwhile "  # so begins what a step tells of an event
+
+
 class PodState(StrEnum):
     """Rows of the timeline; each pod of the workload is in exactly one."""
 

@@ -11,6 +11,7 @@ from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.protocol import ScaledController
 from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.evicting import Evictor, on_nodes, these
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
 from planner.rollout.simulation import Simulation
 from planner.scheduling.empty_node import daemons_on
@@ -31,6 +32,8 @@ def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> N
         _come(simulation, simulation.cluster.node_index[name])
     if one.nodes_go:
         _go(simulation, [simulation.cluster.node_index[name] for name in one.nodes_go])
+    for name in one.drains:
+        simulation.state.cordon(simulation.cluster.node_index[name])
     if one.ends:
         _end(simulation, one.ends)
     if one.ungates:
@@ -41,6 +44,13 @@ def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> N
     if one.scales:
         _scale(simulation, one)
     _hear(simulation)
+
+
+def evictor(simulation: Simulation, one: Happening) -> Evictor | None:
+    """Who goes on asking for the event's pods to be evicted; None where it evicts none."""
+    if one.drains:
+        return Evictor(simulation, on_nodes(simulation.cluster.node_index[name] for name in one.drains))
+    return Evictor(simulation, these(one.evicts)) if one.evicts else None
 
 
 def _hear(simulation: Simulation) -> None:

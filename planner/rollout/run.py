@@ -26,7 +26,8 @@ from planner.rollout.controllers.protocol import (
     ScaledController,
     WaitingController,
 )
-from planner.rollout.happenings import happen
+from planner.rollout.evicting import Evictor
+from planner.rollout.happenings import evictor, happen
 from planner.rollout.in_flight import Bound, InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts, held
@@ -246,6 +247,7 @@ class _Course:
         self._tick_ends: list[float] = []
         self._rests: list[Rest] | None = [] if keeps_rests else None
         self._retried = False
+        self._evictors: list[Evictor] = []
 
     def let_fail(self) -> None:
         """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
@@ -333,6 +335,8 @@ class _Course:
             self._look()
         else:
             happen(self.simulation, one, self.workload_of)
+            evicting = evictor(self.simulation, one)
+            self._evictors += [evicting] if evicting is not None else []
             self._happened.append(one)
             self._unseen.append(one.words)
 
@@ -340,11 +344,11 @@ class _Course:
         """Let everybody do what they can: whether all is done, or nothing moves any more. At rest the next change comes,
         whenever that is."""
         simulation = self.simulation
-        simulation.settle()
+        self._settle()
         while self.later and (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
             self._come(self.later.pop(0))
             is_at_rest = False
-            simulation.settle()
+            self._settle()
         self._look()
         for key in self.moments:
             is_done = key in self.controllers and _is_done(simulation, self.controllers[key])
@@ -365,6 +369,13 @@ class _Course:
                 self._wait_for(self.later[0])
                 return self._is_over(is_at_rest=True)
         return False
+
+    def _settle(self) -> None:
+        """Until nobody has anything left to do; then those who evict pods ask again, as kubectl does every 5 s."""
+        self.simulation.settle()
+        asked = [one.ask() for one in self._evictors]  # each of them
+        if any(asked):
+            self.simulation.settle()
 
     def _goes_on(self) -> bool:
         """Whether somebody waited for nothing but time, or for a promotion, and now goes on."""

@@ -12,6 +12,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import (
     GROWING_REASONS,
+    MEANWHILE,
     PodState,
     Reason,
     TimelineRow,
@@ -297,7 +298,7 @@ def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow
 def _event(previous: Moment | None, moment: Moment) -> str:
     if previous is None:
         return "before the change"
-    parts = [f"meanwhile {words}" for words in moment.events]
+    parts = [f"{MEANWHILE}{words}" for words in moment.events]
     ready = moment.new_ready - previous.new_ready
     if ready > 0:
         parts.append(f"{ready} new Ready")

@@ -226,6 +226,9 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     seen = view(state, shape)
     codes: NDArray[np.uint8] = shape.static.copy()
     mark = partial(_mark, codes)
+    if state.cordoned:
+        shut = list(state.cordoned)
+        codes[shut] = np.where(codes[shut] == Static.NOT_NAMED, codes[shut], Static.CORDONED)
     if shape.host_ports:
         mark(_ports_taken(state, shape), Fails.PORTS)
     lacking = np.zeros(len(codes), dtype=np.bool_)
@@ -240,7 +243,7 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
 
 def fails_on(state: State, shape: Shape, node: int) -> int:
     """The first filter that one node fails: `fails` of it alone."""
-    if not is_judged_alone(state, shape):
+    if state.cordoned or not is_judged_alone(state, shape):
         return int(fails(state, shape)[node])
     return shape.static.item(node) or int(Fails.NOTHING if fits_on(state, shape, node) else Fails.RESOURCES)
 

@@ -17,6 +17,8 @@ class Happening:
     takes_seconds : of one that comes once all is at rest, how long that takes
     nodes_come : names of nodes that the cluster is compiled with and that aren't there before
     nodes_go : names of nodes that go at once, with all that runs on them
+    drains : names of nodes that are cordoned, and whose pods are evicted as their budgets let them
+    evicts : places in the snapshot of pods that are evicted so
     ends : key of a Job all of whose pods are done
     ungates : ``namespace/name`` of a pod, or of what owns pods, that lose their scheduling gates
     quota, hard : ``namespace/name`` of a ResourceQuota, and what it lets in from then on
@@ -28,6 +30,8 @@ class Happening:
     takes_seconds: float = 0.0
     nodes_come: tuple[str, ...] = ()
     nodes_go: tuple[str, ...] = ()
+    drains: tuple[str, ...] = ()
+    evicts: tuple[int, ...] = ()
     ends: str = ""
     ungates: str = ""
     quota: str = ""

@@ -265,6 +265,7 @@ class State:
     scored : int64[2, node], requests with kube-scheduler's defaults for containers without any
     changed : nodes in the order they changed, for those who keep something per node up to date
     absent : nodes that aren't there now: not yet, or not any more
+    cordoned : nodes that were cordoned in motion; those that were before stand in `Shape.static`
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -274,6 +275,7 @@ class State:
         self.scored = cluster.scored_requested.copy()
         self.changed: list[int] = []
         self.absent: frozenset[int] = frozenset()
+        self.cordoned: frozenset[int] = frozenset()
         self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
         base = cluster.remember(_carried)
         self.held: list[int] = cluster.requested_total.tolist()  # by resource: requested, all nodes together
@@ -452,6 +454,12 @@ class State:
     def open(self, node: int) -> None:
         """The node is there (again)."""
         self._fill(node, -_ALL_ROOM)
+
+    def cordon(self, node: int) -> None:
+        """The node takes nobody any more; what is on it stays, and so does it among those over which pods are spread."""
+        self.cordoned |= {node}
+        self._occupy(self.cluster.remember(filler), node, _ALL_ROOM)
+        self._note(self.cluster.remember(filler), node, _ALL_ROOM, 0)
 
     def _fill(self, node: int, pods: int) -> None:
         shape = self.cluster.remember(filler)

@@ -9,12 +9,13 @@ from random import Random
 
 import pytest
 
-from planner.capacity.evictions import at_rest, cordoned, evict, these, tried_again
+from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
 from planner.capacity.fewest_moves import fewest
 from planner.capacity.making_room import MadeRoom, make_room
 from planner.capacity.movable import Least, Stays, movable
 from planner.ground.errors import InputError
 from planner.kubernetes.records import Snapshot
+from planner.rollout.evicting import these
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, snapshot
 from tests.capacity.plain_moves import PlainPod, best

@@ -51,6 +51,16 @@ def quota(hard: Item, used: Item) -> Item:
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}, "status": {"used": used}}  # fmt: skip
 
 
+def budget(name: str, app: str, least: int) -> Item:
+    spec = {"minAvailable": least, "selector": {"matchLabels": {"app": app}}}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": spec,
+    }
+
+
 # ── one of each ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_node_that_comes_lets_a_waiting_surge_through() -> None:
     """Stuck from the beginning; at 2:00 the new pod is placed, Ready at 2:30, the old one gone at 3:00."""
@@ -119,6 +129,62 @@ def test_pods_of_others_come_back_elsewhere_when_their_node_goes() -> None:
     assert answer.verdict is Verdict.STUCK
     assert [(one.workload, one.count) for one in answer.pending] == [(WORKER, 1)]
     assert answer.meanwhile[0].bearing is Bearing.FROM
+
+
+def test_a_drain_sends_pods_elsewhere_and_keeps_new_ones_away() -> None:
+    """The surge waits for a place; other's pod is evicted from b at 1:00, but b takes nobody then: it comes back nowhere."""
+    found = full(node("b", pool="gpu", gpus=2), deployment("other", ["b"], ONE_GPU))
+    assert asked(found, "5m:drain:b").verdict is Verdict.COMPLETES
+    early = asked(found, "0s:drain:b")
+    assert (early.verdict, early.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
+    assert "1 node(s) were unschedulable" in str(early.workloads[0].scheduler_message)
+    assert "0/2 nodes are available" in str(early.workloads[0].scheduler_message)
+    assert early.meanwhile[0].bearing is Bearing.FROM
+
+
+def test_evictions_are_asked_for_until_budgets_let_them() -> None:
+    """The surge takes two GPUs of a. The budget lets one of other's pods go at 0:00; its successor elsewhere is Ready at 0:30, then the
+    other goes, too, and is gone at 1:00. The surge is placed, Ready at 1:30, the old pod gone at 2:00."""
+    two = pod_spec(gpus=2, nodeSelector={"kubernetes.io/hostname": "a"})
+
+    def found(least: int) -> Snapshot:
+        return snapshot(
+            node("a", pool="gpu", gpus=4), node("c", gpus=1), node("d", gpus=1), deployment("other", ["a", "a"], ONE_GPU),
+            budget("keep", "other", least), deployment("worker", ["a"], two, **SURGE),
+        )  # fmt: skip
+
+    names = sorted(one.name for one in found(1).pods if "other" in one.name)
+    both = ";".join(f"0s:evict:ml/{name}" for name in names)
+    answer = asked(found(1), both)
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 120)
+    assert asked(found(2), both).verdict is Verdict.STUCK
+
+
+def test_an_evicted_pod_leaves_its_place_to_whoever_waits_longer() -> None:
+    """Worker's surge waits since 0:00; other's pod, made anew at 1:00, comes after it."""
+    found = snapshot(
+        node("a", pool="gpu", gpus=2),
+        deployment("worker", ["a"], ONE_GPU, **SURGE),
+        deployment("other", ["a"], ONE_GPU),
+    )
+    names = [one.name for one in found.pods if "other" in one.name]
+    answer = asked(found, f"1m:evict:ml/{names[0]}")
+    assert answer.verdict is Verdict.COMPLETES
+    assert (answer.meanwhile[0].bearing, answer.meanwhile[0].completes_without) == (Bearing.ANY_TIME, False)
+    guarded = asked(
+        snapshot(
+            node("a", pool="gpu", gpus=2), deployment("worker", ["a"], ONE_GPU, **SURGE),
+            deployment("other", ["a"], ONE_GPU), budget("keep", "other", 1),
+        ), f"1m:evict:ml/{names[0]}",
+    )  # fmt: skip
+    assert (guarded.verdict, guarded.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
+
+
+def test_whom_a_cordon_does_not_keep_away_is_not_known() -> None:
+    agent = daemon_set("agent", ["a", "b"], pod_spec())
+    found = snapshot(node("a"), node("b"), agent)
+    with pytest.raises(NotKnownError, match="goes to cordoned nodes, too"):
+        asked(found, "1m:drain:b", key="DaemonSet/ml/agent")
 
 
 def test_a_zone_may_go() -> None:
@@ -254,7 +320,9 @@ def test_a_job_has_to_end_before_its_room_is_taken_by_another() -> None:
 @pytest.mark.parametrize(
     ("then", "said"),
     [
-        ("2m:drain:a", "drain isn't played while a rollout goes on"),
+        ("2m:move:ml/worker-0=a", "move isn't played while a rollout goes on"),
+        ("2m:drain:z", "there is no node z"),
+        ("2m:evict:ml/none", "there is no pod none on a node"),
         ("2m:upgrade:gpu", "upgrade isn't played"),
         ("2m:taint:gpu=a:NoSchedule", "taint isn't played"),
         ("add:gpu=1", "begins with no time"),

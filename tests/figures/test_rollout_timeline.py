@@ -74,3 +74,14 @@ def test_names_never_become_markup() -> None:
     timeline = (answers.row(0, 0, event='<a href="http://elsewhere.example">x</a>', old_ready=1),)
     drawn = rollout_timeline.figure(replace(answers.stuck(), timeline=timeline)).to_dict()
     assert "<a" not in str(drawn["data"])
+
+
+def test_events_are_marked_where_they_come() -> None:
+    done = answers.completes()
+    at = next(row for row in done.timeline if row.seconds > 0)
+    rows = tuple(
+        replace(row, event=f"meanwhile node a deleted, {row.event}") if row is at else row for row in done.timeline
+    )
+    drawn = rollout_timeline.figure(replace(done, timeline=rows)).to_dict()["layout"]
+    assert [note["x"] for note in drawn["annotations"] if note["text"] == "event"] == [at.seconds]
+    assert {shape["x0"] for shape in drawn["shapes"] if shape["x0"] == shape["x1"]} == {at.seconds}
