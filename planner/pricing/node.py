@@ -7,6 +7,7 @@ Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in t
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from planner.ground.vocabulary import (
     AWS_ZONE_ID,
@@ -98,10 +99,14 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bo
     return price_machine(book, machine_type, region, provisioning, gpu=model, gpu_count=count or 0, local_ssd_gib=gib)
 
 
+_WITH_DISKS: Final = "lssd"
+
+
 def _attached_gib(book: PriceBook, node: Node, key: str) -> int:
-    """GiB of local SSD to be priced beside the machine: none where its type bundles them, or its price is the user's own."""
+    """GiB of local SSD to be priced beside the machine: none where its type bundles them (its row or its name, such as
+    ``c4a-standard-8-lssd``, says so), or its price is the user's own."""
     row = book.machines.get(key)
-    if key in book.own_machines or (row is not None and row.local_ssd_gib):
+    if key in book.own_machines or (row is not None and (row.local_ssd_gib or _WITH_DISKS in row.machine_type)):
         return 0
     return local_ssd_gib(node) or 0
 

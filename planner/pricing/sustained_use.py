@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from planner.ground.vocabulary import HOURS_PER_MONTH
 
-# "N1 up to 30%, N2, N2D, C2 20% for a full month, GPUs attached to N1 up to 30%" (prices/README.md, 2026-07-16).
-SUSTAINED_USE_DISCOUNT: Final = {"n1": 0.30, "n2": 0.20, "n2d": 0.20, "c2": 0.20}
+# "N1 up to 30%, N2, N2D, C2 20% for a full month, GPUs attached to N1 up to 30%" (prices/README.md, 2026-07-16); M1 and M2 30%, as
+# a month of them beside 730 hours in the same source (gcp_totals_more_families.csv).
+SUSTAINED_USE_DISCOUNT: Final = {"m1": 0.30, "m2": 0.30, "n1": 0.30, "n2": 0.20, "n2d": 0.20, "c2": 0.20}
 
 _QUARTERS: Final = 4
 

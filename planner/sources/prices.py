@@ -23,6 +23,7 @@ REFRESH_SOURCE: Final = "Cloud Billing Catalog"
 # Later tables win: rows taken apart go over totals.
 _TABLES: Final = (
     "gcp_totals_all_regions.csv",
+    "gcp_totals_more_families.csv",
     "gcp_prices.csv",
     "gcp_unit_prices.csv",
     "gcp_gpu_prices.csv",

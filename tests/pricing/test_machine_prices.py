@@ -39,6 +39,13 @@ P = Provisioning
         ("e2-micro", "us-central1", P.ON_DEMAND, 0, 0.25 * 0.02181159 + 1 * 0.00292353),  # not in the table
         ("e2-highcpu-8", "us-central1", P.ON_DEMAND, 0, 8 * 0.02181159 + 8 * 0.00292353),
         ("g4-standard-6", "us-central1", P.ON_DEMAND, 0, 0.4226 + 0.125 * 1.09565),  # an eighth of a GPU
+        # gcp_totals_more_families.csv; C2D's sizes go with their vCPUs
+        ("c2-standard-4", "us-central1", P.ON_DEMAND, 0, 0.208808),
+        ("c2d-standard-16", "us-central1", P.ON_DEMAND, 0, 2 * 0.363192),
+        ("t2d-standard-4", "us-central1", P.ON_DEMAND, 0, 0.168984),
+        ("m1-ultramem-40", "us-central1", P.ON_DEMAND, 0, 6.2931),
+        ("z3-highmem-14-standardlssd", "us-central1", P.SPOT, 0, 0.694383),
+        ("h3-standard-88", "us-central1", P.COMMITMENT_3Y, 0, 2.95592),
     ],
 )
 def test_price_is_the_sum_of_its_parts(
