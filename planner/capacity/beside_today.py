@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, text_of
@@ -14,6 +13,7 @@ from planner.capacity.left import CapacityAnswer, capacity
 from planner.capacity.pod_shapes import standard_shapes
 from planner.capacity.room import shape
 from planner.capacity.what_if import Step, apply
+from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, usd
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.ground.errors import ChangeError
+from planner.ground.records import dataclass
 
 MOST_CHANGES = 12  # in one list
 _MOST_NODES = 1_000  # added by one change

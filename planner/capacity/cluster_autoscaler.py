@@ -8,9 +8,9 @@ Source: kubernetes/autoscaler `cluster-autoscaler/core/scaleup/orchestrator/orch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from planner.capacity.node_groups import NodeGroup, Sizes
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, PODS
 from planner.inventory.autoscaling import Autoscaling, Expander
 from planner.kubernetes.records import FrozenMap, Node

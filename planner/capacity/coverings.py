@@ -7,9 +7,10 @@ ends where what it can't do without is no lighter than what was found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from planner.ground.records import dataclass
 
 _MOST_BRANCHES: Final = 2_000
 

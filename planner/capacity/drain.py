@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from planner.capacity.evictions import EvictionRun, cordoned, evict
 from planner.ground.errors import ChangeError
+from planner.ground.records import dataclass, replace
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys

@@ -6,8 +6,7 @@ Evictions are asked for in the order of namespace and name, and again each tick 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
 from planner.kubernetes.records import Node, Snapshot, Taint
 from planner.rollout.controllers.registry import making_anew

@@ -9,12 +9,12 @@ come to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.scheduling.cluster import IntArray
 
 MOST_VARIABLES: Final = 6_000

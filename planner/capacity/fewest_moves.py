@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 from typing import Final
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from planner.capacity.coverings import Covering, covering
 from planner.capacity.exact_moves import Guest, Problem, Resident, solve
 from planner.ground.budget import current
+from planner.ground.records import dataclass
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_alike

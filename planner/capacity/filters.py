@@ -7,10 +7,11 @@ workloads, pods, nodes and findings are listed, and whoever lists fewer says so 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from planner.capacity.gpu_lines import GpuModelLine, known_sum
+from planner.ground.records import dataclass
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS, Nouns

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
 from planner.capacity.pod_shapes import asking_pods, gpu_offer, shape_name
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.kinds import NODE, POD

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
 from planner.capacity.scale_ups import SCALE_UP_FAILED
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import NODE, POD

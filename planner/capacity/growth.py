@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from planner.capacity import karpenter
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
@@ -17,6 +16,7 @@ from planner.capacity.node_groups import Missing, NodeGroup, Sizes, is_karpenter
 from planner.capacity.node_pools import NodePool
 from planner.ground.budget import TOO_LARGE, TooLargeError
 from planner.ground.errors import NotKnownError
+from planner.ground.records import dataclass, replace
 from planner.ground.words import Text, count, listing, plural
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.capacity.pod_shapes import PodShape
 from planner.ground.budget import current
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOSTNAME, PODS
 from planner.ground.words import Text, count, listing
 from planner.kubernetes.accelerators import is_gpu_resource, same_as

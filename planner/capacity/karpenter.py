@@ -7,10 +7,11 @@ Source: karpenter (v1.13) `pkg/controllers/provisioning/scheduling/scheduler.go`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, capacity_of
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import (
     ARCHITECTURE,
     CPU,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.capacity.headroom import Fit, fits
@@ -19,6 +17,7 @@ from planner.capacity.room import (
 )
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.ground import collector
+from planner.ground.records import dataclass
 from planner.ground.words import Text
 from planner.inventory.account import told, unseen, with_command
 from planner.inventory.pool_limits import PoolLimits

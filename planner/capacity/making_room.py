@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity.evictions import at_rest
@@ -18,6 +17,7 @@ from planner.capacity.movable import Least, Movable, Stays, movable
 from planner.capacity.pod_shapes import parse_shape
 from planner.capacity.stages import Acted, Replay, Stage, apart, led, replay
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.words import Text, about, count, duration, listing, plural
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import DO_NOT_DISRUPT, SAFE_TO_EVICT
 from planner.kubernetes.budgets import covers
 from planner.kubernetes.jobs import fails

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from planner.capacity.node_pools import NodePool, capacity_of
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.clouds import GKE, labels_of_new

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.filters import ALL, Filter, Kept, keep
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.records import dataclass
 from planner.ground.words import NO_WORDS, Text, listing
 from planner.inventory.account import get_command, missing, told, unseen, without_workloads
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several

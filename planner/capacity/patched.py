@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from planner.capacity import rollouts
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands
 from planner.kubernetes.patches import Object, as_yaml

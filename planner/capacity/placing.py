@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from planner.capacity.headroom import Fit
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import alike

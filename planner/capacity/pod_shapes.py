@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, MEMORY, NVIDIA_GPU, is_extended_resource
 from planner.ground.words import roughly
 from planner.kubernetes.accelerators import Unit, accelerator, tables

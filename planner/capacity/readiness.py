@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from math import ceil, floor
@@ -14,6 +13,7 @@ from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import tell
 from planner.ground.quantity import format_amount
+from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 from planner.inventory.applied import applied
 from planner.kubernetes import commands

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from itertools import groupby
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node, stays
 from planner.kubernetes.records import Node

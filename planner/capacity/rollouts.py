@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from planner.capacity import node_pools
 from planner.capacity.growth import Growth, grow, waiting_shape
@@ -13,6 +12,7 @@ from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
 from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import ChangeError
+from planner.ground.records import replace
 from planner.ground.words import NO_WORDS, Text, duration, plural
 from planner.inventory.applied import Applied, applied
 from planner.inventory.autoscaling import Autoscaling

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of
 from planner.capacity.headroom import Fit, fit
 from planner.capacity.node_pools import NodePool, capacity_of, held_by, unmatched
 from planner.capacity.pod_shapes import parse_shape, workload_shapes
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.ground.words import count, plural, roughly, short_name
 from planner.inventory.pool_limits import PoolLimits

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from planner.capacity.gpu_lines import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Likeness, likeness
 from planner.ground import collector
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import count, plural
 from planner.kubernetes.accelerators import is_gpu_resource, once

@@ -6,10 +6,10 @@ How a node offers its GPUs is `planner.kubernetes.nodes.sharing`.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, out_of_use, physical_gpus, sharing

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from planner.capacity.evictions import cordoned, evict, tried_again
 from planner.capacity.fewest_moves import Moves
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.rollout.evicting import these

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.capacity import rollouts
 from planner.capacity.spare_needs import SpareNeeds, StrategyNeed, spare_needs
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_of
 from planner.ground.words import Text, count, listing
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool

@@ -7,12 +7,12 @@ What changes a workload is a revision that comes later and has a verdict of its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity.changes import ChangeKind, Later
 from planner.capacity.what_if import Case, copies, quota_words
 from planner.ground.errors import ChangeError, NotKnownError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits

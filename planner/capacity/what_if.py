@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, play
@@ -17,6 +16,7 @@ from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import REVISION
 from planner.ground.words import Text, count
 from planner.inventory.change import WorkloadChange, apply_change

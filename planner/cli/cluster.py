@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import BinaryIO
 
 import click
@@ -12,6 +11,7 @@ from planner.cli import waiting
 from planner.cli.output import TOLD
 from planner.ground import collector
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.history import names
 from planner.inventory import account
 from planner.kubernetes.records import Severity, Snapshot

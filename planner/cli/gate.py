@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from planner.cli.given import (
     price_options,
 )
 from planner.ground import tables
+from planner.ground.records import replace
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.questions.gate import QUESTION, GateSettings, answer
 from planner.questions.question import FACTS, Given, document

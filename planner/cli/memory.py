@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import read_cluster
+from planner.ground.records import replace
 from planner.ground.tables import Rows, as_text
 from planner.ground.words import measured_bytes
 from planner.inventory import cadvisor

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from planner.ground.errors import HeadroomError, InputError
+from planner.ground.records import dataclass
 from planner.ground.settings import Setting, made, settings_of
 
 Record = TypeVar("Record")

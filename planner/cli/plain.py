@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import click
@@ -21,6 +20,7 @@ from planner.cli.given import (
 )
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
+from planner.ground.records import dataclass
 from planner.ground.settings import settings_of
 from planner.ground.sheet import Listing
 from planner.ground.tables import as_text

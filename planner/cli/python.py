@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner.ground.errors import HeadroomError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
 from planner.ground.settings import Setting, made, settings_of
 from planner.ground.tables import Row
 from planner.inventory.pool_limits import PoolLimits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import prometheus_options, usage_over_time
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.tables import as_text
 from planner.ground.words import count, duration, short_name
 from planner.kubernetes.records import PodLog, Snapshot

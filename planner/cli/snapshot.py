@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from planner.cli.progress import Progress, progress
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.history import names
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from planner.drift.model import (
     APP,
@@ -14,6 +13,7 @@ from planner.drift.model import (
     MatchBy,
     Rule,
 )
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD

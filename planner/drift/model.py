@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion

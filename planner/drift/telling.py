@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from planner.drift.model import DriftReport, ServiceDrift
+from planner.ground.records import replace
 from planner.ground.words import Text
 
 MOST_SIDE_BY_SIDE: Final = 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from planner.drift.members import (
     Member,
@@ -14,6 +13,7 @@ from planner.drift.model import (
     Cell,
     Row,
 )
+from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import measured_bytes, ratio, written
 from planner.kubernetes.accelerators import is_gpu_resource

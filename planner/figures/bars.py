@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain, ticks
 from planner.figures.ticks import whole
+from planner.ground.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import ParamSpec, TypeVar, cast
+
+from planner.ground.records import dataclass
 
 P = ParamSpec("P")
 R = TypeVar("R")

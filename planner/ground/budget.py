@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from planner.ground.errors import NotKnownError
+from planner.ground.records import dataclass
 
 QUESTION_UNITS = 120_000_000
 LIST_UNITS = 5 * QUESTION_UNITS  # of a question whose parts are questions of their own, all together: about ten minutes

@@ -8,9 +8,10 @@ made from it by `planner.questions.wording.listed`. Money (``usd`` in a name) is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
+from planner.ground.records import dataclass, replace
 from planner.ground.tables import Row
 
 A = TypeVar("A")

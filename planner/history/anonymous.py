@@ -15,10 +15,11 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import field, is_dataclass
 from hashlib import blake2b
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
+from planner.ground.records import dataclass
 from planner.history import kept
 from planner.history.api_words import NAMES, PART, PROGRAMS, VALUED, WORD, found, is_plain_number, is_said
 from planner.inventory.sealed import is_sealed

@@ -8,10 +8,10 @@ falls for families with sustained use (`planner.pricing.sustained_use`), which i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.pricing.sustained_use import billed_hours
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.ground.words import Text, count, listing, moment, usd
 from planner.history.levels import History, Streak
 from planner.history.trend import Outlook, Trend

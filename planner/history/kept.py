@@ -7,12 +7,13 @@ process that read them, and nothing else once it has ended (`planner.inventory.s
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Final
 
 import msgspec
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.inventory.masking import said
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any, Final
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.accelerators import model_named
 
 

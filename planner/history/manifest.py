@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import msgspec
 
 from planner.ground import words
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.history import names
 from planner.history.names import Partition
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.kubernetes.records import Snapshot
 
 PREFIX: Final = "store:"

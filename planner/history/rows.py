@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.history.names import moment_of, snapshot_id
 from planner.history.schema import NAMED, TRENDS

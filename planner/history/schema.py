@@ -6,9 +6,10 @@ meaning as long as `FORMAT` keeps its number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from planner.ground.records import dataclass
 
 FORMAT: Final = "headroom.store/v1"
 

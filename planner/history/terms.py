@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.words import Text, count, duration, listing, usd
 from planner.history.commitment import Above, Point, UnitPrices, Use, above, cheapest, curve, uses
 from planner.history.levels import History

@@ -17,12 +17,13 @@ In tests: on seeded processes that are known (`tests/history/test_trend.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from planner.ground.records import dataclass
 
 LEAST_DAYS: Final = 14
 AHEAD: Final = 4  # times the history's length

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.ground import words
 from planner.ground.errors import NotKnownError
+from planner.ground.records import dataclass
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.checks import needed_kinds

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, Final, TypeGuard
 
+from planner.ground.records import dataclass
 from planner.inventory.change import NOT_READ, WorkloadChange, apply_change, document_of
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes import commands

@@ -16,12 +16,12 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, Final
 
 from planner.ground import words
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.kubernetes.records import Finding, Severity
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise

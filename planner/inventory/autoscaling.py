@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 
 _MOST_SECONDS: Final = 86_400

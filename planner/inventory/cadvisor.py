@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 
 _LINE = re.compile(r"(container_memory_\w+)\{(.*)\}\s+(\S+)(?:\s+-?\d+)?\s*\Z")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

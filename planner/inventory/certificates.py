@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.words import count, moment
 
 SOON_SECONDS: Final = 14 * 86_400.0

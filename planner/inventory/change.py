@@ -8,13 +8,13 @@ so a change gives what reading the changed object from the API server would give
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from planner.ground import quantity
 from planner.ground.errors import ChangeError, InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload

@@ -7,9 +7,9 @@ answered: an object midway in a change of before, or one that loses pods, isn't 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.ground.records import dataclass, replace
 from planner.inventory.sealed import leaves_of
 from planner.kubernetes.owners import held_below, uids_below
 from planner.kubernetes.pod_templates import Idle, PlacedSet, Templated

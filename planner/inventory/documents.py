@@ -11,12 +11,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, next_value, too_many

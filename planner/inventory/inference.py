@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 
 from planner.ground import words
+from planner.ground.records import replace
 from planner.ground.vocabulary import POD_TEMPLATE_HASH
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET
 from planner.kubernetes.records import (

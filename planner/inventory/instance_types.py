@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, KARPENTER_GPU_NAME, MEMORY, NVIDIA_GPU
 from planner.kubernetes.clouds import model_of_machine
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels

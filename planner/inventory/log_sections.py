@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.kubernetes.records import PodLog
 
 LARGEST_LOG_BYTES: Final = 2 * 2**20  # of one log; of a longer one the end is kept: what happened last stands there

@@ -8,12 +8,12 @@ classes and claims go into a snapshot of their own beside the given one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from planner.ground import words
 from planner.ground.errors import ChangeError, InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import hooks, wire
 from planner.inventory.change import (

@@ -8,10 +8,10 @@ purpose: cluster-autoscaler's ScaleDown and its taint, Karpenter's disruption (k
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import Node, Snapshot

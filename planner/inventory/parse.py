@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -18,6 +17,7 @@ import msgspec
 
 from planner.ground import collector, words
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.gaps import with_gaps

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.inventory.instance_types import InstanceType
 from planner.kubernetes.records import EMPTY, Amounts, Labels, Requirement, Taint
 

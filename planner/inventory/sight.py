@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any, Final, TypeVar
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     KEPT_ANNOTATIONS,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from hashlib import blake2b
 from typing import Any, Final
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.records import Snapshot
 
 MOST_STEPS: Final = 64  # that are kept: who has none of the last so many is sent the whole

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from math import isfinite
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ import msgspec
 import yaml
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.inventory.archives import Walk
 from planner.inventory.json_text import MOST_OBJECTS, too_many
 

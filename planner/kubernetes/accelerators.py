@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.clouds import BOUGHT, SPOT, labels_of
 from planner.kubernetes.records import Amounts, FrozenMap
 

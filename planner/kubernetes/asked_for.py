@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from planner.ground.records import dataclass
 from planner.kubernetes.accelerators import Unit, accelerator
 from planner.kubernetes.pod_templates import Document, Templated, hidden_templates, told_lists, untold_places
 

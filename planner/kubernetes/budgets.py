@@ -8,10 +8,10 @@ Sources: kubernetes 1.36 `pkg/controller/disruption/disruption.go` (`getExpected
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.ground.errors import ChangeError
+from planner.ground.records import dataclass
 from planner.kubernetes.kinds import Scale, kind_in
 from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import (
     AKS_ACCELERATOR,
     AKS_AGENT_POOL,

@@ -7,10 +7,10 @@ Sources: kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`, `staging/src/k8s.io/
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 
 ROLLING_UPDATE: Final = "RollingUpdate"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from planner.ground.records import dataclass
 from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
 
 PRIVILEGED = "privileged"

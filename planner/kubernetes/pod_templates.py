@@ -8,12 +8,12 @@ mpi-operator v2beta1; JobSet v1alpha2; KServe v1beta1 and v1alpha1; Kaito v1beta
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 from typing import Any, Final
 
 from planner.ground import words
+from planner.ground.records import dataclass
 from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus

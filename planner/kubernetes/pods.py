@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static

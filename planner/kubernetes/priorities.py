@@ -7,9 +7,9 @@ Source: kubernetes `plugin/pkg/admission/priority/admission.go` (`admitPod`, `ge
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
+from planner.ground.records import replace
 from planner.kubernetes.records import PodSpec, Presence, PriorityClass, ReplicaSet, Snapshot, Workload
 
 HIGHEST_USER_PRIORITY: Final = 1_000_000_000

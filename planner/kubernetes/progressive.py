@@ -6,7 +6,7 @@ lws 0.8 `api/leaderworkerset/v1/leaderworkerset_types.go`, `pkg/webhooks/leaderw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from planner.ground.records import dataclass
 
 WHOLE_WEIGHT = 100
 SCALE_DOWN_DELAY_SECONDS = 30

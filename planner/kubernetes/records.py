@@ -9,10 +9,11 @@ API server would have set one. No record holds an environment value, Secret or C
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, overload
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from statistics import median
 
+from planner.ground.records import dataclass
 from planner.kubernetes.records import Pod
 
 LONGEST_START_SECONDS = 3 * 3600.0  # a Ready condition that changed later tells of something else than the start

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import listing, roughly
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, is_of_extender, once, unit

@@ -8,9 +8,10 @@ source, project and version.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from planner.ground.records import dataclass
 
 
 class Way(StrEnum):

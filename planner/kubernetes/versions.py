@@ -11,9 +11,9 @@ Sources: kubernetes `pkg/features/kube_features.go` of 1.28 to 1.36 and `pkg/sch
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.kubernetes.nodes import minor_version
 from planner.kubernetes.records import Finding, PodSpec, Severity, Snapshot
 

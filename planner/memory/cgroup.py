@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import MEMORY
 from planner.kubernetes.qos import (
     QosClass,

@@ -8,8 +8,8 @@ Sources: kubernetes 1.36 `pkg/kubelet/eviction/helpers.go` (`rankMemoryPressure`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from planner.ground.records import dataclass
 from planner.memory.kubelet import KubeletSettings, NodeMemory
 
 

@@ -8,7 +8,6 @@ Sources: kubernetes 1.36 `pkg/kubelet/apis/config/v1beta1/defaults.go` and `vali
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -17,6 +16,7 @@ import numpy as np
 from planner.ground import vocabulary
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.quantity import format_amount, parse
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.kubernetes.records import Node
 

@@ -12,10 +12,10 @@ without a figure for anonymous memory the room is an estimate from below.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.words import Text
 
 

@@ -19,10 +19,10 @@ percentile of daily peaks; here it is the largest, because a snapshot or a few d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.ground.quantity import format_amount
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import count, duration, measured_bytes
 from planner.inventory.usage import Usage

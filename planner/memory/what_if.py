@@ -7,11 +7,11 @@ the changed workload can still be placed and rolled out is the scheduler's matte
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import measured_bytes
 from planner.kubernetes.kinds import NODE

@@ -12,11 +12,11 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.records import Node

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Final, TypeVar
 
 from planner.ground import collector
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
 from planner.inventory.account import mend, told, unseen
@@ -38,7 +39,7 @@ class NotIn:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ClusterBill(ClusterCost):
     """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`; where the pods
     weren't seen they say that whose it is isn't known. `sentence` is the bill's, `list_sentence` says the same at list

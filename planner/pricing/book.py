@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.catalogue import is_catalogue, read_catalogue
 from planner.pricing.model import (

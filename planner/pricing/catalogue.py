@@ -11,11 +11,11 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from statistics import median
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.model import MachinePrice, Provisioning
 

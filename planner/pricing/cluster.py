@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.ground import words
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -106,7 +106,7 @@ class UnusedCommitment:
     usd_per_month: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ClusterCost:
     """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import isfinite
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes import nodes as node_words

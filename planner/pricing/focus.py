@@ -9,11 +9,11 @@ with ``x_`` are Headroom's own, as the specification has it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from json import dumps
 from typing import Any, Final
 
+from planner.ground.records import dataclass
 from planner.ground.tables import Row
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import count

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import groupby
@@ -19,6 +18,7 @@ from statistics import median
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.pricing.book import age_days
 from planner.pricing.model import PriceBook, PriceChange
 

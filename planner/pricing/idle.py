@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.accelerators import model_named, once

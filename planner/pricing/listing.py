@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import gpu_hour_price, price_machine
 from planner.pricing.model import Component, MachinePrice, Price, PriceBook, Provisioning

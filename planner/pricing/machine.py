@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, unit_price
 from planner.pricing.model import (

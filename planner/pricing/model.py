@@ -12,12 +12,12 @@ A price that isn't known is None with a `PriceReason` and a sentence, never 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import model_named

@@ -6,9 +6,9 @@ Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import (
     AWS_ZONE_ID,
     CPU,

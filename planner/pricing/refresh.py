@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Final
 
 from planner.ground.errors import SourceError
+from planner.ground.records import dataclass, replace
 from planner.ground.words import Text
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import host_product

@@ -12,10 +12,10 @@ and commitments of N1 by their descriptions as they stand in public price tools.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.pricing.model import LOCAL_SSD, Component, Provisioning, UnitKey, UnitPrice
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.nodes import physical_gpus

@@ -6,12 +6,12 @@ autoscaler and given back. A strategy that takes old pods down first needs none,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
 from planner.ground import words
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS

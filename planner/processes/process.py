@@ -9,11 +9,11 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from planner.capacity.node_pools import NodePool
+from planner.ground.records import dataclass
 from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
 from planner.processes import child

@@ -23,11 +23,11 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from planner.ground.errors import InputError, SourceError
+from planner.ground.records import dataclass
 from planner.history import kept, names
 from planner.history.names import Partition
 from planner.history.rows import every_of

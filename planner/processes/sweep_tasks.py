@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from planner.capacity import rollouts
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.history import kept
 from planner.history.rows import fact_row
 from planner.kubernetes.records import Snapshot

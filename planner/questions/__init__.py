@@ -8,9 +8,10 @@ several share, `filters` what of an answer is listed. What computes stands in th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
+
+from planner.ground.records import dataclass
 
 WORKING: Final = "It is worked out"
 

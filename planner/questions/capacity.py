@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -19,6 +18,7 @@ from planner.capacity.room import (
     shape,
 )
 from planner.ground.budget import allowed
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import percent, roughly, sentence, some

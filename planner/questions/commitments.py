@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing, of_first
 from planner.ground.words import Text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.tables import Row

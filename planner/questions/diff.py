@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.capacity import overview as overviews
@@ -13,6 +12,7 @@ from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
 from planner.ground.errors import HeadroomError, InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing
 from planner.inventory import account, wire

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
@@ -14,6 +13,7 @@ from planner.drift.rows import flat_rows, suggestion_rows
 from planner.drift.services import drift
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot

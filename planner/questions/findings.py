@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner import restarts
@@ -13,6 +12,7 @@ from planner.capacity.fragmentation import waiting_in_vain
 from planner.capacity.overview import kept_by
 from planner.drift import services as drift
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count

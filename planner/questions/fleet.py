@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.fleet import (
@@ -18,6 +17,7 @@ from planner.capacity.fleet import (
 )
 from planner.capacity.overview import ClusterOverview, overview
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING

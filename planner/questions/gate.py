@@ -7,7 +7,7 @@ workloads are asked for, what the change takes beyond today, and what the policy
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from planner.capacity.gated import (
@@ -29,6 +29,7 @@ from planner.capacity.gated import (
 from planner.capacity.rollouts import growing, rollout
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
+from planner.ground.records import dataclass
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.tables import Row

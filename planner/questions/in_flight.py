@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, duration
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.making_room import MadeRoom, make_room, notes
 from planner.capacity.movable import Least
 from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.changes import FORMS, MEANWHILE, Later, parse_later
 from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.tables import Row
 from planner.inventory.pool_limits import PoolLimits

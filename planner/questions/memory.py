@@ -6,7 +6,6 @@ The rooms `memory` and `rollout` don't know each other; here the same change is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
@@ -15,6 +14,7 @@ from planner.capacity.patched import Patched, put
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.vocabulary import MEMORY

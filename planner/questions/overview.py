@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept, keep
 from planner.capacity.gpu_lines import GpuModelLine
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import some

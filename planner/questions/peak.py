@@ -7,10 +7,10 @@ its own rollout is played from there. Nothing else is scaled with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.records import dataclass
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing, short_name
 from planner.kubernetes.autoscalers import acting

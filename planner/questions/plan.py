@@ -9,7 +9,6 @@ spare nodes are shared by rollouts that follow each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity import overview as overviews
@@ -31,6 +30,7 @@ from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.progress import tell
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import sentence, usd

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.questions.question import Given

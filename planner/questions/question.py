@@ -7,14 +7,16 @@ the page and everything that keeps or compares answers read the rest of `Questio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from planner.ground.errors import NotKnownError
 from planner.ground.exit_status import ExitStatus, gravest
+from planner.ground.records import dataclass
 from planner.ground.settings import written
 from planner.ground.sheet import Figure, Listing, Value
 from planner.ground.tables import Row, Rows
@@ -177,9 +179,9 @@ class Question(Generic[S, A]):
     def __post_init__(self) -> None:
         if self.listings:
             made = {one.name: one.rows for one in self.listings if one.columns}
-            object.__setattr__(self, "tables", made | dict(self.tables))
+            force_setattr(self, "tables", made | dict(self.tables))  # type: ignore[arg-type]
         own = self.facts
-        object.__setattr__(self, "facts", lambda answer: (*self._facts(answer), *own(answer)))
+        force_setattr(self, "facts", lambda answer: (*self._facts(answer), *own(answer)))  # type: ignore[arg-type]
 
     def _facts(self, answer: A) -> Iterator[Fact]:
         """Each figure, and each row's values that are one, named by the row's labels."""

@@ -7,7 +7,7 @@ names twice is asked once.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from planner.capacity.gpu_lines import free_words, supplies_of
@@ -15,6 +15,7 @@ from planner.capacity.left import CapacityAnswer
 from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.ground.settings import settings_within
 from planner.ground.tables import Row, Rows
 from planner.ground.words import Text, count, listing, moment, sentence

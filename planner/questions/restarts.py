@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -15,6 +14,7 @@ from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
 from planner.capacity.patched import put
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import count, measured_bytes

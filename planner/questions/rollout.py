@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final
@@ -13,6 +12,7 @@ from planner.capacity.rollouts import growing, rollout
 from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.quantity import parse
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.tables import Row

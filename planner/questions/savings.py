@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from operator import methodcaller
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
 from planner.ground.budget import part
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.tables import Row

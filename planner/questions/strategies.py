@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.capacity import rollouts
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Final
 
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice, costs_of
+from planner.ground.records import dataclass
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Listing
 from planner.kubernetes.kinds import NODE, POD

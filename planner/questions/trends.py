@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text

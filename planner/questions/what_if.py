@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.beside_today import FitChange, VerdictChange, WhatIfAnswer, what_if
@@ -13,6 +12,7 @@ from planner.capacity.what_if import Step
 from planner.ground.budget import allowed
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import plural

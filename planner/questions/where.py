@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.fleet import cluster_names
@@ -11,6 +10,7 @@ from planner.capacity.headroom import fit
 from planner.capacity.placing import ClusterRoom, Room, room_of
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin, parse_shape
 from planner.ground.errors import InputError, NotKnownError
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing, usd

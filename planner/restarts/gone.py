@@ -6,8 +6,8 @@ The API server keeps Events for an hour by default (kube-apiserver ``--event-ttl
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+from planner.ground.records import dataclass
 from planner.ground.words import Text, count, short_name
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Snapshot

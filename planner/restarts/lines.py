@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from planner.ground.records import dataclass
 from planner.inventory.masking import masked, without_keys
 from planner.kubernetes.records import PodLog
 

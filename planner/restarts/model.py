@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.ground.records import dataclass
 from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion
 

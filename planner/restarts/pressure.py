@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from planner.ground.quantity import format_amount
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import listing, measured_bytes, ratio, short_name
 from planner.memory.suggestion import CPU_BOUND_PERCENT, is_starved

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from planner.ground.records import dataclass
 from planner.ground.words import count
 from planner.kubernetes.records import Event
 from planner.restarts.lines import last_words, template

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from planner.ground import collector
+from planner.ground.records import replace
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import Text, count, duration, listing, short_name
 from planner.inventory.usage import Usage, usage_now

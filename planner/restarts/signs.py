@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
+from planner.ground.records import dataclass
 from planner.restarts.lines import template, written_at
 
 

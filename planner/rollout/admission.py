@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
 
 from planner.ground.quantity import format_amount
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import POD

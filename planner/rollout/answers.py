@@ -6,9 +6,9 @@ that every reader shows the same words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.ground.records import dataclass
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.applied import Applied
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node

@@ -8,10 +8,10 @@ most.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import HOSTNAME, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.pod_security import PRIVILEGED, enforced

@@ -7,10 +7,9 @@ place, whom their terms speak of) is looked at after it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.kubernetes.records import Workload
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.beside import beside

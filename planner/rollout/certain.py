@@ -7,11 +7,10 @@ nobody else waiting for the same nodes: every pod then takes exactly one seat wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import DESIRED_REPLICAS, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE

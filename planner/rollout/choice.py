@@ -8,9 +8,10 @@ scale from 0 (the best of them) to 1 (the worst of them), and the least weighted
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from typing import Final
 
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting
 from planner.ground.words import Text, count, duration, listing, usd
 from planner.kubernetes import kinds

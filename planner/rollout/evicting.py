@@ -6,8 +6,8 @@ What a budget allows is `planner.kubernetes.budgets`. Source: kubernetes `stagin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.budgets import BudgetStatus, covers, goes_uncounted, refusal
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import PodDisruptionBudget

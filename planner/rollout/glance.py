@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from planner.ground.budget import part
+from planner.ground.records import dataclass
 from planner.ground.words import NO_WORDS, Text, count, plural
 from planner.kubernetes.owners import Unjudged
 from planner.kubernetes.records import Workload

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.kubernetes.kinds import RECREATE
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.wording import REASON, WORD

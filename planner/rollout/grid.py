@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import isqrt
 
 from planner.ground.budget import TOO_LARGE
+from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Strategy, Workload

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     DESIRED_REPLICAS,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.rollout.waiting import Waiting, going_at_first
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.filters import fits_on

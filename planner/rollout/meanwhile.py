@@ -4,9 +4,9 @@ replicas while the rollout goes on. Each is played, and said where it changes th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from planner.ground.budget import allowed
+from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.progressive import Canary, Step
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.shares import rolling_limits

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.ground.words import Text
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import is_extended_resource
 from planner.kubernetes.accelerators import alike
 from planner.scheduling.cluster import Cluster

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from planner.ground.budget import Budget as Work
+from planner.ground.records import replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COST
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, status
 from planner.kubernetes.derived import Same

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.kubernetes.shares import parse_share, scaled_value
 from planner.rollout.answers import Verdict
 

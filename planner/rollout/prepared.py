@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.ground import collector
 from planner.ground.errors import ChangeError, InputError, NotKnownError
+from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory.account import get_command, hides, unseen_kind

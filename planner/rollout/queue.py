@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TypeAlias
 
 import numpy as np
 
+from planner.ground.records import replace
 from planner.rollout.lines import LONG_AGO, Feasible, Group, Line, Member, has_left, member_of
 from planner.rollout.queueing_hints import Event
 from planner.rollout.waiting import Waiter, waiting_of

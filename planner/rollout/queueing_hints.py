@@ -5,8 +5,7 @@ Source: the plugins' EventsToRegister (kubernetes `pkg/scheduler/framework/plugi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from planner.ground.records import dataclass
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import Fails

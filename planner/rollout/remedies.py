@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from planner.ground.quantity import format_amount
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, duration, listing, plural, short_name
 from planner.inventory.applied import MANIFEST, applied, taken_back

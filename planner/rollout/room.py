@@ -6,10 +6,9 @@ even with nothing else on them, it is stuck whatever its strategy is, and whoeve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from typing import Final
 
 from planner.ground.budget import TooLargeError, too_large
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 
 from planner.ground.errors import ChangeError
+from planner.ground.records import replace
 from planner.kubernetes.autoscalers import autoscaler_of
 from planner.kubernetes.records import EMPTY, Snapshot, Workload
 from planner.rollout.ownership import pods_of

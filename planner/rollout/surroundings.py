@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import NAMESPACE_NAME, POD_DELETION_COST
 from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.queues import queued

@@ -7,8 +7,8 @@ Both are estimates, and both can be given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from planner.ground.records import dataclass
 from planner.ground.words import count
 from planner.kubernetes.records import Pod, Workload
 from planner.kubernetes.startup import learn_start

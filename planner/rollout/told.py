@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, count, duration, short_name
 from planner.kubernetes.records import AdmissionHook, Finding, FrozenMap, Severity, Snapshot, Workload

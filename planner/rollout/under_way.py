@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from planner.ground.records import dataclass
 from planner.ground.words import Text
 from planner.rollout.in_flight import InFlight, in_flight, what_it_does
 from planner.scheduling.cluster import Cluster

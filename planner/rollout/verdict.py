@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 from planner.ground.budget import TOO_LARGE
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands

@@ -7,10 +7,10 @@ Pods stay indices, so that a queue of tens of thousands costs no more than its k
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import could_preempt, fails, feasible_nodes, is_judged_alone, refusing
 from planner.scheduling.pod import LivePod, Words

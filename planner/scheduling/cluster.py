@@ -8,13 +8,13 @@ pod's selectors, affinity and tolerations are evaluated once a class and not onc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import NODE, POD

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
 from planner.kubernetes.records import (
     EMPTY,

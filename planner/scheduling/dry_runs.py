@@ -5,11 +5,10 @@ Source: kubernetes `pkg/scheduler/framework/plugins/defaultpreemption/default_pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass
 from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import PodDisruptionBudget
 from planner.kubernetes.requests import pod_requests

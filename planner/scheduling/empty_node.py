@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import HOSTNAME, PODS
 from planner.kubernetes.nodes import TAINTS_OUT_OF_USE
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Workload

@@ -7,13 +7,14 @@ Filters run in the profile's order and the first one a node fails gives its reas
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.scores import Amounts, resource_score, resource_scores

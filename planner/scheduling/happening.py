@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from planner.ground.records import dataclass
 from planner.kubernetes.records import EMPTY, Amounts
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from planner.ground.records import dataclass
 from planner.kubernetes.records import Amounts
 from planner.scheduling.shape import Shape
 

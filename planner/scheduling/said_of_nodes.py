@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.kubernetes.accelerators import accelerator, is_gpu_resource, same_as, tables
 from planner.kubernetes.nodes import (
     ROLE,

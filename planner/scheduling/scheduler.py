@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass, replace
 from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster

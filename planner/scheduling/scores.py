@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import HOSTNAME
 from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, IntArray
 from planner.scheduling.shape import Shape, Spread

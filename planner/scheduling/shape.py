@@ -6,7 +6,7 @@ Pods of one template are one shape. Sources: kubernetes `pkg/scheduler/framework
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import IntEnum
 from functools import partial
 from hashlib import blake2b
@@ -14,6 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
 from planner.kubernetes.derived import Same
 from planner.kubernetes.priorities import class_of

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
 from planner.kubernetes.kinds import several
 from planner.kubernetes.records import (

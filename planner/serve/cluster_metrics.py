@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.fragmentation import fragments as fragments_of
 from planner.capacity.overview import ClusterOverview, by_trouble
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.kubernetes.nodes import noun_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import costs, overview, savings

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from planner.capacity.node_pools import NodePool
 from planner.capacity.rollouts import growing
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.serve.cluster_metrics import ClusterMetrics

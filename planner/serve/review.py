@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -19,6 +19,7 @@ from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_ups import failed_scale_ups
 from planner.ground.budget import TooLargeError, UnwantedError, allowed
 from planner.ground.errors import HeadroomError, InputError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.ground.words import printable
 from planner.inventory.change import has_new_template, read_changed, read_workload_document

@@ -14,11 +14,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
 from planner.processes.process import Known, Process

@@ -12,13 +12,13 @@ import ipaddress
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 
 VARIABLE: Final = "HEADROOM_SIGN_IN"
 """The file. Without it a ``secrets.toml`` where Streamlit looks for one counts, when it has an ``[auth]``."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import time
 import zlib
-from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO, Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.history import kept, names
 from planner.inventory.archives import Content, Walk, inflated
 from planner.kubernetes.records import Snapshot

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote
 
@@ -19,6 +18,7 @@ import urllib3
 from kubernetes import client
 
 from planner.ground.errors import SourceError
+from planner.ground.records import dataclass, replace
 from planner.ground.words import duration
 from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot

@@ -21,7 +21,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import Final
 
 import urllib3
@@ -29,6 +28,7 @@ from kubernetes import client
 
 from planner.ground import collector
 from planner.ground.errors import HeadroomError, SourceError
+from planner.ground.records import dataclass, replace
 from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.parse import Part

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.inventory.documents import objects_of
 from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded

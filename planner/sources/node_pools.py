@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
+from planner.ground.records import replace
 from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.documents import objects_of, values_of
 from planner.inventory.gke_nodes import gke_machine

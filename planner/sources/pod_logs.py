@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.ground.errors import InputError, SourceError
+from planner.ground.records import dataclass, replace
 from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
 from planner.sources import bounded

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -21,6 +21,7 @@ import urllib3
 from numpy.typing import NDArray
 
 from planner.ground.errors import InputError, SourceError
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.ground.words import duration
 from planner.inventory.usage import Usage

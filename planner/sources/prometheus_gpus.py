@@ -10,13 +10,13 @@ NVIDIA's DCGM exporter: `DCGM_FI_PROF_GR_ENGINE_ACTIVE` (0 to 1; there for slice
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.errors import SourceError
+from planner.ground.records import replace
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import Labels
 from planner.sources.prometheus import Prometheus, Series, step_seconds

@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -29,6 +28,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from planner.ground.errors import InputError, NotKnownError, SourceError
+from planner.ground.records import dataclass
 from planner.ground.words import duration
 from planner.history import kept, manifest, names
 from planner.history import levels as history

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.ground.settings import Setting, setting, settings_of
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import duration

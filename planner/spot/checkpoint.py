@@ -6,11 +6,11 @@ one; all in hours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, inf, sqrt
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.interruption import NEVER_PER_HOUR, Floats, Lives
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from planner.ground import vocabulary
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import CACHES, DATA_STORES
 from planner.ground.words import duration
 from planner.kubernetes import commands

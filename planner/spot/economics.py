@@ -7,12 +7,12 @@ saving can't exceed what was spent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 import numpy as np
 
+from planner.ground.records import dataclass
 from planner.ground.words import Text, count, duration, signed, usd
 from planner.pricing.history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours_of

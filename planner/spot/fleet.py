@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
@@ -24,6 +23,7 @@ import numpy as np
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.ground import collector
 from planner.ground.errors import NotKnownError
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes.budgets import protection

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.ground.words import duration
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, PREEMPTIBLE_HOURS, Assumptions, Capacity, Life
 

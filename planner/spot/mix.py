@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from planner.ground.records import dataclass
 from planner.ground.words import Text, count, duration, usd
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Band, band, bill, shortfall_hours

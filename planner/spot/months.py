@@ -9,13 +9,14 @@ together, and where pods only work together (a gang), they are one lane.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import inf
 from typing import Final
 
 import numpy as np
 
 from planner.ground.budget import current
+from planner.ground.records import dataclass
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import Pattern, pattern_of
 from planner.spot.environment import Booleans, BulkLosses, Ints, most_losses

@@ -14,13 +14,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import ceil, exp, inf, sqrt
 from typing import Any, Final
 
 import numpy as np
 
 from planner.ground.budget import TOO_LARGE, TooLargeError, part
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment
 from planner.inventory.node_lives import NodeSeen, Told, Watch, until

@@ -6,9 +6,10 @@ program which would simply die elsewhere goes on working here until it is killed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from planner.ground.records import dataclass
 
 
 class Signal(StrEnum):

@@ -8,13 +8,13 @@ with its notice can only be seen on a real node, so that every result comes with
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 import yaml
 
 from planner.ground import vocabulary
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.ground.words import Text
 from planner.kubernetes import commands

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import count, duration
 from planner.spot.assumptions import Assumptions, Capacity

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from planner.ground.records import dataclass
 from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, clouds_of
 from planner.kubernetes.clouds import GKE_NOTICE as _SPOT
 from planner.kubernetes.records import Node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, pa
 from planner.capacity.node_pools import NodePool
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
+from planner.ground.records import replace
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import ARRIVAL_WORDS, zone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import streamlit as st
@@ -18,6 +17,7 @@ from planner.capacity.headroom import Fit, in_pools, stops
 from planner.capacity.left import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
 from planner.ground import words
+from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.nodes import NO_POOL

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
+from planner.ground.records import dataclass
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.nodes import is_gke

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import streamlit as st
 
+from planner.ground.records import dataclass
 from planner.ground.words import literal, short_name, shortened
 from planner.kubernetes.kinds import NODE, kind_in
 from planner.kubernetes.records import Finding

@@ -7,13 +7,13 @@ server call another one. The token stays in this session and is not kept after t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.kubernetes.records import Snapshot
 from planner.processes.identity import identity
 from planner.sources.prometheus import Prometheus

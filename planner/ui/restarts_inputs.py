@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.words import short_name
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.processes.identity import identity

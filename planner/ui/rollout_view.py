@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from planner.capacity import usable_devices as usable_question
 from planner.capacity.usable_devices import UsableDevices
 from planner.figures import palette, rollout_timeline, wait_for
 from planner.ground import words
+from planner.ground.records import replace
 from planner.ground.tables import columns
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Snapshot

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
@@ -18,6 +17,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from planner.ground import words
 from planner.ground.errors import InputError
+from planner.ground.records import dataclass
 from planner.inventory import account
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot

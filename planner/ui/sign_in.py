@@ -7,12 +7,12 @@ so that nothing of a cluster is read, worked out or sent.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import cache, partial
 
 import streamlit as st
 
 from planner.ground import words
+from planner.ground.records import replace
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.sources import access, sessions

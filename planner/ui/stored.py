@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from typing import Final
 
 import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError, NotKnownError
+from planner.ground.records import replace
 from planner.history import names
 from planner.history.levels import History
 from planner.inventory.node_lives import Watch

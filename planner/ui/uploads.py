@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass
 from planner.ui import errors, session
 
 T = TypeVar("T")

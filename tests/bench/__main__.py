@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -28,6 +27,7 @@ from planner.capacity.headroom import fit, fits
 from planner.capacity.node_pools import pools
 from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.capacity.strategy_prices import costs_of
+from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot

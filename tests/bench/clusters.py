@@ -14,10 +14,11 @@ import random
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from planner.ground import vocabulary
+from planner.ground.records import replace
 from planner.kubernetes.records import (
     FrozenMap,
     NodeAffinity,

@@ -12,10 +12,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from planner.ground.records import replace
 from planner.history.rows import Rows, every_of, rows_of
 from planner.kubernetes.records import Snapshot
 from planner.processes import recorded

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
+from planner.ground.records import replace
 from planner.rollout.in_flight import in_flight
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, kubectl

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from planner.capacity.repack import IN_VAIN, Leaving, Repacked
+from planner.ground.records import replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node, stays
 from planner.scheduling.cluster import PODS_ROW, Cluster, PodGroup

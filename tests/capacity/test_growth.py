@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.capacity import growth, rollouts
 from planner.capacity.growth import new_nodes
 from planner.capacity.node_pools import pools
+from planner.ground.records import replace
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits

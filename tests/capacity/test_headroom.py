@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from planner.capacity.pod_shapes import (
 )
 from planner.ground.budget import allowed
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -14,6 +13,7 @@ from planner.capacity.fewest_moves import fewest
 from planner.capacity.making_room import MadeRoom, make_room
 from planner.capacity.movable import Least, Stays, movable
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.rollout.evicting import these
 from planner.scheduling.cluster import Cluster

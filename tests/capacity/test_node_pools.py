@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
+from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.records import FrozenMap
 from planner.scheduling.cluster import Cluster

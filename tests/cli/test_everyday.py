@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ import yaml
 from planner.cli import COMMANDS, headroom, kubectl_plugin, main, plugin
 from planner.cli.output import write_file
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions.doctor import DoctorSettings, Weight, answer
 from planner.sources import demo

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planner.cli import main, plain
+from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
 from planner.processes import recorded

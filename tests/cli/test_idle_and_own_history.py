@@ -6,12 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planner.cli import main
+from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Event, Snapshot
 from planner.sources import demo

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from planner.cli import main
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.inventory import wire
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources import cluster, demo

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import yaml
 
 from planner.cli import main
 from planner.figures.labels import plain
+from planner.ground.records import replace
 from planner.ground.tables import as_csv, as_json
 from planner.ground.words import literal
 from planner.kubernetes.records import ContainerState, Finding, Severity

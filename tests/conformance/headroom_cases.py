@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin
+from planner.ground.records import replace
 from planner.scheduling.cluster import Cluster
 from planner.sources import kubectl
 from tests.conformance.comparison import Comparison, each_case

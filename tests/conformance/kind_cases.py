@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from planner.ground.records import replace
 from planner.inventory.parse import Part, build_snapshot
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.drift.members import environment_names
@@ -12,6 +10,7 @@ from planner.drift.rows import flat_rows, matrix_rows, suggestion_rows
 from planner.drift.services import drift, findings
 from planner.drift.values import image_version
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.words import ratio
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, PodSpec, Probe, Strategy

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
 from planner.drift import telling
 from planner.drift.model import DriftReport, Rule
 from planner.drift.services import drift
+from planner.ground.records import replace
 from planner.kubernetes.records import PodSpec
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, Cluster, container, crashed

@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 
 from planner.figures import pool_costs
+from planner.ground.records import replace
 from planner.pricing.bill import cost_cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 
 from planner.figures import rollout_timeline
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap
 from planner.rollout.answers import WorkloadRollout
 from tests.figures import answers

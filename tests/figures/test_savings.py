@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.figures import (
@@ -12,6 +10,7 @@ from planner.figures import (
     savings_mix,
     savings_waterfall,
 )
+from planner.ground.records import replace
 from planner.pricing.history import DiscountPoint, DiscountSeries
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Savings, savings

@@ -1,8 +1,7 @@
 """GPUs drawn as bars by model, as seats by node, and as sums by pool and zone."""
 
-from dataclasses import replace
-
 from planner.figures import gpu_bars, node_seats, pool_seats
+from planner.ground.records import replace
 from tests.figures import answers
 from tests.figures.answers import node
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -13,6 +12,7 @@ from planner.capacity.overview import overview, played
 from planner.capacity.rollouts import rollout, strategy_grid
 from planner.ground.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.ground.errors import HeadroomError
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
 from planner.rollout.answers import Reason, Verdict

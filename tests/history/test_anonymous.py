@@ -8,7 +8,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from planner.capacity.rollouts import rollout
 from planner.cli import main
 from planner.drift.model import ENVIRONMENT_WORDS
 from planner.ground.errors import HeadroomError, InputError
+from planner.ground.records import replace
 from planner.history import kept
 from planner.history.anonymous import anonymised
 from planner.history.api_words import PROGRAMS, is_plain_number

@@ -6,8 +6,8 @@ Every fifth time it joins files instead, as a cron job may at the same moment.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
+from planner.ground.records import replace
 from planner.history.names import snapshot_id
 from planner.history.rows import rows_of
 from planner.sources import demo

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import ChangeError
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change, document_of, read_changed
 from planner.kubernetes.records import CommandForm, Finding, FrozenMap, Strategy, Workload
 from planner.sources import demo, kubectl

@@ -1,9 +1,9 @@
 import copy
 import pickle
-from dataclasses import replace
 
 import pytest
 
+from planner.ground.records import replace
 from planner.kubernetes import derived
 from planner.kubernetes.derived import Derived, Same
 from planner.kubernetes.records import Snapshot

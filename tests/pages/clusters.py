@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources import kubectl
 from tests.builders import objects

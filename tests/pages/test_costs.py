@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.sources import demo
 from tests.pages.clusters import full

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from planner.ground.records import replace
 from planner.sources import demo
 from tests.browser.dashboard import pages
 from tests.pages.visiting import said, visit

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 
 from planner.ground.errors import SourceError
+from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
 from planner.processes import recorded

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 
+from planner.ground.records import replace
 from planner.history.names import time_text
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy

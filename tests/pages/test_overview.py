@@ -1,9 +1,8 @@
-from dataclasses import replace
-
 import pytest
 import streamlit
 
 from planner.figures import report
+from planner.ground.records import replace
 from planner.kubernetes.records import Owner, Snapshot
 from planner.questions.report import Review
 from tests.builders import objects

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.sources import demo
 from planner.sources.store import Store

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import PodSpec, Snapshot
 from planner.processes.identity import identity
 from planner.questions import restarts as plan_restarts

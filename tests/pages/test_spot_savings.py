@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.sources import demo
 from tests.pages.visiting import said, visit

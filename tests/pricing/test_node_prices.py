@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import (
     AKS_AGENT_POOL,
     AKS_SCALE_SET_PRIORITY,

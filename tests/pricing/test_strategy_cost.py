@@ -1,10 +1,9 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.pricing.strategy_cost import SpareTerms, StrategyUse, compare_strategies, strategy_cost
 
 TERMS = SpareTerms(on_demand_usd_per_gpu_hour=0.35, spot_usd_per_gpu_hour=0.19, gpus_per_node=1, gpu_model="T4")

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 
 from planner.cli import main
 from planner.ground.errors import SourceError
+from planner.ground.records import replace
 from planner.history.names import snapshot_id
 from planner.kubernetes.records import Snapshot
 from planner.processes import sweep as runs

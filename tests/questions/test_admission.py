@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from planner.capacity.rollouts import growing
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.history.levels import History
 from planner.questions import commitments
 from planner.questions.commitments import CommitmentsAnswer, CommitmentsSettings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.kubernetes.records import Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests

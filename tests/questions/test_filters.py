@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from planner.capacity.filters import ALL, Filter, keep
 from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.selectors import labels_match, read_selector

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.capacity import overview as overviews
@@ -11,6 +9,7 @@ from planner.capacity.fleet import cluster_names
 from planner.capacity.gpu_lines import known_sum
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.node import price_node
 from planner.questions import fleet, where

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.ground.errors import NotKnownError
+from planner.ground.records import replace
 from planner.ground.vocabulary import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.allocation import Share

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from planner.ground.errors import ChangeError
+from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, PodSpec, Snapshot, Template
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.what_if import MemoryChange

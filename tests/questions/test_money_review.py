@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.history import moves
 from planner.pricing.machine import price_machine

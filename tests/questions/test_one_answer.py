@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import WORKLOAD, bill
 from planner.pricing.history import move_days, spot_moves

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import yaml
 
 from planner.capacity.rollouts import rollout
 from planner.ground.errors import ChangeError, NotKnownError
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.rollout import placement
 from planner.rollout.answers import RolloutResult, Verdict

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -11,6 +10,7 @@ from planner.capacity.overview import overview
 from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import node_pool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from planner.capacity.changes import parse_changes
 from planner.ground.exit_status import ExitStatus, gravest
+from planner.ground.records import replace
 from planner.ground.settings import settings_of
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot

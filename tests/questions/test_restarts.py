@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from planner.capacity.filters import Filter
 from planner.drift.services import drift
+from planner.ground.records import replace
 from planner.kubernetes.records import PodSpec
 from planner.questions import restarts as plan_restarts
 from planner.questions.drift import adopt

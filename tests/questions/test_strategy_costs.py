@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.capacity import rollouts, spare_needs, strategy_prices
 from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice, costs_of
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.strategy_cost import SpareTerms

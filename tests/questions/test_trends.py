@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.history.days import Period, money_words
 from planner.history.levels import History
 from planner.history.trend import Outlook

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from planner.ground.quantity import format_amount
+from planner.ground.records import replace
 from planner.kubernetes.records import (
     EMPTY,
     Container,

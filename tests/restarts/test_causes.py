@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
 from planner.restarts import restarts
 from planner.restarts.causes_probes import patience_seconds

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import (
     ClaimSpec,
     ClaimTemplate,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from planner.capacity.drain import drain
 from planner.capacity.rollouts import rollout
 from planner.ground.errors import ChangeError
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
 from planner.rollout.answers import RemedyKind, Verdict

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from planner.capacity import overview as overviews
 from planner.capacity import rollouts
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import replace
 
 import pytest
 import yaml
 
 from planner.capacity import rollouts
 from planner.ground.quantity import parse
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict

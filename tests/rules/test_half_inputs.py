@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -23,6 +22,7 @@ from planner.capacity.changes import parse_changes
 from planner.cli import main
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.inventory import checks
 from planner.inventory.account import mend, told, unseen

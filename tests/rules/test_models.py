@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from planner.capacity import overview as overviews
 from planner.capacity.gpu_lines import gpu_lines
 from planner.capacity.headroom import fit
 from planner.capacity.pod_shapes import parse_shape
+from planner.ground.records import replace
 from planner.history.days import Period, days_of_gpus
 from planner.history.rows import Answered, rows_of
 from planner.kubernetes.clouds import AS_SPOT, CLOUDS, cloud_of, clouds_of, group_beginnings, seller_of

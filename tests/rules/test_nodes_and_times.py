@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from urllib.parse import parse_qs
@@ -17,6 +16,7 @@ from planner.capacity import growth
 from planner.capacity.node_pools import pools
 from planner.capacity.strategy_prices import SETTINGS as STRATEGY_SETTINGS
 from planner.cli import main
+from planner.ground.records import replace
 from planner.kubernetes.nodes import arrival_seconds
 from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Snapshot
 from planner.pricing.model import Provisioning

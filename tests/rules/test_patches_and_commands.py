@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import yaml
 from planner.capacity import rollouts
 from planner.capacity.patched import put
 from planner.drift.services import drift
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands, names
 from planner.kubernetes.records import Snapshot

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from planner.ground.records import replace
 from planner.inventory import checks
 from planner.kubernetes.records import PriorityClass, Snapshot, Workload
 from planner.rollout.admission import Admission

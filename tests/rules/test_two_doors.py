@@ -6,7 +6,7 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -16,6 +16,7 @@ import yaml
 
 from planner.capacity.rollouts import growing
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from planner.ground.records import replace
 from planner.kubernetes.records import ClaimTemplate
 from planner.kubernetes.storage_classes import class_name_of
 from planner.rollout.admission import volume_claim_usage

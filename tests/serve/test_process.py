@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 
 import pytest
 
+from planner.ground.records import replace
 from planner.inventory import succession
 from planner.kubernetes.records import Snapshot
 from planner.processes import process

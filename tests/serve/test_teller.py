@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from planner.ground.errors import HeadroomError, SourceError
+from planner.ground.records import replace
 from planner.questions.question import Given
 from planner.serve import teller as room
 from planner.serve.cluster_metrics import cluster_metrics

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.ground.errors import HeadroomError, InputError, NotKnownError, SourceError
+from planner.ground.records import replace
 from planner.history import kept, manifest
 from planner.history.levels import METRICS
 from planner.history.names import Partition, Place, encoded, snapshot_id, time_text

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Fallback, Life, Work
 from planner.spot.economics import band, savings
 from planner.spot.months import simulate

@@ -1,8 +1,8 @@
-from dataclasses import replace
 from math import exp, inf
 
 import pytest
 
+from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Capacity, Work
 from planner.spot.checkpoint import daly_hours, lost_request_hours, pattern_of, wall_hours, young_hours
 from planner.spot.interruption import lives_of

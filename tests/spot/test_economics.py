@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Capacity, Fallback, Life, Work
 from planner.spot.checkpoint import pattern_of, wall_hours
 from planner.spot.economics import (

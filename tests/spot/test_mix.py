@@ -1,9 +1,9 @@
-from dataclasses import replace
 from math import exp
 
 import pytest
 from hypothesis import given, settings
 
+from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import savings
 from planner.spot.mix import mix

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Capacity, Fallback, Work
 from planner.spot.months import Months, simulate
 from tests.spot.replay import Replayed, replay

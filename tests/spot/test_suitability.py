@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 
+from planner.ground.records import replace
 from planner.kubernetes.records import (
     CommandForm,
     Container,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from planner.ground.records import replace
 from planner.pricing.strategy_cost import SpareTerms, StrategyUse, strategy_cost
 from planner.sources import demo
 from planner.sources.prices import embedded_book

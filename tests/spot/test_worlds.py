@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from planner.ground.records import replace
 from planner.questions.question import Given
 from planner.questions.savings import values_of
 from planner.spot.assumptions import Assumptions, Capacity, Life, SpotSettings

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
 
 from planner.ground.budget import UnwantedError
 from planner.ground.progress import tell, told_to
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.processes.pool import Pool
 from planner.questions.overview import QUESTION

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.ground.records import replace
 from planner.inventory import checks
 from planner.sources import kubectl
 from planner.ui import findings, session

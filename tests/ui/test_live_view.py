@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
 
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.processes import pool
 from planner.sources import demo, live

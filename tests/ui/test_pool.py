@@ -6,13 +6,13 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from planner.capacity import overview as overviews
 from planner.ground.budget import UnwantedError, current
 from planner.ground.errors import InputError, NotKnownError, SourceError
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.processes import pool
 from planner.processes.pool import Pool

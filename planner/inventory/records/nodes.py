@@ -10,10 +10,7 @@ from planner.inventory.records.selectors import read_taint
 from planner.inventory.records.shared import Shared, annotations_of, metadata_of
 from planner.kubernetes import names
 from planner.kubernetes import records as model
-from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels
-
-_make_node = maker(model.Node)
 
 
 def read_node(shared: Shared, node: wire.Node) -> model.Node:
@@ -29,7 +26,7 @@ def read_node(shared: Shared, node: wire.Node) -> model.Node:
         condition.last_heartbeat_time = None  # tells when the snapshot was taken, and nothing else
     for taint in spec.taints or ():
         names.check_labels({taint.key: taint.value or ""})
-    return _make_node(
+    return model.Node(
         name=shared.text(metadata.name),
         uid=metadata.uid or "",
         labels=shared.labels(metadata.labels),

@@ -9,10 +9,8 @@ from planner.inventory import wire
 from planner.inventory.masking import said
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
-from planner.kubernetes.quickly import maker
 
 _NOBODY, _NO_SERIES, _NO_SOURCE = wire.ObjectReference(), wire.EventSeries(), wire.EventSource()
-_make_event = maker(model.Event)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _DURATION_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -25,7 +23,7 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
     source = event.source or event.deprecated_source or _NO_SOURCE
     first = event.first_timestamp or event.deprecated_first_timestamp or event.event_time
     last = event.last_timestamp or event.deprecated_last_timestamp or series.last_observed_time or event.event_time
-    return _make_event(
+    return model.Event(
         namespace=shared.text(metadata.namespace or about.namespace or DEFAULT_NAMESPACE),
         object_kind=shared.text(about.kind),
         object_name=about.name or "",

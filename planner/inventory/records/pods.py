@@ -9,6 +9,7 @@ import msgspec
 
 from planner.ground import quantity
 from planner.ground.errors import QuantityError
+from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, HUGE_PAGES, MEMORY
 from planner.inventory import wire
 from planner.inventory.masking import said, without_login
@@ -34,16 +35,12 @@ from planner.inventory.start import read_start, slept_seconds, start_of, written
 from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.host_paths import system_directory
-from planner.kubernetes.quickly import Changer, maker
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
 
 DEFAULT_GRACE_SECONDS = 30
 MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
-_make_spec, _make_container = maker(model.PodSpec), maker(model.Container)
-_make_pod, _make_state = maker(model.Pod), maker(model.ContainerState)
-_for_nodes = Changer(model.PodSpec, "node_affinity")
 _NO_STATE = ("", "", "", None, None, None, None)
 _NO_AFFINITY = wire.Affinity()
 _NO_RESOURCES = wire.Resources()
@@ -115,7 +112,7 @@ def finished(
                 unschedulable_message = said(condition.message or "")
     claims = status.resource_claim_statuses
     names.check_reference("spec.nodeName", node_name)
-    record = _make_pod(
+    record = model.Pod(
         namespace=text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         uid=metadata.uid or "",
@@ -147,7 +144,7 @@ def _elsewhere(shared: Shared, spec: model.PodSpec, nodes: bytes) -> model.PodSp
     if where is None:
         where = _node_affinity(msgspec.json.decode(nodes, type=wire.NodeAffinity))
         shared.node_affinities[nodes] = where
-    made = shared.pod_specs[id(spec), nodes] = _for_nodes(spec, where)
+    made = shared.pod_specs[id(spec), nodes] = replace(spec, node_affinity=where)
     return made
 
 
@@ -234,7 +231,7 @@ def _container_states(shared: Shared, status: wire.PodStatus) -> tuple[model.Con
 
 def _container_state(shared: Shared, status: wire.ContainerStatus, is_init: bool) -> model.ContainerState:
     now, last = _state(shared, status.state), _state(shared, status.last_state)
-    return _make_state(
+    return model.ContainerState(
         name=shared.text(status.name),
         is_init=is_init,
         ready=bool(status.ready),
@@ -334,7 +331,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         ("spec.runtimeClassName", spec.runtime_class_name),
     ):
         names.check_reference(field, name)
-    read = _make_spec(
+    read = model.PodSpec(
         containers=containers,
         init_containers=init_containers,
         overhead=shared.amounts(spec.overhead),
@@ -396,7 +393,7 @@ def _container(shared: Shared, container: wire.Container, host_network: bool) ->
     if any(name not in requests for name in limits):  # SetDefaults_Pod: a request left out is the limit
         requests = FrozenMap({**limits, **requests})
     form, program = read_start(container.start)
-    return _make_container(
+    return model.Container(
         name=container.name,
         image=container.image or "",
         requests=requests,

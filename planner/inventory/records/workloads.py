@@ -30,11 +30,9 @@ from planner.kubernetes.kinds import (
     STATEFUL_SET,
     Kind,
 )
-from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import FrozenMap, Labels
 from planner.kubernetes.shares import check_share
 
-_make_workload, _make_replica_set = maker(model.Workload), maker(model.ReplicaSet)
 Raw = bytes | dict[str, Any]  # a pod template as it is written, or as plain values
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
@@ -90,7 +88,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
     status = workload.status or wire.WorkloadStatus()
     conditions = {c.type: f"{c.status}/{c.reason or ''}" for c in status.conditions or ()}
     name = metadata.name or ""
-    return _make_workload(
+    return model.Workload(
         kind=kind.name,
         namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=name,
@@ -210,7 +208,7 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> mo
     metadata = metadata_of(replica_set)
     spec = replica_set.spec or wire.WorkloadSpec()
     status = replica_set.status or wire.WorkloadStatus()
-    return _make_replica_set(
+    return model.ReplicaSet(
         namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         uid=metadata.uid or "",

@@ -9,8 +9,7 @@ a pause to be over, gets it once nothing else moves (`go_on`).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from planner.ground.records import replace
 from planner.ground.vocabulary import ROLLOUTS_DESIRED_REPLICAS, ROLLOUTS_POD_TEMPLATE_HASH
 from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, Progress, Step

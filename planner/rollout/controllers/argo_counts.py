@@ -7,10 +7,10 @@ Source: argo-rollouts 1.9 `utils/replicaset/canary.go`: `CalculateReplicaCountsF
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from planner.ground.records import dataclass
 from planner.kubernetes.progressive import Canary, Step
 from planner.kubernetes.records import Workload
 from planner.kubernetes.shares import rolling_limits

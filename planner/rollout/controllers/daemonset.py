@@ -6,10 +6,10 @@ Source: kubernetes `pkg/controller/daemon/{daemon_controller,update}.go` of 1.36
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import replace
 from enum import Enum
 from itertools import islice
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import (  # fmt: skip

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush, heapreplace
 from typing import TypeAlias
 
+from planner.ground.records import dataclass
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import NOWHERE, LivePod
 

@@ -5,8 +5,7 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from planner.ground.records import replace
 from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
 from planner.kubernetes.kinds import RECREATE, REPLICA_SET, ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload

@@ -12,10 +12,11 @@ version's, from its source (lws #705, #778).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from hashlib import sha1
 from typing import NamedTuple
 
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import (
     LWS_EXCLUSIVE,
     LWS_GROUP_INDEX,

@@ -7,8 +7,7 @@ MaxUnavailableStatefulSet is off (its default; `pkg/registry/apps/statefulset/st
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from planner.ground.records import replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import ClaimTemplate, FrozenMap, Labels, PodSpec, Template, Volume, Workload
