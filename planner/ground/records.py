@@ -57,6 +57,7 @@ def _made(cls: type[Any], options: dict[str, bool]) -> type[Any]:
     told = {name: (hint, names.pop(name, dataclasses.MISSING)) for name, hint in hints.items()}
     names |= {name: _value(value) for name, (_, value) in told.items() if value is not dataclasses.MISSING}
     names |= {"__told__": told, "__dataclass_fields__": _Fields()}
+    names["__doc__"] = names["__doc__"] or f"{cls.__name__}({', '.join(hints)})"
     for own in ("__dict__", "__weakref__"):  # of this class; the one that is made has none
         names.pop(own, None)
     bases = tuple(base for base in names.pop("__orig_bases__", cls.__bases__) if base is not object)
