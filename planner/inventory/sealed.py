@@ -30,7 +30,6 @@ _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 """Decoded to see how a process is started and then dropped: the digests stand beside them."""
 _READ_AND_DROPPED: dict[type[msgspec.Struct], tuple[str, ...]] = {wire.HostPath: ("path",)}
 """Fields that are decoded to see something of them, and then dropped; only digests are kept."""
-_METADATA_KEPT = frozenset({"labels", "annotations"})
 # Source: kubernetes pkg/apis/core/v1/defaults.go; what the API server fills in, or drops when it is empty
 _DEFAULTS: dict[str, tuple[Any, ...]] = {
     "terminationMessagePath": ("/dev/termination-log",),

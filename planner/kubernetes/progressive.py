@@ -56,10 +56,6 @@ class Canary:
     unmodelled: tuple[str, ...] = ()
     written: str = "{}"
 
-    @property
-    def waits_for_promotion(self) -> bool:
-        return any(step.is_pause and step.pause_seconds is None for step in self.steps)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlueGreen:

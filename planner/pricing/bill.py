@@ -57,11 +57,6 @@ class ClusterBill(ClusterCost):
     hidden: int = 0  # lines and pools, by the filter
     hidden_usd: float = 0.0  # of the lines that are hidden, a month
 
-    @property
-    def is_shared_out(self) -> bool:
-        """Whether it is known who bears it."""
-        return not any(line.share is Share.UNKNOWN for line in self.lines)
-
 
 Bound = Iterable[tuple[Pod, str]]
 """Pods that hold room, each with the node that it does on."""

@@ -22,7 +22,7 @@ from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import choice as choices
-from planner.rollout.answers import GridCell, StrategyGrid
+from planner.rollout.answers import StrategyGrid
 from planner.rollout.choice import Choice, Option, Weights
 from planner.rollout.grid import rolling
 from planner.rollout.prepared import prepare
@@ -112,13 +112,6 @@ def apply_of(snapshot: Snapshot, key: str, option: Option | None) -> Applied | N
         return None
     strategy = Strategy(kind=RECREATE) if option.is_recreate else rolling(option.max_surge, option.max_unavailable)
     return applied(workload, replace(workload, strategy=strategy))
-
-
-def cell_of(grid: StrategyGrid, pair: choices.Pair) -> GridCell:
-    """The cell of a pair; Recreate for its own."""
-    if pair == choices.RECREATE:
-        return grid.recreate
-    return next(c for row in grid.cells for c in row if (c.max_surge, c.max_unavailable) == pair)
 
 
 def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:

@@ -48,7 +48,6 @@ from planner.spot.ways import Way, marked
 # Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
 _ONE_BY_ONE: Final = 600
 _BATCHES: Final = 2
-MAY_GO: Final = (Fitness.READY, Fitness.NEEDS_CHANGES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
