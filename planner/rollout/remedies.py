@@ -165,7 +165,8 @@ class _Case:
             what="Apply your change, unless it is applied already; its manifest must not set back what is set above",
             commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
             is_change=True,
-            undo=(self._back(placed.resource if placed else ""),) if is_named else (),
+            # one that is there and is only placed can't be undone by a command: deleted, it would be gone whole
+            undo=(self._back(placed.resource if placed else ""),) if is_named and not (placed and placed.rules) else (),
         )
 
     def _back(self, resource: str) -> str:

@@ -175,6 +175,12 @@ def test_the_strategy_of_a_ray_service(how: str, way: Way) -> None:
     assert part is {Way.BESIDE: Verdict.STUCK, Way.STAYS: Verdict.COMPLETES, Way.UNKNOWN: Verdict.UNKNOWN}[way]
 
 
+def test_no_way_out_deletes_what_is_there() -> None:
+    [part] = asked("RayService", changed(SPECS["RayService", "ray.io/v1"])).workloads
+    assert part.ways_out
+    assert not [one for way in part.ways_out for step in way.steps for one in step.undo if "delete" in one]
+
+
 def test_applications_of_a_ray_service_change_in_place() -> None:
     spec = SPECS["RayService", "ray.io/v1"] | {"serveConfigV2": "applications: [{name: b}]"}
     part = verdict_of(asked("RayService", spec))
