@@ -8,7 +8,7 @@ key, also = rollout_inputs.pick(snapshot)
 knobs, answer = st.container(), st.container()
 with knobs, errors.shown(answer):
     settings = rollout_inputs.settings(snapshot, key, also)
-given = capacity_inputs.given(snapshot)
+given = capacity_inputs.priced(capacity_inputs.given(snapshot))
 with answer, errors.shown():
     result = rollout_view.answered(snapshot, settings, given)
     played = rollout_view.played(snapshot, settings)

@@ -14,6 +14,7 @@ import numpy as np
 from planner.ground.records import dataclass, replace
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
+from planner.inventory.quotas import Quota
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import group_beginnings, pool_kind
 from planner.kubernetes.nodes import (
@@ -80,6 +81,7 @@ class NodePool:
     resource_limits: Amounts = EMPTY
     stated: PoolLimits | None = None
     instance_types: tuple[InstanceType, ...] = ()
+    quotas: tuple[Quota, ...] = ()  # the account's, whatever the pool
     gpu_labels: tuple[str, ...] = ()  # what labels and the cloud call the accelerator, where that is another word
 
     @property
@@ -141,10 +143,12 @@ def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool
     """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
     members = _members(cluster)
     types = tuple(one for some in limits for one in some.instance_types)
-    known = _by_pool(members, [one for one in limits if one.source is not LimitSource.INSTANCE_TYPES])
+    known = _by_pool(members, [one for one in limits if one.name])
     found = [_described(name, nodes, known.get(name, ())) for name, nodes in members.items()]
     found += [_described(name, [], stated) for name, stated in known.items() if name not in members]
     found = [replace(one, instance_types=types) if one.source is LimitSource.KARPENTER else one for one in found]
+    if quotas := tuple(one for some in limits for one in some.quotas):
+        found = [replace(one, quotas=quotas) for one in found]
     return tuple(sorted(found, key=lambda pool: pool.name))
 
 

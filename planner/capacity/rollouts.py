@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from planner.capacity import node_pools
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
-from planner.capacity.scale_ups import failed_scale_ups
+from planner.capacity.quota import doubts
 from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
 from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
-from planner.ground.words import NO_WORDS, Text, duration, plural
+from planner.ground.words import NO_WORDS, Text, duration, plural, usd
 from planner.inventory.applied import Applied, applied
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import PoolLimits
@@ -21,6 +21,7 @@ from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
+from planner.pricing.model import PriceBook
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
     GROWING_REASONS,
@@ -74,6 +75,7 @@ def rollout(
     how: Autoscaling | None = None,
     is_wanted: Callable[[], bool] | None = None,
     beside: Beside | None = None,
+    book: PriceBook | None = None,
 ) -> RolloutResult:
     """Will these changes finish, why not, and what would help.
 
@@ -88,6 +90,8 @@ def rollout(
 
     beside : Beside, optional
         What happens beside it.
+    book : PriceBook, optional
+        For what nodes cost that come.
 
     Raises
     ------
@@ -95,11 +99,16 @@ def rollout(
         When the scenario doesn't apply to the snapshot.
     """
     with part(is_wanted):
-        return _rollout(snapshot, scenario, pools, how or Autoscaling(), beside or Beside())
+        return _rollout(snapshot, scenario, pools, how or Autoscaling(), beside or Beside(), book)
 
 
 def _rollout(
-    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...], how: Autoscaling, beside: Beside
+    snapshot: Snapshot,
+    scenario: Scenario,
+    pools: tuple[NodePool, ...],
+    how: Autoscaling,
+    beside: Beside,
+    book: PriceBook | None,
 ) -> RolloutResult:
     planned = timeline(prepare(snapshot, scenario), beside, namespace=scenario.namespace)
     prepared, cluster = planned.prepared, planned.cluster
@@ -172,7 +181,7 @@ def _rollout(
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     if stuck is None and pools and any(m.pending for one in run.moments.values() for m in one):
-        result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed)
+        result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
     found = _as_far_as_known(result, [one for _, one in unknown])
     return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
 
@@ -195,7 +204,7 @@ def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> 
         result, reason=Reason.UNKNOWN, sentence=said, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
         capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
         extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(),
-        unasked_nodes=(), unasked_node_seconds=0.0,
+        unasked_nodes=(), unasked_node_seconds=0.0, unasked_usd=None,
     )  # fmt: skip
 
 
@@ -239,6 +248,7 @@ def _with_unasked(
     pools: tuple[NodePool, ...],
     how: Autoscaling,
     seed: int,
+    book: PriceBook | None,
 ) -> RolloutResult:
     """The result that completes, with the nodes that an autoscaler brings all the same."""
     revisions = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
@@ -251,16 +261,18 @@ def _with_unasked(
     mend = (
         "A shorter grace period, or a strategy that waits for none (maxUnavailable 0 with room to surge), brings none"
     )
+    price = found.usd(book)
+    said = found.sentence if price is None else f"{found.sentence}, {usd(price)}"
     finding = Finding(
         severity=Severity.INFO,
         code="nodes-unasked",
         object=result.workloads[0].workload,
-        what=found.sentence,
+        what=said,
         mend=mend,
     )
     return replace(
-        result, findings=(*result.findings, finding), sentence=Text(f"{result.sentence}; {found.sentence}"),
-        unasked_nodes=found.nodes, unasked_node_seconds=sum(found.stays_seconds),
+        result, findings=(*result.findings, finding), sentence=Text(f"{result.sentence}; {said}"),
+        unasked_nodes=found.nodes, unasked_node_seconds=sum(found.stays_seconds), unasked_usd=price,
     )  # fmt: skip
 
 
@@ -358,7 +370,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
             *(
                 f
                 for one in growth.comes
-                for f in failed_scale_ups(compiled(prepared.snapshot), one.pool, shown.workload)
+                for f in doubts(compiled(prepared.snapshot), one.pool, growth.nodes, shown.workload)
             ),
         ),
         extra_nodes=len(growth.nodes),

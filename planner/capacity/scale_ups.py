@@ -9,6 +9,7 @@ a NodeClaim, which is called as its NodePool with five letters more (`pkg/contro
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, group_of
@@ -31,7 +32,8 @@ _GROUP: Final = re.compile(r"group ([^\s:]+(?:://\S+)?)")
 
 def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Finding, ...]:
     """A warning to the workload `key`, which waits for the pool: ``a scale-up of pool gpu-t4 failed 12 min before the
-    snapshot: GCE out of resources``; none where no scale-up failed."""
+    snapshot: GCE out of resources``, or of several ``the last 3 tries to grow pool gpu-t4 failed, the latest …``; none where
+    no scale-up failed."""
     taken_at = cluster.snapshot.taken_at
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
     found = [
@@ -46,9 +48,24 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
         return ()
     at, event = max(found, key=lambda one: one[0])
     why = event.message.strip().rstrip(".")[:_MOST_CHARACTERS] or event.reason
-    what = f"a scale-up of pool {pool.name} failed {duration(round(taken_at - at))} before the snapshot: {why}"
+    ago = f"{duration(round(taken_at - at))} before the snapshot: {why}"
+    tries = _tries([one for _, one in found])
+    what = (
+        f"the last {tries} tries to grow pool {pool.name} failed, the latest {ago}"
+        if tries > 1
+        else f"a scale-up of pool {pool.name} failed {ago}"
+    )
     mend = "The nodes may not come: look at the autoscaler's events, the cloud's capacity and its quota"
     return (Finding(severity=Severity.WARNING, code=SCALE_UP_FAILED, object=key, what=what, mend=mend),)
+
+
+def _tries(events: list[Event]) -> int:
+    """How often it was tried: of one try each pod that waits for it has an event, so those of the object with most count."""
+    by_object: Counter[tuple[str, str]] = Counter()
+    for one in events:
+        is_claim = one.object_kind == _CLAIM  # Karpenter tries each time with a new one
+        by_object[one.object_kind, "" if is_claim else one.object_uid or one.object_name] += max(1, one.count)
+    return max(by_object.values())
 
 
 def _is_about(cluster: Cluster, pool: NodePool, event: Event, pods: dict[str, Pod]) -> bool:

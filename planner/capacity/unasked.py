@@ -24,6 +24,9 @@ from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
+from planner.pricing.model import PriceBook
+from planner.pricing.node import price_node
+from planner.rollout.choice import Brought
 from planner.rollout.run import Rest, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
@@ -49,6 +52,14 @@ class Unasked:
     stays_seconds: tuple[float, ...]
     waits_seconds: float
 
+    def usd(self, book: PriceBook | None) -> float | None:
+        """What they cost in all, USD; None where one of them has no price."""
+        return usd_of(self.nodes, self.stays_seconds, book)
+
+    def brought(self, book: PriceBook | None) -> Brought:
+        """The same in short."""
+        return Brought(nodes=len(self.nodes), seconds=max(self.stays_seconds), usd=self.usd(book))
+
     @property
     def sentence(self) -> str:
         """``the autoscaler brings 3 nodes of pool gpu that it doesn't need, for about 12 min: …``."""
@@ -65,6 +76,15 @@ class _Coming:
     group: NodeGroup
     node: Node
     at_seconds: float
+
+
+def usd_of(nodes: Sequence[Node], seconds: Sequence[float], book: PriceBook | None) -> float | None:
+    """What nodes cost that are there for so many seconds each, USD; None where one of them has no price."""
+    if book is None:
+        return None
+    hourly = [price_node(book, node).price.usd_per_hour for node in nodes]
+    known = [one for one in hourly if one is not None]
+    return sum(a * b for a, b in zip(known, seconds, strict=True)) / 3600 if len(known) == len(hourly) else None
 
 
 def unasked(

@@ -43,7 +43,8 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--node-pools", "pool_files", multiple=True, metavar="FILE",
         help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
-        "cluster-autoscaler-status ConfigMap; repeatable.",
+        "cluster-autoscaler-status ConfigMap; and the cloud's quotas (gcloud compute regions describe, az vm list-usage, aws "
+        "service-quotas list-service-quotas); repeatable.",
     )(command)  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
 from planner.inventory.instance_types import InstanceType
+from planner.inventory.quotas import Quota
 from planner.kubernetes.records import EMPTY, Amounts, Labels, Requirement, Taint
 
 
@@ -19,6 +20,7 @@ class LimitSource(StrEnum):
     AUTOSCALER_STATUS = "cluster-autoscaler-status"
     TYPED = "typed"
     INSTANCE_TYPES = "instance types"  # a cloud's list of machines: of no pool, and of every one of Karpenter's
+    QUOTAS = "the cloud's quotas"  # of no pool, and of every one
     UNKNOWN = "unknown"
 
 
@@ -56,6 +58,7 @@ class PoolLimits:
     balances : whether new nodes are spread over its zones (GKE's location policy ``BALANCED``, the default)
     requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
     instance_types : of `LimitSource.INSTANCE_TYPES`
+    quotas : of `LimitSource.QUOTAS`
     """
 
     name: str
@@ -82,6 +85,7 @@ class PoolLimits:
     requirements: tuple[Requirement, ...] = ()
     weight: int = 0
     instance_types: tuple[InstanceType, ...] = ()
+    quotas: tuple[Quota, ...] = ()
 
 
 def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:

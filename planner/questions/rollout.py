@@ -214,7 +214,7 @@ def _played(snapshot: Snapshot, settings: RolloutSettings, scenario: Scenario, g
     known = settings.pools.known(given)
     beside = settings.meanwhile.beside(known)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
-    return rollout(snapshot, scenario, growing(snapshot, known), how, beside=beside)
+    return rollout(snapshot, scenario, growing(snapshot, known), how, beside=beside, book=given.book)
 
 
 def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from planner.capacity import rollouts
+from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass, replace
@@ -85,11 +86,13 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     grid = rollouts.strategy_grid(snapshot, scenario, after.key)
     costs = _costs(snapshot, rollout, given)
     found = weighed(grid, after.replicas, settings.weights, costs)
+    pools = rollouts.growing(snapshot, rollout.pools.known(given))
+    how = replace(rollout.autoscaling, arrival_seconds=rollout.arrival_seconds)
     return StrategiesAnswer(
         workload=after.key,
         replicas=after.replicas,
         sentence=found.sentence,
-        options=found.options,
+        options=with_brought(snapshot, scenario, after.key, found.options, pools, how, given.book),
         recommended=found.recommended,
         apply=apply_of(snapshot, after.key, found.recommended),
         nouns=grid.nouns,
@@ -134,6 +137,9 @@ def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
         Column("extra_gpus", heading=f"{gpus} more", metric="strategy_extra_gpus", unit=gpus, also=of),
         Column("evictions", metric="strategy_evictions", unit="pods", also=of),
         Column("usd_per_month", heading="a month", metric="strategy_cost", unit=USD_A_MONTH, also=of),
+        Column("brought", lambda one: one.brought and one.brought.nodes, heading="nodes brought unasked",
+            words=lambda one: one.brought.words if one.brought else "not known", metric="strategy_nodes_unasked", unit="nodes", also=of,
+        ),
         Column("score", heading=None),
     )  # fmt: skip
 

@@ -261,6 +261,7 @@ class RolloutResult:
     node_template: str = ""  # a node of today like the first of them
     unasked_nodes: tuple[Node, ...] = ()  # that an autoscaler brings though it completes without
     unasked_node_seconds: float = 0.0  # how long they are there, all together
+    unasked_usd: float | None = None  # what that costs; None without a price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

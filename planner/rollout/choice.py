@@ -48,9 +48,28 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """Nodes that an autoscaler brings to one rollout, though it completes without: at most so many, the longest for so many
+    seconds. `usd`: all of them together, None without a price."""
+
+    nodes: int
+    seconds: float
+    usd: float | None = None
+
+    @property
+    def words(self) -> str:
+        """``up to 3 nodes for about 12 min, $4.10``; ``none``."""
+        if not self.nodes:
+            return "none"
+        price = "" if self.usd is None else f", {usd(self.usd)}"
+        return f"up to {count(self.nodes, 'node')} for about {duration(self.seconds)}{price}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """A strategy that completes. `usd_per_month`: of its spare GPUs, None where there is no price. `is_best`: nothing beats
-    it; `score`: less is better, of those only."""
+    it; `score`: less is better, of those only. `brought`: what an autoscaler that is awake does meanwhile, None where it
+    wasn't asked or nobody says how far pools grow."""
 
     max_surge: int
     max_unavailable: int
@@ -65,6 +84,7 @@ class Option:
     is_best: bool = False
     is_recommended: bool = False
     score: float | None = None
+    brought: Brought | None = None
 
     @property
     def name(self) -> str:

@@ -19,6 +19,7 @@ from planner.inventory.documents import objects_of, values_of
 from planner.inventory.gke_nodes import gke_machine
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.inventory.quotas import Quota, is_quotas, quotas_of
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Requirement, Snapshot, Taint
 from planner.sources import bounded, demo, gcloud
@@ -28,7 +29,8 @@ LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less tha
 _STATUS_NAME: Final = "cluster-autoscaler-status"
 _MEND: Final = (
     "Give gcloud container node-pools list --format=json, kubectl get nodepools.karpenter.sh -o json, "
-    "or kubectl get configmap cluster-autoscaler-status -n kube-system -o json"
+    "or kubectl get configmap cluster-autoscaler-status -n kube-system -o json; quotas: gcloud compute regions describe REGION "
+    "--format=json, az vm list-usage -l REGION -o json, aws service-quotas list-service-quotas --service-code ec2"
 )
 # Before 1.30 the status was text: "Name: ng1", then "(minSize=1, maxSize=7)". Source: kubernetes/autoscaler#6375.
 _TEXT_GROUP: Final = re.compile(
@@ -85,6 +87,7 @@ def read_bytes(data: bytes, *, name: str) -> tuple[PoolLimits, ...]:
 def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
     found: list[PoolLimits] = []
     types: list[InstanceType] = []
+    quotas: list[Quota] = []
     for one in objects_of(text, name):
         if isinstance(one.get("nodePools"), list):
             found.extend(gcloud.pool_limits(one))
@@ -96,8 +99,12 @@ def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
             found.extend(gcloud.pool_limits([one]))
         elif "offerings" in one and ("resources" in one or "capacity" in one):
             types.append(_instance_type(one))
+        elif is_quotas(one):
+            quotas.extend(quotas_of(one))
     if types:
         found.append(PoolLimits(name="", source=LimitSource.INSTANCE_TYPES, instance_types=tuple(types)))
+    if quotas:
+        found.append(PoolLimits(name="", source=LimitSource.QUOTAS, quotas=tuple(quotas)))
     if not found:
         raise InputError("it speaks of no node pool", where=name, mend=_MEND)
     return tuple(found)

@@ -27,6 +27,7 @@ from planner.ui.asked import Asked
 _POOLS = "_pool_limits"  # limits read from a file uploaded for a cluster
 _CHANGES = "changes"
 _LIMITS = "gpu-t4=8, web=2-12"
+_AUTOSCALER = ("expander", "expendable_pods_priority_cutoff", "new_pod_delay_seconds", "new_gpu_pod_delay_seconds")
 _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 
 
@@ -45,13 +46,26 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
         asked.show("limits", placeholder=_LIMITS)
         nothing: tuple[PoolLimits, ...] = ()
         known = uploads.ask(
-            "gcloud container node-pools list (JSON), Karpenter NodePools, or the cluster-autoscaler-status ConfigMap",
-            key=_POOLS, types=["json", "yaml", "yml"], several=False, nothing=nothing, of=identity(snapshot),
-            read=lambda files: node_pools.read_bytes(files[0][1], name=files[0][0]),
+            "gcloud container node-pools list (JSON), Karpenter NodePools with a list of instance types, the "
+            "cluster-autoscaler-status ConfigMap, the cloud's quotas",
+            key=_POOLS, types=["json", "yaml", "yml"], nothing=nothing, of=identity(snapshot),
+            read=lambda files: tuple(one for name, data in files for one in node_pools.read_bytes(data, name=name)),
         )  # fmt: skip
         if known:
-            st.caption(f"{words.count(len(known), 'pool')} with limits, from the file.")
+            st.caption(_what_is_said(known))
     return asked.settings()
+
+
+def _what_is_said(known: Sequence[PoolLimits]) -> str:
+    """``2 pools with limits, 8 instance types, 3 quotas, from the files``."""
+    pools = sum(bool(one.name) for one in known)
+    types, quotas = sum(len(one.instance_types) for one in known), sum(len(one.quotas) for one in known)
+    parts = [
+        words.count(pools, "pool") + " with limits" if pools else "",
+        words.count(types, "instance type") if types else "",
+        words.count(quotas, "quota") if quotas else "",
+    ]
+    return f"{', '.join(filter(None, parts))}, from the files."
 
 
 def given(snapshot: Snapshot) -> Given:
@@ -80,6 +94,8 @@ def growth(asked: Asked[RolloutSettings]) -> None:
     with st.grid(min_column_width=200, gap="small"):
         asked.show("limits", placeholder=_LIMITS, help="Limits from a file are given on the Headroom page.")
         asked.show("arrival_seconds", placeholder=ARRIVAL_WORDS)
+        for name in _AUTOSCALER:
+            asked.show(name)
 
 
 # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────

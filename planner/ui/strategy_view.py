@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 import streamlit as st
 
 from planner.capacity import rollouts
+from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import StrategyCosts
 from planner.figures import strategy_grid
 from planner.ground import words
+from planner.ground.records import replace
 from planner.ground.settings import setting_of
 from planner.ground.words import usd
 from planner.kubernetes.kinds import ROLLING_UPDATE, kind_in
@@ -21,7 +23,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import GridCell, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights, strategy_name
-from planner.ui import cache, charts, errors, link, rollout_inputs, spares, tables, verdict
+from planner.ui import cache, charts, errors, link, prices, rollout_inputs, spares, tables, verdict
 
 _PICK = "_pick_strategy"  # what is asked for beside the grid, by keyboard too
 
@@ -62,7 +64,7 @@ def show(
             "In a cell: the fewest pods Ready at any moment, and the minutes it takes. ★ recommended, ◆ nothing beats it, framed: "
             "today's. Click one, or pick it by name beside the grid."
         )
-    _table(found, rollout.replicas)
+    _table(_with_brought(snapshot, settings, given, rollout.workload, found), rollout.replicas)
     with link.expander("What spare GPUs cost", key="spares_open", icon=":material/payments:") as is_open:
         if is_open:
             spares.show(snapshot, settings, grid, given)
@@ -160,9 +162,20 @@ def _adopt_pair(pair: Pair) -> None:
         rollout_inputs.adopt_strategy(*pair)
 
 
-def _table(found: Choice, replicas: int) -> None:
+def _with_brought(
+    snapshot: Snapshot, settings: RolloutSettings, given: Given, key: str, found: Choice
+) -> tuple[Option, ...]:
+    """The strategies with the nodes that an autoscaler brings to each unasked."""
+    settings = strategies.without_strategy(settings)
+    pools = rollouts.growing(snapshot, settings.pools.known(given))
+    how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
+    scenario = rollout_question.scenario_of(snapshot, settings)
+    return cache.answer(with_brought, snapshot, scenario, key, found.options, pools, how, prices.book())
+
+
+def _table(options: Sequence[Option], replicas: int) -> None:
     """Those that nothing beats, the best first; today's too."""
-    tables.small([_row(one, replicas) for one in found.options if one.is_best or one.is_current])
+    tables.small([_row(one, replicas) for one in options if one.is_best or one.is_current])
 
 
 def _row(one: Option, replicas: int) -> dict[str, object]:
@@ -175,4 +188,5 @@ def _row(one: Option, replicas: int) -> dict[str, object]:
         "peak GPUs": f"{one.peak_gpus}{f' (+ {one.extra_gpus})' if one.extra_gpus else ''}",
         "evicts": one.evictions,
         "a month": price,
+        **({"nodes brought unasked": one.brought.words} if one.brought else {}),
     }

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from planner.capacity import rollouts
 from planner.capacity.node_pools import pools
+from planner.ground.records import replace
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.question import Given
+from planner.questions.rollout import RolloutSettings
+from planner.questions.strategies import StrategiesSettings, answer
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario, compiled
+from planner.sources import demo
+from planner.sources.prices import embedded_book
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 ONE_AT_A_TIME: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
@@ -50,3 +57,25 @@ def test_at_its_maximum_a_pool_brings_none() -> None:
 
 def test_nobody_knows_that_a_pool_grows_whose_maximum_nobody_states() -> None:
     assert asked(full(60), "other=3").unasked_nodes == ()
+
+
+def test_each_strategy_says_what_it_brings_and_what_that_costs() -> None:
+    settings = StrategiesSettings(
+        rollout=RolloutSettings(
+            workloads=("Deployment/prod/ml-worker",), termination_seconds=120.0,
+            pools=PoolSettings(limits=parse_typed_limits("gpu-t4=12")),
+        )
+    )  # fmt: skip
+    found = answer(demo.read(), settings, Given(book=embedded_book()))
+    brought = {one.name: one.brought for one in found.options}
+    today = brought["maxSurge 2, maxUnavailable 1"]
+    assert today is not None
+    assert today.words.startswith("up to 5 nodes for about 16 min, $0.")
+    assert [one for one in found.options if (one.is_best or one.is_current) and one.brought is None] == []
+    assert brought["Recreate"] is None  # beaten: not asked
+    unknown = answer(demo.read(), replace(settings, rollout=replace(settings.rollout, pools=PoolSettings())))
+    assert {one.brought for one in unknown.options} == {None}
+
+
+def test_without_a_price_there_is_none() -> None:
+    assert asked(full(60)).unasked_usd is None

@@ -146,7 +146,7 @@ def test_people_get_words_and_units_and_programs_get_codes_and_bytes(files: Path
         "✗ looping now",
         "OOM-killed at its own limit",
         "26 GiB",
-        "$11,824.81",
+        "$438.19",
         "✓ read",
     ):
         assert words in page.cells

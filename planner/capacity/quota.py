@@ -1,0 +1,68 @@
+"""Whether the cloud lets the account have the nodes that a pool would grow by: its quotas, beside the pool's own maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from planner.capacity.node_pools import NodePool, pool_key
+from planner.capacity.scale_ups import failed_scale_ups
+from planner.ground.vocabulary import CPU, GKE_ACCELERATOR
+from planner.ground.words import count, plural
+from planner.inventory.quotas import Quota, Unit
+from planner.kubernetes.nodes import is_spot, machine_type, physical_gpus, region
+from planner.kubernetes.records import Finding, Node, Severity
+from planner.scheduling.cluster import Cluster
+
+QUOTA_SHORT: Final = "quota-short"
+
+
+def doubts(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> tuple[Finding, ...]:
+    """Why those of `nodes` that are the pool's may not come although it may grow: tries that failed lately, quotas. They stand beside
+    a verdict, never in place of it."""
+    new = [node for node in nodes if pool_key(node) == pool.name]
+    return failed_scale_ups(cluster, pool, key) + short_quotas(cluster, pool, new, key)
+
+
+def short_quotas(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> tuple[Finding, ...]:
+    """A warning to the workload `key` for each quota that `nodes`, new ones of the pool, don't fit in: ``quota NVIDIA_T4_GPUS of
+    europe-west4 has 2 of 8 GPUs left, the 4 nodes of pool gpu-t4 need 4``. What a document doesn't say is used (EC2's) is
+    counted from the cluster's own nodes, the least that it can be."""
+    return tuple(_short(cluster, pool, nodes, key))
+
+
+def _short(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> Iterator[Finding]:
+    for quota in pool.quotas:
+        needed = sum(_amount(quota, node) for node in nodes)
+        if not needed:
+            continue
+        seen = sum(_amount(quota, node) for node in cluster.nodes)
+        used = seen if quota.used is None else quota.used
+        left = max(0.0, quota.limit - used)
+        if needed <= left:
+            continue
+        least = " at most" if quota.used is None else ""
+        where = f" of {quota.region}" if quota.region else ""
+        yield Finding(
+            severity=Severity.WARNING,
+            code=QUOTA_SHORT,
+            object=key,
+            what=(
+                f"quota {quota.name}{where} has{least} {left:g} of {quota.limit:g} {quota.unit} left, the "
+                f"{count(len(nodes), 'node')} of pool {pool.name} {plural(len(nodes), 'needs', 'need')} {needed:g} ({quota.source})"
+            ),
+            mend="The nodes may not come: ask the cloud for a larger quota first",
+        )
+
+
+def _amount(quota: Quota, node: Node) -> float:
+    """What the node takes of the quota; 0 where it doesn't count against it."""
+    if quota.region and region(node) not in ("", quota.region):
+        return 0
+    if not quota.counts(
+        machine_type=machine_type(node), accelerator=node.labels.get(GKE_ACCELERATOR, ""), is_spot=is_spot(node)
+    ):
+        return 0
+    if quota.unit is Unit.GPUS:
+        return physical_gpus(node) or 0
+    return (node.capacity.get(CPU, 0) or node.allocatable.get(CPU, 0)) / 1000

@@ -1,0 +1,50 @@
+"""What an autoscaler that is awake brings to each strategy, though it completes without: a column beside its price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from planner.capacity.node_pools import NodePool
+from planner.capacity.unasked import unasked
+from planner.ground.budget import TooLargeError
+from planner.ground.records import replace
+from planner.inventory.autoscaling import Autoscaling
+from planner.kubernetes.kinds import RECREATE
+from planner.kubernetes.records import Snapshot, Strategy
+from planner.pricing.model import PriceBook
+from planner.rollout.choice import Brought, Option
+from planner.rollout.grid import rolling
+from planner.rollout.prepared import Scenario, compiled, prepare
+
+_MOST: Final = 12  # strategies that are played with an autoscaler beside them
+
+
+def with_brought(
+    snapshot: Snapshot, scenario: Scenario, key: str, options: Sequence[Option], pools: Sequence[NodePool],
+    how: Autoscaling, book: PriceBook | None = None,
+) -> tuple[Option, ...]:  # fmt: skip
+    """The strategies of the workload `key`, each that nothing beats, and today's, with `Option.brought`.
+
+    Raises
+    ------
+    ChangeError
+        When the scenario doesn't apply to the snapshot.
+    """
+    if not pools:
+        return tuple(options)
+    prepared = prepare(snapshot, scenario)
+    cluster = compiled(prepared.snapshot)
+    timed = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
+    asked = [one for one in options if one.is_best or one.is_current][:_MOST]
+
+    def brought(one: Option) -> Brought | None:
+        strategy = Strategy(kind=RECREATE) if one.is_recreate else rolling(one.max_surge, one.max_unavailable)
+        changed = [replace(r, after=replace(r.after, strategy=strategy)) if r.after.key == key else r for r in timed]
+        try:
+            found = unasked(cluster, changed, pools, how, seed=scenario.seed)
+        except TooLargeError:
+            return None
+        return found.brought(book) if found else Brought(nodes=0, seconds=0.0, usd=0.0)
+
+    return tuple(replace(one, brought=brought(one)) if one in asked else one for one in options)

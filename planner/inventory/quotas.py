@@ -1,0 +1,152 @@
+"""What a cloud lets an account have in a region, whatever its node pools may grow to.
+
+Sources: cloud.google.com/compute/resource-usage (``gcloud compute regions describe``: ``quotas`` with metric, limit, usage),
+learn.microsoft.com/cli/azure/vm (``az vm list-usage``), docs.aws.amazon.com/servicequotas (``list-service-quotas --service-code ec2``;
+docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html: on-demand and spot are counted in vCPUs by class of machine).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+from planner.ground.records import dataclass
+
+_AWS_NAME: Final = re.compile(
+    r"Running On-Demand (?P<on_demand>.+) instances\Z|All (?P<spot>.+) Spot Instance Requests\Z"
+)
+_CLASS: Final = re.compile(r"\b[A-Z][A-Za-z]{0,3}\d{0,2}\b")
+_NOT_CLASSES: Final = frozenset({"High", "Memory"})
+_AZURE_SIZE: Final = re.compile(r"Standard_([A-Z]+)\d+(?:-\d+)?([a-z]*)((?:_[A-Z]+\d+)?)((?:_v\d+)?)\Z")
+_GCP_FAMILIES: Final = ("n2", "n2d", "c2", "c2d", "c3", "c3d", "c4", "a2", "a3", "t2d", "t2a", "m1", "m2", "m3", "n4")
+
+
+class Unit(StrEnum):
+    GPUS = "GPUs"
+    VCPUS = "vCPUs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """One quota. `name` as the cloud writes it; `region` "" where the document doesn't say; `used` None: it doesn't say either.
+    `is_of_spot` None: of machines however they are bought."""
+
+    name: str
+    limit: float
+    used: float | None
+    unit: Unit
+    source: str
+    region: str = ""
+    is_of_spot: bool | None = None
+
+    def counts(self, *, machine_type: str, accelerator: str, is_spot: bool) -> bool:
+        """Whether a machine of that type, with that accelerator, bought so, counts against it."""
+        if self.is_of_spot is not None and self.is_of_spot is not is_spot:
+            return False
+        if self.source == _GCLOUD:
+            return self._gcloud(machine_type, accelerator)
+        if self.source == _AZURE:
+            return self._azure(machine_type, is_spot=is_spot)
+        return _aws_class(machine_type, self.name)
+
+    def _gcloud(self, machine_type: str, accelerator: str) -> bool:
+        metric = self.name.removeprefix("PREEMPTIBLE_")
+        if self.unit is Unit.GPUS:
+            model = accelerator.lower().removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper()
+            model = (
+                model if model.startswith("A100") else model.removesuffix("_80GB")
+            )  # only A100s have a quota by memory
+            return bool(model) and metric == f"NVIDIA_{model}_GPUS"
+        family = machine_type.partition("-")[0]
+        return metric == (f"{family.upper()}_CPUS" if family in _GCP_FAMILIES else "CPUS")
+
+    def _azure(self, machine_type: str, *, is_spot: bool) -> bool:
+        if is_spot:
+            return self.name == "lowPriorityCores"
+        if self.name == "cores":
+            return True
+        size = _AZURE_SIZE.match(machine_type)
+        if size is None:
+            return False
+        letters, features, accelerator, version = size.groups()
+        named = {
+            f"standard{letters}{features}{a}{b}family" for a, b in ((accelerator, version), (version, accelerator))
+        }
+        return _plain(self.name) in {_plain(one) for one in named}
+
+
+_GCLOUD: Final = "gcloud compute regions describe"
+_AZURE: Final = "az vm list-usage"
+_AWS: Final = "aws service-quotas"
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace(" ", "")
+
+
+def _aws_class(machine_type: str, name: str) -> bool:
+    """``Running On-Demand Standard (A, C, D, …) instances``: classes are first letters, or families (``All P5 …``)."""
+    found = _AWS_NAME.match(name)
+    family = machine_type.partition(".")[0]
+    letters = re.match(r"[a-z]+", family)
+    if found is None or letters is None or "." not in machine_type:
+        return False
+    classes = {one.lower() for one in _CLASS.findall(found["on_demand"] or found["spot"]) if one not in _NOT_CLASSES}
+    numbered = re.match(r"[a-z]+\d+", family)
+    return letters[0] in classes or (numbered is not None and numbered[0] in classes)
+
+
+def is_quotas(one: Mapping[str, Any]) -> bool:
+    """Whether an object is (a part of) a document of quotas."""
+    return (
+        isinstance(one.get("quotas"), list)
+        or isinstance(one.get("Quotas"), list)
+        or _is_usage(one)
+        or "QuotaCode" in one
+    )
+
+
+def _is_usage(one: Mapping[str, Any]) -> bool:
+    return "currentValue" in one and "limit" in one and isinstance(one.get("name"), Mapping)
+
+
+def quotas_of(one: Mapping[str, Any]) -> Iterator[Quota]:
+    """The quotas on machines in one object of such a document; those on anything else are left out."""
+    if _is_usage(one):
+        name = str(one["name"].get("value", ""))
+        if name in ("cores", "lowPriorityCores") or name.lower().endswith("family"):
+            is_of_spot = True if name == "lowPriorityCores" else False if name != "cores" else None
+            yield Quota(
+                name=name, limit=_number(one["limit"]) or 0.0, used=_number(one["currentValue"]), unit=Unit.VCPUS, source=_AZURE,
+                is_of_spot=is_of_spot,
+            )  # fmt: skip
+    for each in _objects(one.get("quotas")):
+        metric, limit = str(each.get("metric", "")), _number(each.get("limit"))
+        is_gpus = metric.removeprefix("PREEMPTIBLE_").startswith("NVIDIA_") and metric.endswith("_GPUS")
+        if limit is not None and (is_gpus or metric.endswith("CPUS")):
+            yield Quota(
+                name=metric, limit=limit, used=_number(each.get("usage")), unit=Unit.GPUS if is_gpus else Unit.VCPUS,
+                source=_GCLOUD, region=str(one.get("name", "")), is_of_spot=metric.startswith("PREEMPTIBLE_"),
+            )  # fmt: skip
+    for each in [*_objects(one.get("Quotas")), *([one] if "QuotaCode" in one else [])]:
+        name, limit = str(each.get("QuotaName", "")), _number(each.get("Value"))
+        found = _AWS_NAME.match(name)
+        if found is not None and limit is not None:
+            region = str(each.get("QuotaArn", "")).split(":")[3:4]
+            yield Quota(
+                name=name, limit=limit, used=None, unit=Unit.VCPUS, source=_AWS, region=region[0] if region else "",
+                is_of_spot=found["spot"] is not None,
+            )  # fmt: skip
+
+
+def _objects(value: Any) -> Sequence[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,98 @@
+"""Quotas and tries that failed: said beside the verdict, never in place of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from planner.capacity import rollouts
+from planner.capacity.node_pools import pools
+from planner.inventory.change import WorkloadChange
+from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.inventory.quotas import Quota
+from planner.kubernetes.records import Finding
+from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.prepared import Scenario, compiled
+from planner.sources import node_pools
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+
+SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+T4 = {"cloud.google.com/gke-accelerator": "nvidia-tesla-t4", "topology.kubernetes.io/region": "europe-west4"}
+
+
+def read(document: Any) -> tuple[PoolLimits, ...]:
+    return node_pools.read_bytes(json.dumps(document).encode(), name="quotas.json")
+
+
+def quotas(document: Any) -> tuple[Quota, ...]:
+    return read(document)[0].quotas
+
+
+def gcloud(limit: float, usage: float, name: str = "europe-west4") -> Any:
+    quota = {"metric": "NVIDIA_T4_GPUS", "limit": limit, "usage": usage}
+    return {"kind": "compute#region", "name": name, "quotas": [quota, {"metric": "SNAPSHOTS", "limit": 9, "usage": 0}]}
+
+
+def asked(*limits: PoolLimits) -> RolloutResult:
+    nodes = [node(f"n{i}", pool="t4", gpus=1, labels=T4) for i in range(2)]
+    cluster = snapshot(nodes, deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY))
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
+    return rollouts.rollout(cluster, scenario, pools(compiled(cluster), (*parse_typed_limits("t4=5"), *limits)))
+
+
+def said(found: RolloutResult) -> list[Finding]:
+    return [one for one in found.findings if one.code == "quota-short"]
+
+
+def test_a_quota_that_is_used_up_stands_beside_the_verdict() -> None:
+    found = asked(*read(gcloud(2, 2)))
+    assert found.verdict is Verdict.NEEDS_GROWTH
+    assert [one.what for one in said(found)] == [
+        "quota NVIDIA_T4_GPUS of europe-west4 has 0 of 2 GPUs left, the 1 node of pool t4 needs 1 (gcloud compute regions describe)"
+    ]
+
+
+def test_one_with_room_or_of_another_region_is_no_doubt() -> None:
+    assert said(asked(*read(gcloud(3, 2)))) == []
+    assert said(asked(*read(gcloud(2, 2, "us-central1")))) == []
+
+
+def counts(quota: Quota, machine_type: str, *, is_spot: bool = False) -> bool:
+    return quota.counts(machine_type=machine_type, accelerator="", is_spot=is_spot)
+
+
+def test_ec2s_classes_are_letters_or_families() -> None:
+    names = [
+        "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", "Running On-Demand G and VT instances",
+        "All P4, P3 and P2 Spot Instance Requests", "EC2-VPC Elastic IPs",
+    ]  # fmt: skip
+    document = {
+        "Quotas": [
+            {
+                "QuotaCode": f"L-{i}",
+                "QuotaName": name,
+                "Value": 64.0,
+                "QuotaArn": "arn:aws:servicequotas:us-east-1:1:ec2/L",
+            }
+            for i, name in enumerate(names)
+        ]
+    }
+    standard, g, p_spot = quotas(document)
+    assert (g.region, g.used, g.limit) == ("us-east-1", None, 64.0)
+    assert [counts(g, "g5.xlarge"), counts(g, "g5.xlarge", is_spot=True), counts(g, "m5.large")] == [True, False, False]
+    assert [counts(standard, "m5.large"), counts(standard, "g5.xlarge")] == [True, False]
+    assert [counts(p_spot, "p4d.24xlarge", is_spot=True), counts(p_spot, "p5.48xlarge", is_spot=True)] == [True, False]
+
+
+def test_azures_families_are_found_by_the_machines_size() -> None:
+    names = ["cores", "lowPriorityCores", "standardNCASv3_T4Family", "standardDSv3Family", "virtualMachines"]
+    document = [{"currentValue": "4", "limit": "100", "name": {"value": name}} for name in names]
+    cores, spot, t4, ds = quotas(document)
+    assert [counts(one, "Standard_NC4as_T4_v3") for one in (cores, spot, t4, ds)] == [True, False, True, False]
+    assert [counts(one, "Standard_D4s_v3") for one in (cores, spot, t4, ds)] == [True, False, False, True]
+    assert [counts(one, "Standard_D4s_v3", is_spot=True) for one in (cores, spot, t4, ds)] == [
+        False,
+        True,
+        False,
+        False,
+    ]  # a quota of its own
