@@ -7,10 +7,10 @@ from typing import Final
 
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.scale_ups import failed_scale_ups
-from planner.ground.vocabulary import CPU, GKE_ACCELERATOR
+from planner.ground.vocabulary import CPU
 from planner.ground.words import count, plural
 from planner.inventory.quotas import Quota, Unit
-from planner.kubernetes.nodes import is_spot, machine_type, physical_gpus, region
+from planner.kubernetes.nodes import gpu_label, is_spot, machine_type, physical_gpus, region
 from planner.kubernetes.records import Finding, Node, Severity
 from planner.scheduling.cluster import Cluster
 
@@ -59,9 +59,7 @@ def _amount(quota: Quota, node: Node) -> float:
     """What the node takes of the quota; 0 where it doesn't count against it."""
     if quota.region and region(node) not in ("", quota.region):
         return 0
-    if not quota.counts(
-        machine_type=machine_type(node), accelerator=node.labels.get(GKE_ACCELERATOR, ""), is_spot=is_spot(node)
-    ):
+    if not quota.counts(machine_type=machine_type(node), accelerator=gpu_label(node), is_spot=is_spot(node)):
         return 0
     if quota.unit is Unit.GPUS:
         return physical_gpus(node) or 0
