@@ -2,7 +2,7 @@
 
 Most controllers of other projects do one of five things (`Way`), and so each kind's row in `planner.kubernetes.pod_templates` names
 one of the rules below. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its
-source, project and version.
+source and project. Versions are not named: the copies that were read (November 2026) tell none.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Updates:
     Attributes
     ----------
     way : what the controller does where no field says otherwise
-    project, source : whose rule, of which version, and in which files it is read
+    project, source : whose rule, and in which files it is read
     pods_at : the paths that its pods hang on; what changes elsewhere moves none
     counts : paths below these that are numbers of pods, and others that its controller leaves out of the comparison; ``[]`` after a
         name means each of a list
@@ -87,7 +87,7 @@ class Updates:
 _RAY_NUMBERS: Final = tuple(
     f"workerGroupSpecs[].{name}" for name in ("replicas", "minReplicas", "maxReplicas", "scaleStrategy")
 )
-_KUBERAY: Final = "KubeRay 1.6"
+_KUBERAY: Final = "KubeRay"
 
 RAY_SERVICE: Final = Updates(
     way=Way.BESIDE,
@@ -115,31 +115,31 @@ RAY_JOB: Final = Updates(
 )
 KNATIVE_SERVICE: Final = Updates(
     way=Way.BESIDE,
-    project="Knative Serving 1.19",
+    project="Knative Serving",
     source="serving `pkg/reconciler/{configuration,revision,route}`, `pkg/reconciler/revision/resources/deploy.go`: a revision has a "
     "Deployment of its own, and the route follows the latest that is Ready",
     pods_at=("spec.template",),
 )
 KUBEFLOW_JOB: Final = Updates(
     way=Way.STAYS,
-    project="Kubeflow training-operator 1.9",
+    project="Kubeflow training-operator",
     source="training-operator `pkg/controller.v1/common/pod.go` `ReconcilePods`, `GetPodSlices`",
 )
 MPI_JOB: Final = Updates(
     way=Way.STAYS,
-    project="Kubeflow mpi-operator 0.6",
+    project="Kubeflow mpi-operator",
     source="mpi-operator `pkg/controller/mpi_job_controller.go` `getOrCreateWorker`, and for the launcher `syncHandler`",
 )
 JOB_SET: Final = Updates(
     way=Way.REFUSED,
-    project="JobSet 0.10",
+    project="JobSet",
     source="jobset `pkg/webhooks/jobset_webhook.go` `ValidateUpdate`",
     pods_at=("spec.replicatedJobs",),
     has_fixed_number=True,
 )
 VOLCANO_JOB: Final = Updates(
     way=Way.REFUSED,
-    project="Volcano 1.12",
+    project="Volcano",
     source="volcano `pkg/webhooks/admission/jobs/validate/admit_job.go` `validateJobUpdate`, `pkg/controllers/job/job_controller_actions.go` `syncJob`",
     counts=("spec.tasks[].replicas", "spec.tasks[].minAvailable", "spec.minAvailable", "spec.priorityClassName"),
 )
@@ -153,7 +153,7 @@ CRON_JOB: Final = Updates(
 
 KSERVE: Final = Updates(
     way=Way.THROUGH,
-    project="KServe 0.16",
+    project="KServe",
     source="kserve `pkg/controller/v1beta1/inferenceservice/reconcilers/deployment/deployment_reconciler.go`, "
     "`inferenceservice/utils/utils.go` `MergeRuntimeContainers`",
     pods_at=("spec.predictor",),

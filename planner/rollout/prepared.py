@@ -198,7 +198,9 @@ def _revision(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Revi
     if one.before is not None and not one.moves_pods and snapshot.lacks(part) and says_rest(one.before):
         sets = tuple(PlacedSet(role="", template=template, count=number) for template, number in one.after.templates)
         placed = Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
-    return Revision(before=one.before, after=one.after, has_new_template=one.has_new_template, placed=placed)
+    return Revision(
+        before=one.before, after=one.after, has_new_template=one.has_new_template, placed=placed, rules=one.rules
+    )
 
 
 def _later(cluster: Cluster, revision: Revision, scenario: Scenario) -> Revision:

@@ -50,7 +50,8 @@ class Revision:
     is asked; then `after` stands for its name and its first template. `after_seconds`: how long after the others it comes;
     `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `is_promoted`: where it waits for somebody to promote
     it, somebody does once nothing else moves. `times`: how long its pods take, where something
-    else happens at a time.
+    else happens at a time. `rules`: by whose rules, read and not recorded, another object's change became this one; "" where the
+    change is the workload's own.
     """
 
     before: Workload | None  # None: the workload is new
@@ -61,6 +62,12 @@ class Revision:
     after_seconds: float = 0.0
     is_promoted: bool = True
     times: PodTimes | None = None
+    rules: str = ""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether what the change does is a rule that recordings hold up, not one that was only read."""
+        return not self.rules and not (self.placed is not None and self.placed.rules)
 
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:

@@ -32,7 +32,11 @@ _WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.b
 
 
 def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
-    """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first."""
+    """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first. By rules that were read and
+    not recorded nothing is proven.
+    """
+    if not all(revision.is_recorded for revision in revisions):
+        return False
     if any(_meets_others(run, revision) for revision in revisions):
         return False
     if run.choices == run.orders == run.simulation.ends == 0:

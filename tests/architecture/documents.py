@@ -79,12 +79,12 @@ controller in the snapshot shows it: a group is Ready only when its workers are,
 
 ## Changed by rules that were read, not recorded
 
-Of a new object its pods are placed. A change of one that is there is answered by the rules of its project, read from the source of the
-version named; the answer says so ("by the rules of KubeRay 1.6, not recorded"). Pods that a change takes away, an object midway in a change
-of before and a field that isn't named here are *not known*.
+Of a new object its pods are placed. A change of one that is there is answered by the rules of its project, read from its source in
+November 2026 (of which release isn't known); the answer says so ("by the rules of KubeRay, not recorded") and nothing of it is called
+proven. Pods that a change takes away, an object midway in a change of before and a field that isn't named here are *not known*.
 
 A new InferenceService whose `predictor.model` names a `runtime` has the pods of that ServingRuntime or ClusterServingRuntime, of the manifest or
-of the input, with the model's resources over its own (KServe 0.16, not recorded; what its storage initializer asks for isn't counted).
+of the input, with the model's resources over its own (KServe, not recorded; what its storage initializer asks for isn't counted).
 Without a name KServe matches one by format, priority and age: not known.
 
 | kind | what a change does to its pods | whose rules | recorded |

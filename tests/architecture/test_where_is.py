@@ -18,11 +18,13 @@ PLACES = [(path, name) for path, names in LINES for name in names]
 
 
 def defined(path: str) -> set[str]:
-    """The functions and classes of a module, and of its classes the methods: ``Pod.holds_room``."""
+    """The functions, classes and tables of a module, and of its classes the methods: ``Pod.holds_room``."""
     found = set()
     for one in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
         if isinstance(one, ast.FunctionDef | ast.ClassDef):
             found.add(one.name)
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            found.add(one.target.id)
         if isinstance(one, ast.ClassDef):
             found |= {f"{one.name}.{below.name}" for below in one.body if isinstance(below, ast.FunctionDef)}
     return found

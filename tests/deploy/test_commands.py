@@ -99,6 +99,7 @@ KINDS = {
         {"replicatedJobsStatus": [{"name": "driver", "ready": 1}, {"name": "workers", "ready": 1}]},
     ),
     ("InferenceService", "serving.kserve.io"): Kind("v1beta1", {"predictor": {"minReplicas": 2, **POD_SPEC}}, READY),
+    ("InferenceService", "serving.kubeflow.org"): Kind("v1beta1", {"predictor": {"minReplicas": 2, **POD_SPEC}}, READY),
     ("LLMInferenceService", "serving.kserve.io"): Kind("v1alpha1", {"replicas": 2, "template": POD_SPEC}, READY),
     ("Workspace", "kaito.sh"): Kind(
         "v1beta1", {}, {"conditions": [{"type": "InferenceReady", "status": "True"}]},

@@ -268,7 +268,7 @@ def test_a_model_that_changes_rolls_its_deployment() -> None:
     found = applied(served(), with_uri(served()))
     [part] = found.workloads
     assert (part.workload, part.verdict) == ("Deployment/ml/llm-predictor", Verdict.STUCK)
-    assert "by the rules of KServe 0.16, not recorded" in str(found.sentence)
+    assert "by the rules of KServe, not recorded" in str(found.sentence)
     assert verdict_of(applied(served(), with_uri(served()), free=1)) is Verdict.COMPLETES
     in_place = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
     own = served(deploymentStrategy=in_place)
