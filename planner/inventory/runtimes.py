@@ -3,7 +3,7 @@
 Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.sealed`); those of the manifest count before them. A
 model that names none is matched by KServe among all there are, by priority and age: that isn't modelled.
 
-Source: kserve 0.16 `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
+Source: kserve `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
 `MergeRuntimeContainers`, `MergePodSpec`; `pkg/apis/serving/v1beta1/predictor_model.go` `RuntimeSupportsModel`.
 """
 
@@ -45,7 +45,10 @@ class Runtimes:
         if updates is None or not isinstance(spec, dict) or not isinstance(part, dict) or not isinstance(model, dict):
             return None
         format_of, name = model.get("modelFormat"), model.get("runtime")
-        metadata = document.get("metadata") or {}
+        metadata = document.get("metadata")
+        listed = part.get("containers", [])
+        if not isinstance(metadata, dict) or not isinstance(listed, list):
+            return None
         if not isinstance(name, str) or not isinstance(format_of, dict) or "workerSpec" in part:
             return None
         runtime = self._named(name, str(metadata.get("namespace") or ""))
@@ -53,7 +56,7 @@ class Runtimes:
             return None
         container = {key: one for key, one in model.items() if key in fields_of(wire.Container)}
         own = {key: one for key, one in part.items() if key in fields_of(wire.PodSpec)}
-        own["containers"] = [*own.get("containers", ()), {**container, "name": updates.container}]
+        own["containers"] = [*listed, {**container, "name": updates.container}]
         try:
             merged = merge({"spec": runtime["spec"]}, seal({"spec": own}))
         except ChangeError:
@@ -78,7 +81,8 @@ class Runtimes:
 def is_runtime(document: Mapping[str, Any]) -> bool:
     """Whether an object is one."""
     group = str(document.get("apiVersion") or "").partition("/")[0]
-    return document.get("kind") in RUNTIMES and group == RUNTIME_GROUP
+    kind = document.get("kind")
+    return isinstance(kind, str) and kind in RUNTIMES and group == RUNTIME_GROUP
 
 
 def runtime_of(document: Mapping[str, Any]) -> str:
@@ -89,7 +93,8 @@ def runtime_of(document: Mapping[str, Any]) -> str:
         return ""
     if not isinstance(spec.get("containers"), list):
         return ""
-    formats = [one for one in spec.get("supportedModelFormats") or () if isinstance(one, dict)]
+    listed = spec.get("supportedModelFormats")
+    formats = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     each = [[one.get("name"), version] for one in formats for version in ("", str(one.get("version") or ""))]
     own = {key: one for key, one in spec.items() if key in fields_of(wire.PodSpec)}
     return json.dumps({"formats": each, "spec": seal({"spec": own})["spec"]})

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import overview
 from planner.cli import main
 from planner.ground.words import usd
 from planner.memory import nodes
 from planner.pricing import bill as bill_room
 from planner.pricing.allocation import Share
-from planner.questions import findings, overview
+from planner.questions import findings
 from planner.questions.question import Given
 from planner.questions.report import CHAPTERS, ReportSettings, review
 from planner.sources import demo
