@@ -33,9 +33,12 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, compile_alike
 
-_MOST_TOGETHER: Final = 400  # losses of several nodes of one pool that are played, of all pools
-_MOST_MENDS: Final = 2_000  # losses that are played with spare nodes
+_MOST_TOGETHER: Final = 100  # losses of several nodes of one pool that are played, of all pools
+_MOST_MENDS: Final = 300  # losses that are played with spare nodes
+_MOST_LOST: Final = 2_000  # pods lost at once that are played: where many push others out that takes minutes
 _MOST_PODS: Final = 200  # on what is lost, for which spare nodes are looked for
+_MOST_WAITING: Final = 100  # pods today, which take spare nodes first: beyond that none are looked for
+_MOST_IN_VAIN: Final = 3  # nodes of a pool
 _MOST_STEPS: Final = 12  # times that a search adds spare nodes
 _MOST_ALONE: Final = 3  # nodes of one pool alone that are tried instead of several pools'
 _HEAVIEST: Final = 6  # kinds of nodes of a pool of which several are lost, where all would be too many
@@ -132,7 +135,7 @@ class Upgrade:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survival:
     """What was found. `spare`: with which nobody is left waiting whichever one node is lost, where `is_for_all`; else for those that
-    were looked for."""
+    were looked for. `too_large`: zones and others with so many pods that their loss isn't played."""
 
     sentence: Text
     losses: tuple[Loss, ...]
@@ -141,6 +144,7 @@ class Survival:
     is_for_all: bool
     upgrades: tuple[Upgrade, ...]
     manifests: tuple[tuple[str, str], ...] = ()
+    too_large: tuple[str, ...] = ()
 
     def nodes(self, *, broken: bool = False, with_gpus: bool = False) -> int:
         """How many nodes there are, or of them those whose loss isn't survived."""
@@ -167,7 +171,10 @@ def survival(
     cluster = at_rest(compiled(snapshot).snapshot)
     player = Player(cluster)
     kinds = _alike(cluster)
-    played = [(lost, player.lose(lost.nodes)) for lost in (*_single(cluster, kinds), *_at_once(cluster, label))]
+    every = (*_single(cluster, kinds), *_at_once(cluster, label))
+    on = Counter(pod.node_name for pod in cluster.snapshot.pods if pod.holds_room and not _is_daemon(pod))
+    small = [one for one in every if sum(on[cluster.node_names[place]] for place in one.nodes) <= _MOST_LOST]
+    played = [(lost, player.lose(lost.nodes)) for lost in small]
     mender = _Mender(player, book)
     order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
     mends = {i: mender.mend(*played[i]) for i in order}
@@ -178,7 +185,7 @@ def survival(
     made = Survival(
         sentence=Text(), losses=losses, together=tuple(_together(player, kinds, bad)), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
-        manifests=mender.manifests(spare),
+        manifests=mender.manifests(spare), too_large=tuple(one.name for one in every if one not in small),
     )  # fmt: skip
     return replace(made, sentence=Text(_sentence(made)))
 
@@ -315,6 +322,7 @@ class _Mender:
     def __init__(self, player: Player, book: PriceBook | None) -> None:
         self.player, self.cluster, self.book = player, player.cluster, book
         self._before = player.plays
+        self._in_vain: Counter[str] = Counter()  # pool → nodes for whose loss nothing was found
         self._known: dict[frozenset[tuple[Shape, int]], Spares] = {}
         kinds: dict[tuple[str, str], int] = {}
         for place, node in enumerate(self.cluster.nodes):
@@ -342,8 +350,11 @@ class _Mender:
 
     def mend(self, lost: _Lost, found: Outcome) -> Spares | None:
         """The cheapest that is found; None where none is, and where it isn't looked for any more."""
-        if not found.waiting or found.pods > _MOST_PODS:
+        if not found.waiting or found.pods > _MOST_PODS or len(self.cluster.waiting) > _MOST_WAITING:
             return NONE if not found.missing else None
+        pool = node_pool(self.cluster.nodes[lost.nodes[0]]) if lost.scope is Scope.NODE else ""
+        if pool and self._in_vain[pool] >= _MOST_IN_VAIN:
+            return None
         away = set(lost.nodes) if lost.scope is not Scope.NODE else set()
         if lost.scope is Scope.SPOT:
             pools = {node_pool(self.cluster.nodes[place]) for place in lost.nodes}
@@ -356,6 +367,7 @@ class _Mender:
         best = self._cheaper(lost, found, away, best)
         if best is not None:
             self._known[wanted] = best
+        self._in_vain[pool] += best is None
         return best
 
     def _does(self, lost: _Lost, spares: Spares) -> bool:
