@@ -82,7 +82,7 @@ class Player:
         if spares:
             settle(simulation)
         gone = lose(simulation, nodes)
-        clock = Stopwatch(cluster, lambda _: None)
+        clock = Stopwatch(cluster, lambda _: None, lambda _: "")
         waited = settle(simulation, lambda: clock.pass_by(simulation))
         return _told(simulation, gone, clock.seconds + waited)
 
