@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.evictions import settle
+from planner.ground.records import dataclass
 from planner.kubernetes.kinds import POD, kind_in
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.happenings import lose

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations_with_replacement, islice
 from math import ceil, comb
@@ -20,6 +19,7 @@ from planner.capacity.evictions import at_rest
 from planner.capacity.losses import NONE, Outcome, Player, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
+from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import RACKS
 from planner.ground.words import Text, count, listing, short_name, usd
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.survival import Survival, notes, spare_words, survival, whose_words
 from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import duration
