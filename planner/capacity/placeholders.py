@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from planner.ground.quantity import format_amount
 from planner.ground.vocabulary import PODS
+from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.nodes import node_pool, pool_label
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Amounts, Node
@@ -40,7 +41,7 @@ def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, s
         ]  # fmt: skip
         placeholders.append(
             {
-                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": _NAMESPACE},
+                "apiVersion": "apps/v1", "kind": DEPLOYMENT.name, "metadata": {"name": name, "namespace": _NAMESPACE},
                 "spec": {
                     "replicas": many, "selector": {"matchLabels": {"app": name}},
                     "template": {"metadata": {"labels": {"app": name}}, "spec": {**spec, "priorityClassName": _CLASS}},

@@ -19,6 +19,7 @@ from planner.capacity.evictions import at_rest
 from planner.capacity.losses import NONE, Outcome, Player, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
+from planner.ground.budget import TooLargeError, part
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import RACKS
 from planner.ground.words import Text, count, listing, short_name, usd
@@ -35,7 +36,7 @@ from planner.scheduling.shape import Shape, compile_alike
 
 _MOST_TOGETHER: Final = 100  # losses of several nodes of one pool that are played, of all pools
 _MOST_MENDS: Final = 300  # losses that are played with spare nodes
-_MOST_LOST: Final = 2_000  # pods lost at once that are played: where many push others out that takes minutes
+_MOST_UNITS: Final = 1_500_000  # of work for one loss: where many push others out it takes minutes
 _MOST_PODS: Final = 200  # on what is lost, for which spare nodes are looked for
 _MOST_WAITING: Final = 100  # pods today, which take spare nodes first: beyond that none are looked for
 _MOST_IN_VAIN: Final = 3  # nodes of a pool
@@ -135,7 +136,7 @@ class Upgrade:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survival:
     """What was found. `spare`: with which nobody is left waiting whichever one node is lost, where `is_for_all`; else for those that
-    were looked for. `too_large`: zones and others with so many pods that their loss isn't played."""
+    were looked for. `too_large`: whose loss costs more than one may."""
 
     sentence: Text
     losses: tuple[Loss, ...]
@@ -171,10 +172,13 @@ def survival(
     cluster = at_rest(compiled(snapshot).snapshot)
     player = Player(cluster)
     kinds = _alike(cluster)
-    every = (*_single(cluster, kinds), *_at_once(cluster, label))
-    on = Counter(pod.node_name for pod in cluster.snapshot.pods if pod.holds_room and not _is_daemon(pod))
-    small = [one for one in every if sum(on[cluster.node_names[place]] for place in one.nodes) <= _MOST_LOST]
-    played = [(lost, player.lose(lost.nodes)) for lost in small]
+    played, too_large = list[tuple[_Lost, Outcome]](), list[str]()
+    for one in (*_single(cluster, kinds), *_at_once(cluster, label)):
+        try:
+            with part(units=_MOST_UNITS):
+                played.append((one, player.lose(one.nodes)))
+        except TooLargeError:
+            too_large.append(one.name)
     mender = _Mender(player, book)
     order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
     mends = {i: mender.mend(*played[i]) for i in order}
@@ -185,7 +189,7 @@ def survival(
     made = Survival(
         sentence=Text(), losses=losses, together=tuple(_together(player, kinds, bad)), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
-        manifests=mender.manifests(spare), too_large=tuple(one.name for one in every if one not in small),
+        manifests=mender.manifests(spare), too_large=tuple(too_large),
     )  # fmt: skip
     return replace(made, sentence=Text(_sentence(made)))
 
@@ -469,7 +473,7 @@ def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrad
             told = known or UpgradeSettings(strategy=strategy)
             is_surge = strategy is UpgradeStrategy.SURGE
             value = f"surge:{told.max_surge},unavailable:{told.max_unavailable}" if is_surge else ""
-            said = PoolLimits(name=name, source=LimitSource.GKE_API, upgrade=told)
+            said = PoolLimits(name=name, source=LimitSource.AUTOSCALER_STATUS, upgrade=told)
             (step,) = apply(cluster, [Change(kind=ChangeKind.UPGRADE, target=name, value=value)], [said]).steps
             yield Upgrade(
                 pool=name, strategy=strategy, is_done=step.is_done, budgets=step.budgets, sentence=step.sentence
