@@ -185,9 +185,10 @@ def survival(
     losses = tuple(_told(cluster, *one, mender.spares(mends[i])) for i, one in enumerate(played))
     alone = [(lost, found, mends[i]) for i, (lost, found) in enumerate(played) if lost.scope is Scope.NODE]
     spare, is_for_all = mender.for_each(alone)
-    bad = {lost.nodes[0] for lost, found, _ in alone if found.missing}
+    good = {lost.nodes[0] for lost, found, _ in alone if not found.missing}
+    is_for_all = is_for_all and len(alone) == len(kinds)
     made = Survival(
-        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, bad)), spare=mender.spares(spare),
+        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, {lost.nodes[0] for lost, *_ in alone})), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
         manifests=mender.manifests(spare), too_large=tuple(too_large),
     )  # fmt: skip
@@ -280,17 +281,19 @@ def _fewer(pods: Mapping[str, int]) -> tuple[Fewer, ...]:
 
 
 # ── several of a pool ────────────────────────────────────────────────────────────────────────────────────────────────
-def _together(player: Player, kinds: Sequence[Sequence[int]], bad: set[int]) -> Iterator[Together]:
+def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], known: set[int]) -> Iterator[Together]:
+    """`good`: nodes that may be lost by themselves, of those `known`; of the others that isn't known."""
     cluster, left = player.cluster, _MOST_TOGETHER
     by_pool: dict[str, list[Sequence[int]]] = defaultdict(list)
     for some in kinds:
         by_pool[node_pool(cluster.nodes[some[0]])].append(some)
     for pool, mine in sorted(by_pool.items(), key=lambda one: (sum(map(len, one[1])), one[0])):
         size = sum(map(len, mine))
-        broken = next((some[0] for some in mine if some[0] in bad), None)
-        found = Together(pool=pool or NO_POOL, nodes=size, survived=0 if broken is not None else 1, is_proven=True)
-        if broken is not None:
-            yield replace(found, breaks=(cluster.node_names[broken],))
+        broken = [cluster.node_names[some[0]] for some in mine if some[0] in known - good][:1]
+        is_good = all(some[0] in good for some in mine)
+        found = Together(pool=pool or NO_POOL, nodes=size, survived=int(is_good), is_proven=is_good or bool(broken))
+        if not is_good:
+            yield replace(found, breaks=tuple(broken))
             continue
         heavy = sorted(mine, key=lambda some: -int(cluster.requested[:, some[0]].astype(float).sum()))
         for number in range(2, size + 1):
@@ -492,7 +495,7 @@ def _sentence(made: Survival) -> str:
     """``12 of 24 nodes can't be lost without a pod that doesn't come back, 12 of 17 with GPUs; …``."""
     nodes, broken = made.nodes(), made.nodes(broken=True)
     if not nodes:
-        return "there is no node"
+        return f"too large to be played: {listing(made.too_large)}" if made.too_large else "there is no node"
     parts = [f"every one of {count(nodes, 'node')} can be lost by itself: every pod comes back"]
     if broken:
         gpus = made.nodes(with_gpus=True)
@@ -511,6 +514,8 @@ def _sentence(made: Survival) -> str:
         for_whom = "any one node can be lost" if made.is_for_all else "more of them can"
         parts.append(f"with {listing([_spare_words(one) for one in made.spare], None)}{price} {for_whom}")
     unknown = sum(one.unknown for one in made.losses if one.scope is Scope.NODE)
+    if made.too_large:
+        parts.append(f"too large to be played: {listing(made.too_large)}")
     return "; ".join(
         [*parts, *([f"of {count(unknown, 'pod')} it isn't known whether they come back"] if unknown else [])]
     )

@@ -36,9 +36,9 @@ QUESTION: Final = Question(
     result=Survival,
     answer=answer,
     figures=(
-        Figure("survive_nodes_broken", lambda found: found.nodes(broken=True), "nodes", label="Nodes that can't be lost", whole=Survival.nodes),
-        Figure("survive_spare_nodes", lambda found: sum(one.nodes for one in found.spare), "nodes", label="Spare nodes that mend it"),
-        Figure("survive_spare_cost", lambda found: found.usd_per_month, USD_A_MONTH, label="Their cost a month", unknown="no price"),
+        Figure("survive_nodes_broken", lambda found: found.nodes(broken=True), "nodes", label="Can't be lost", whole=Survival.nodes),
+        Figure("survive_spare_nodes", lambda found: sum(one.nodes for one in found.spare), "nodes", label="Spare nodes"),
+        Figure("survive_spare_cost", lambda found: found.usd_per_month, USD_A_MONTH, label="Cost a month", unknown="no price"),
     ),
     listings=(
         Listing(name="losses", title="What is lost, and who doesn't come back", items=lambda found: found.losses, most=40,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 
 from planner.capacity.changes import parse_change
@@ -107,3 +108,10 @@ def test_upgrades_tell_which_budget_holds_pods_back() -> None:
     assert [(one.strategy.value, one.is_done, one.budgets) for one in made.upgrades] == [
         ("surge", False, ("a",)), ("blue-green", False, ("a",)),
     ]  # fmt: skip
+
+
+def test_what_costs_too_much_is_named_and_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.capacity.survival._MOST_UNITS", 1)
+    made = found(node("n0", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
+    assert (made.losses, made.too_large) == ((), ("n0",))
+    assert "too large to be played: n0" in str(made.sentence)
