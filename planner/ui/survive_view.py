@@ -5,11 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from planner.ground import words
-from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Given
 from planner.questions.survive import QUESTION, SurviveSettings
-from planner.ui import cache, downloads, errors, link, prices, sheet
+from planner.ui import cache, capacity_inputs, downloads, errors, link, sheet
 from planner.ui.asked import Asked
 
 
@@ -26,7 +25,7 @@ def show(snapshot: Snapshot, given: Given) -> None:
             asked.show("label", label="Nodes that share a label, by its key")
             asked.show("upgrades")
         settings = asked.settings()
-        found = cache.ask(QUESTION, snapshot, settings, replace(given, book=prices.book()))
+        found = cache.ask(QUESTION, snapshot, settings, capacity_inputs.priced(given))
         sheet.figures(QUESTION, found)
         st.markdown(words.literal(words.sentence(found.sentence)))
         for listing in QUESTION.listings:
