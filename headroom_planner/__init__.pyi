@@ -317,6 +317,20 @@ def make_room(
 ) -> Answer:
     """Which pods would have to move so that those that wait can start."""
 
+def survive(
+    cluster: Cluster,
+    *,
+    prices: Iterable[str | Path] = ...,
+    discounts: Iterable[str] = ...,
+    node_pools: Iterable[str | Path] = ...,
+    others: Iterable[Cluster] = ...,
+    store: str = ...,
+    now: float | None = ...,
+    label: str | None = ...,
+    upgrades: bool | None = ...,
+) -> Answer:
+    """What one loss would break: each node, zone, rack; the spare that mends it."""
+
 def costs(
     cluster: Cluster,
     *,

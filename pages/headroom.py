@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner.questions import capacity as capacity_question
 from planner.questions import seats as seats_question
-from planner.ui import cache, capacity_inputs, capacity_view, filtered, room_view, seats_view, session
+from planner.ui import cache, capacity_inputs, capacity_view, filtered, room_view, seats_view, session, survive_view
 
 st.title("Headroom")
 snapshot = session.cluster()
@@ -27,6 +27,8 @@ st.header("What fits")
 typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
 capacity_view.what_fits(answer)
 room_view.show(snapshot, shape)
+
+survive_view.show(snapshot, given)
 
 st.header("Free GPUs, and whom they serve")
 capacity_view.stranded(answer.fragments)

@@ -6,9 +6,12 @@ Evictions are asked for in the order of namespace and name, and again each tick 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
 from planner.kubernetes.records import Node, Snapshot, Taint
+from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.evicting import Evictor, Wanted
 from planner.rollout.simulation import Simulation
@@ -61,14 +64,26 @@ def tried_again(snapshot: Snapshot) -> Snapshot:
 
 
 def played(simulation: Simulation) -> Snapshot:
-    """The snapshot once nothing moves any more; controllers make anew what is preempted."""
+    """The snapshot once nothing moves any more; controllers make anew what is preempted, and whom a quota refused tries again."""
     simulation.clock.tick = max(simulation.clock.tick, 0)
     simulation.replacement = lambda pod: making_anew(simulation, pod)
+    settle(simulation)
+    return simulation.pods.snapshot_now()
+
+
+def settle(simulation: Simulation, passes: Callable[[], None] = lambda: None) -> float:
+    """Until nothing moves any more, and who was refused a pod has tried again: the seconds that he waited. `passes` is called before
+    each tick."""
     simulation.settle()
-    while simulation.is_moving:
+    waited_ms = 0.0
+    while True:
+        if not simulation.is_moving:
+            waited_ms += simulation.wait(PATIENCE_MS)
+        if not simulation.is_moving:
+            return waited_ms / 1_000
+        passes()
         simulation.tick()
         simulation.settle()
-    return simulation.pods.snapshot_now()
 
 
 def at_rest(snapshot: Snapshot, *, seed: int = 0) -> Cluster:

@@ -42,12 +42,13 @@ _NEW = "new"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one change came to. `is_done` is False where it doesn't get through."""
+    """What one change came to. `is_done` is False where it doesn't get through; `budgets`: that hold pods of an upgrade back."""
 
     change: Change
     is_done: bool
     sentence: Text
     drain: DrainResult | None = None
+    budgets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,6 +350,8 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
     names = {(pod.namespace, pod.name) for pod in gone}
     pods = tuple(pod for pod in snapshot.pods if (pod.namespace, pod.name) not in names)
     simulation = Simulation(Cluster(replace(snapshot, pods=pods)))
+    for pod in gone:  # a quota that was written while they were there has room again
+        simulation.admission.charge(pod.namespace, pod.shape.spec, -1)
     lost = Counter(pod.owner for pod in gone if not pod.is_terminating)
     for pod in {pod.owner: pod for pod in gone if pod.owner and not kind_in(pod.owner).is_per_node}.values():
         controller = making_anew(simulation, pod, lost=lost[pod.owner])
@@ -420,12 +423,13 @@ def _upgraded(case: Case, runs: Sequence[EvictionRun], how: str, batches: int) -
     sentence = f"pool {name} upgraded in {steps} ({how}): {evicted:,} pods evicted"
     if batches > len(runs):
         sentence += f" in the {len(runs)} steps that were played"
+    budgets = tuple(sorted(set(held.values()) - {""}))
     if held:
-        budgets = ", ".join(sorted(set(held.values()) - {""}))
-        sentence += f"; {len(held):,} held back by {budgets or 'something else'} (GKE deletes them after an hour)"
+        by = ", ".join(budgets) or "something else"
+        sentence += f"; {len(held):,} held back by {by} (GKE deletes them after an hour)"
     if unplaced:
         sentence += f"; at worst {unplaced:,} evicted pods wait for a node"
-    return case.step(sentence, is_done=not held and not unplaced)
+    return replace(case.step(sentence, is_done=not held and not unplaced), budgets=budgets)
 
 
 # ── taints ───────────────────────────────────────────────────────────────────────────────────────────────────────────

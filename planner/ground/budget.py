@@ -80,11 +80,11 @@ def current() -> Budget:
 
 
 @contextmanager
-def part(is_wanted: Callable[[], bool] | None = None) -> Iterator[Budget]:
-    """A question, or one within another: what is asked within may cost as much as a question, and what the one around it has
-    left."""
+def part(is_wanted: Callable[[], bool] | None = None, *, units: int = QUESTION_UNITS) -> Iterator[Budget]:
+    """A question, or one within another: what is asked within may cost as much as a question, or `units`, and what the one around it
+    has left."""
     whole = current()
-    units = min(QUESTION_UNITS, whole.left)
+    units = min(units, whole.left)
     with allowed(is_wanted, units=units) as budget:
         budget.unseen = whole.unseen
         try:

@@ -22,6 +22,12 @@ ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"
 OLD_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"  # before 1.17; volumes and old nodes carry them still
 OLD_REGION: Final = "failure-domain.beta.kubernetes.io/region"
+RACKS: Final = (  # what machines that fail together may share, as GPU feature discovery, Topograph, GKE, EKS and Kueue's examples say
+    "nvidia.com/gpu.clique", "network.topology.nvidia.com/accelerator", "accelerator.topograph.run/domain",
+    "network.topology.nvidia.com/leaf", "fabric.topograph.run/tier-0", "cloud.google.com/gce-topology-subblock",
+    "cloud.google.com/gce-topology-block", "topology.k8s.aws/network-node-layer-3", "topology.kubernetes.io/rack",
+    "cloud.provider.com/topology-rack", "cloud.provider.com/topology-block",
+)  # fmt: skip
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"  # on every Namespace: its own name
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 ARCHITECTURE: Final = "kubernetes.io/arch"

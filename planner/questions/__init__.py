@@ -66,6 +66,8 @@ INDEX: Final[Mapping[str, Entry]] = {
             doing="The cluster is changed, and everything is answered for it again"),
     "make_room": Entry("make_room", CAPACITY, "Which pods would have to move so that those that wait can start.",
             doing="The fewest moves are looked for, and played"),
+    "survive": Entry("survive", CAPACITY, "What one loss would break: each node, zone, rack; the spare that mends it.",
+            doing="Every loss is played"),
     "costs": Entry("costs", COST, "What the cluster costs a month, by pool, and what of it is idle.",
             doing="Nodes are priced, and the bill is shared out", is_recorded=True),
     "idle": Entry("idle", COST, "GPUs that pods hold and don't use: whose, since when, what they cost."),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from planner.ground.records import replace
+from planner.kubernetes.kinds import kind_in
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
@@ -31,7 +32,7 @@ def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> N
     for name in one.nodes_come:
         _come(simulation, simulation.cluster.node_index[name])
     if one.nodes_go:
-        _go(simulation, [simulation.cluster.node_index[name] for name in one.nodes_go])
+        lose(simulation, [simulation.cluster.node_index[name] for name in one.nodes_go])
     for name in one.drains:
         simulation.state.cordon(simulation.cluster.node_index[name])
     if one.ends:
@@ -76,8 +77,9 @@ def _come(simulation: Simulation, node: int) -> None:
             state.add(compile_shape(cluster, workload.namespace, template.labels, template.spec), node)
 
 
-def _go(simulation: Simulation, nodes: Sequence[int]) -> None:
-    """Nodes go with all that is on them; controllers make anew what they own, a Job unless it has lost too many.
+def lose(simulation: Simulation, nodes: Sequence[int]) -> list[LivePod]:
+    """Nodes go with all that is on them; controllers make anew what they own, a Job unless it has lost too many, a DaemonSet
+    nothing. The pods that were there.
 
     Source: kubernetes `pkg/controller/podgc/gc_controller.go` `gcOrphaned`, which in a cluster takes up to a minute.
     """
@@ -93,8 +95,9 @@ def _go(simulation: Simulation, nodes: Sequence[int]) -> None:
         known = simulation.controllers.get(owner)
         if isinstance(known, JobController):
             known.lose(lost[owner])
-        elif (made := registry.making_anew(simulation, pod, lost=lost[owner])) is not None:
+        elif not kind_in(owner).is_per_node and (made := registry.making_anew(simulation, pod, lost=lost[owner])):
             simulation.controllers.setdefault(made.key, made)
+    return pods
 
 
 def _end(simulation: Simulation, key: str) -> None:

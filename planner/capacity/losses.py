@@ -1,0 +1,134 @@
+"""Nodes lost at once, played: whose pods come back elsewhere, after how long, who is pushed out for them, and who is left.
+
+The nodes are gone with all that is on them, as when a machine dies and its Node object is deleted; no budget is asked. The time
+counts from there: a node that only stops answering keeps its pods for as long as they tolerate that, 300 s where nothing else is
+said. Source: kubernetes `plugin/pkg/admission/defaulttolerationseconds`, `pkg/controller/podgc/gc_controller.go` `gcOrphaned`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from planner.capacity.evictions import settle
+from planner.ground.records import dataclass
+from planner.kubernetes.kinds import POD, kind_in
+from planner.rollout.controllers.registry import making_anew
+from planner.rollout.happenings import lose
+from planner.rollout.ownership import sets_by_key, workloads_by_key, workloads_by_owner
+from planner.rollout.simulation import Simulation
+from planner.rollout.timing import Stopwatch
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import empty_copy
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape
+
+Spares = tuple[tuple[int, int], ...]
+"""(node, how many more like it), in the order of nodes."""
+NONE: Final[Spares] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a loss comes to.
+
+    Attributes
+    ----------
+    pods : that were on the nodes, without those of DaemonSets
+    missing : workload → pods fewer of it than before
+    waiting : of all of these, whose successors wait for a node
+    unknown : of all of these, whose controller isn't played, so that it isn't known whether they come back
+    preempted : workload → its pods that were pushed out
+    seconds : until the last that comes back is Ready; 0 where none does
+    shapes : of the successors that wait → how many
+    """
+
+    pods: int
+    missing: Mapping[str, int]
+    waiting: int
+    unknown: int
+    preempted: Mapping[str, int]
+    seconds: float
+    shapes: Mapping[Shape, int]
+
+    @property
+    def is_survived(self) -> bool:
+        """Nobody fares worse once all is at rest."""
+        return not self.missing
+
+
+class Player:
+    """Plays losses on one cluster, which is at rest; `plays`: how many were."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.plays = 0
+        self._grown: dict[Spares, Cluster] = {NONE: cluster}
+
+    def lose(self, nodes: Sequence[int], spares: Spares = NONE) -> Outcome:
+        """The nodes are lost; `spares` are there before, and who waits today takes them first.
+
+        Raises
+        ------
+        TooLargeError
+            When it costs more than a question may.
+        """
+        self.plays += 1
+        cluster = self._with(spares)
+        simulation = Simulation(cluster)
+        simulation.clock.tick = 0
+        simulation.replacement = lambda pod: making_anew(simulation, pod)
+        if spares:
+            settle(simulation)
+        gone = lose(simulation, nodes)
+        clock = Stopwatch(cluster, lambda _: None, lambda _: "")
+        waited = settle(simulation, lambda: clock.pass_by(simulation))
+        return _told(simulation, gone, clock.seconds + waited)
+
+    def _with(self, spares: Spares) -> Cluster:
+        found = self._grown.get(spares)
+        if found is None:
+            new = [
+                empty_copy(self.cluster, self.cluster.nodes[node], number)
+                for node, many in spares
+                for number in range(many)
+            ]
+            found = self._grown[spares] = self.cluster.grown(tuple(new))
+        return found
+
+
+def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Outcome:
+    cluster = simulation.cluster
+    owners, pods = workloads_by_owner(cluster), cluster.snapshot.pods
+
+    def workload(pod: LivePod) -> str:
+        return owners.get(pod.owner, pod.owner) or POD.key(pod.namespace, pod.name)
+
+    fewer: Counter[str] = Counter()
+    unplayed: Counter[str] = Counter()
+    for pod in (*simulation.pods.by_index.values(), *simulation.queue.arrivals):
+        if kind_in(pod.owner).is_per_node:
+            continue
+        before = pods[pod.number] if pod.number < 0 else None
+        had = before is not None and before.holds_room and before.deleted_at is None
+        fewer[workload(pod)] += had - (pod.is_bound and not (pod.is_gone or pod.is_terminating))
+        unplayed[workload(pod)] += had and _is_unplayed(cluster, pod)
+    missing = {key: number for key, number in fewer.items() if number > 0}
+    waiting = [one for one in simulation.queue.arrivals if not (one.is_bound or one.is_gone)]
+    of_each = Counter(workload(pod) for pod in waiting)
+    away = [pod for pod in gone if not kind_in(pod.owner).is_per_node]
+    came = any(pod.is_bound for pod in simulation.queue.arrivals)
+    return Outcome(
+        pods=len(away), missing=missing,
+        waiting=sum(min(number, of_each[key]) for key, number in missing.items()),
+        unknown=sum(min(number, unplayed[key]) for key, number in missing.items()),
+        preempted=Counter(workload(pod) for pod in simulation.preempted),
+        seconds=seconds if came else 0.0, shapes=Counter(pod.shape for pod in waiting if workload(pod) in missing),
+    )  # fmt: skip
+
+
+def _is_unplayed(cluster: Cluster, pod: LivePod) -> bool:
+    """Whether something owns the pod of which nothing is played."""
+    known = pod.owner in sets_by_key(cluster) or pod.owner in workloads_by_key(cluster)
+    return bool(pod.owner) and not (known or cluster.snapshot.workload(pod.owner))

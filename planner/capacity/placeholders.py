@@ -1,0 +1,81 @@
+"""Manifests that keep nodes spare: a CapacityBuffer for a cluster autoscaler that knows it, or a Deployment of placeholders.
+
+Either asks for a pod as large as an empty node of the pool, which gives way to every other. Sources: kubernetes/autoscaler
+`cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go`; a priority below -10 wouldn't make cluster-autoscaler
+add nodes (`--expendable-pods-priority-cutoff`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import PODS
+from planner.kubernetes.kinds import DEPLOYMENT
+from planner.kubernetes.nodes import node_pool, pool_label
+from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.records import Amounts, Node
+
+_PRIORITY: Final = -10
+_CLASS: Final = "headroom-spare"
+_IMAGE: Final = "registry.k8s.io/pause:3.10"
+_NAMESPACE: Final = "default"
+
+
+def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, str], ...]:
+    """(what it is, YAML) for spare nodes: each a node that they are like, what an empty one has left, and how many."""
+    buffers: list[Any] = []
+    placeholders: list[Any] = []
+    for node, room, many in spares:
+        name = f"spare-{node_pool(node) or node.name}"[:58].rstrip("-.")
+        while any(one["metadata"]["name"] == name for one in buffers):
+            name += "x"
+        spec = _spec(node, room)
+        buffers += [
+            {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name, "namespace": _NAMESPACE}, "template": {"spec": spec}},
+            {
+                "apiVersion": "autoscaling.x-k8s.io/v1beta1", "kind": "CapacityBuffer", "metadata": {"name": name, "namespace": _NAMESPACE},
+                "spec": {"podTemplateRef": {"name": name}, "replicas": many},
+            },
+        ]  # fmt: skip
+        placeholders.append(
+            {
+                "apiVersion": "apps/v1", "kind": DEPLOYMENT.name, "metadata": {"name": name, "namespace": _NAMESPACE},
+                "spec": {
+                    "replicas": many, "selector": {"matchLabels": {"app": name}},
+                    "template": {"metadata": {"labels": {"app": name}}, "spec": {**spec, "priorityClassName": _CLASS}},
+                },
+            }
+        )  # fmt: skip
+    if not buffers:
+        return ()
+    first = {
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": _CLASS}, "value": _PRIORITY,
+        "preemptionPolicy": "Never", "description": "Room that is kept for pods whose node is lost",
+    }  # fmt: skip
+    return (
+        ("As CapacityBuffers, for a cluster autoscaler that knows them", _documents(buffers)),
+        ("As placeholders, which every other pod pushes out", _documents([first, *placeholders])),
+    )
+
+
+def _spec(node: Node, room: Amounts) -> dict[str, Any]:
+    asks = {name: format_amount(amount, name) for name, amount in room.items() if amount and name != PODS}
+    label = pool_label(node)
+    return {
+        **({"nodeSelector": {label: node.labels[label]}} if label else {}),
+        **(
+            {"tolerations": [_toleration(one.key, one.value, one.effect) for one in node.taints]} if node.taints else {}
+        ),
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "spare", "image": _IMAGE, "resources": {"requests": asks, "limits": dict(asks)}}],
+    }
+
+
+def _toleration(key: str, value: str, effect: str) -> dict[str, str]:
+    return {"key": key, "operator": "Equal", "value": value, "effect": effect}
+
+
+def _documents(some: Iterable[Any]) -> str:
+    return "---\n".join(as_yaml(one) for one in some)

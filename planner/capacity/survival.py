@@ -1,0 +1,555 @@
+"""What one loss would break: each node, zone, NVLink or rack domain, and each pool's spot nodes lost at once; how many nodes of a
+pool may be lost together; and the least spare that mends it.
+
+Nodes that are alike and carry pods that are alike are asked once. Spare nodes are there before the loss, and pods that wait
+today take them first. The spare is the cheapest that the search found, not proven to be the least.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import combinations_with_replacement, islice
+from math import ceil, comb
+from typing import Final
+
+from planner.capacity.changes import Change, ChangeKind
+from planner.capacity.evictions import at_rest
+from planner.capacity.losses import NONE, Outcome, Player, Spares
+from planner.capacity.placeholders import manifests
+from planner.capacity.what_if import apply
+from planner.ground.budget import TooLargeError, part
+from planner.ground.records import dataclass, replace
+from planner.ground.vocabulary import RACKS
+from planner.ground.words import Text, count, listing, short_name, usd
+from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
+from planner.kubernetes.kinds import REPLICA_SET, kind_called
+from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
+from planner.kubernetes.records import Node, Pod, Snapshot
+from planner.pricing.model import PriceBook
+from planner.pricing.node import price_node
+from planner.rollout.prepared import compiled
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import empty_copy
+from planner.scheduling.shape import Shape, compile_alike
+
+_MOST_TOGETHER: Final = 100  # losses of several nodes of one pool that are played, of all pools
+_MOST_MENDS: Final = 300  # losses that are played with spare nodes
+_MOST_UNITS: Final = 1_500_000  # of work for one loss: where many push others out it takes minutes
+_MOST_PODS: Final = 200  # on what is lost, for which spare nodes are looked for
+_MOST_WAITING: Final = 100  # pods today, which take spare nodes first: beyond that none are looked for
+_MOST_IN_VAIN: Final = 3  # nodes of a pool
+_MOST_STEPS: Final = 12  # times that a search adds spare nodes
+_MOST_ALONE: Final = 3  # nodes of one pool alone that are tried instead of several pools'
+_HEAVIEST: Final = 6  # kinds of nodes of a pool of which several are lost, where all would be too many
+
+
+class Scope(StrEnum):
+    NODE = "node"
+    ZONE = "zone"
+    RACK = "rack"  # or whatever else nodes share by a label
+    SPOT = "spot nodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fewer:
+    """Pods of one workload."""
+
+    workload: str
+    pods: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spare:
+    """Nodes more. `like`: the node that they are like; money is of its own way of being bought, None without a price."""
+
+    pool: str
+    zone: str
+    nodes: int
+    usd_per_month: float | None
+    like: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """One loss. Of nodes that are alike the first is named, and `alike` says how many there are.
+
+    Attributes
+    ----------
+    name : of the node, the zone, the pool whose spot nodes; of a rack ``label=value``
+    nodes, gpus : that are lost
+    pods, back : that were there but for DaemonSets' and that come back elsewhere, or make another go for it
+    missing : pods fewer than before once all is at rest, and whose
+    waiting : of these, successors that wait for a node
+    unknown : of these, whose controller isn't played: whether they come back isn't known
+    preempted, pushed : pods that are pushed out, and whose
+    seconds : until the last that comes back is Ready
+    spare : the cheapest that was found with which nobody is left waiting; empty where none was, or none is needed
+    """
+
+    scope: Scope
+    name: str
+    alike: int
+    pool: str
+    nodes: int
+    gpus: int
+    pods: int
+    back: int
+    missing: int
+    whose: tuple[Fewer, ...]
+    waiting: int
+    unknown: int
+    preempted: int
+    pushed: tuple[Fewer, ...]
+    seconds: float
+    spare: tuple[Spare, ...] = ()
+
+    @property
+    def is_survived(self) -> bool:
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """How many nodes of a pool may be lost at once, whichever they are. `breaks`: some that may not; `is_proven`: every choice of one
+    more was played, or one was found that may not."""
+
+    pool: str
+    nodes: int
+    survived: int
+    is_proven: bool
+    breaks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """A pool's upgrade; `budgets`: those that hold pods back."""
+
+    pool: str
+    strategy: UpgradeStrategy
+    is_done: bool
+    budgets: tuple[str, ...]
+    sentence: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survival:
+    """What was found. `spare`: with which nobody is left waiting whichever one node is lost, where `is_for_all`; else for those that
+    were looked for. `too_large`: whose loss costs more than one may."""
+
+    sentence: Text
+    losses: tuple[Loss, ...]
+    together: tuple[Together, ...]
+    spare: tuple[Spare, ...]
+    is_for_all: bool
+    upgrades: tuple[Upgrade, ...]
+    manifests: tuple[tuple[str, str], ...] = ()
+    too_large: tuple[str, ...] = ()
+
+    def nodes(self, *, broken: bool = False, with_gpus: bool = False) -> int:
+        """How many nodes there are, or of them those whose loss isn't survived."""
+        mine = (one for one in self.losses if one.scope is Scope.NODE and (one.gpus or not with_gpus))
+        return sum(one.alike for one in mine if not (broken and one.is_survived))
+
+    @property
+    def usd_per_month(self) -> float | None:
+        prices = [one.usd_per_month for one in self.spare]
+        return None if None in prices else sum(one or 0.0 for one in prices)
+
+
+def survival(
+    snapshot: Snapshot, *, label: str = "", upgrades: bool = False, limits: Sequence[PoolLimits] = (),
+    book: PriceBook | None = None,
+) -> Survival:  # fmt: skip
+    """Every loss played; `label`: nodes that share its value are lost at once too.
+
+    Raises
+    ------
+    TooLargeError
+        When it costs more than a question may.
+    """
+    cluster = at_rest(compiled(snapshot).snapshot)
+    player = Player(cluster)
+    kinds = _alike(cluster)
+    played, too_large = list[tuple[_Lost, Outcome]](), list[str]()
+    for one in (*_single(cluster, kinds), *_at_once(cluster, label)):
+        try:
+            with part(units=_MOST_UNITS):
+                played.append((one, player.lose(one.nodes)))
+        except TooLargeError:
+            too_large.append(one.name)
+    mender = _Mender(player, book)
+    order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
+    mends = {i: mender.mend(*played[i]) for i in order}
+    losses = tuple(_told(cluster, *one, mender.spares(mends[i])) for i, one in enumerate(played))
+    alone = [(lost, found, mends[i]) for i, (lost, found) in enumerate(played) if lost.scope is Scope.NODE]
+    spare, is_for_all = mender.for_each(alone)
+    good = {lost.nodes[0] for lost, found, _ in alone if not found.missing}
+    is_for_all = is_for_all and len(alone) == len(kinds)
+    made = Survival(
+        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, {lost.nodes[0] for lost, *_ in alone})), spare=mender.spares(spare),
+        is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
+        manifests=mender.manifests(spare), too_large=tuple(too_large),
+    )  # fmt: skip
+    return replace(made, sentence=Text(_sentence(made)))
+
+
+# ── what is lost ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lost:
+    scope: Scope
+    name: str
+    nodes: tuple[int, ...]
+    alike: int = 1
+
+
+def _alike(cluster: Cluster) -> list[list[int]]:
+    """Nodes of one shape, place and pool, with pods that are alike."""
+    pods: dict[int, Counter[object]] = defaultdict(Counter)
+    for pod in cluster.snapshot.pods:
+        if pod.holds_room and pod.node_name in cluster.node_index and not _is_daemon(pod):
+            pods[cluster.node_index[pod.node_name]][_whose(cluster, pod)] += 1
+    found: dict[object, list[int]] = {}
+    for place, node in enumerate(cluster.nodes):
+        amounts = cluster.allocatable[:, place].tobytes()
+        racks = tuple(node.labels.get(key) for key in RACKS)
+        carried = frozenset(pods[place].items()) if place in pods else frozenset()
+        key = (
+            int(cluster.node_class[place]),
+            amounts,
+            node_pool(node),
+            zone(node),
+            racks,
+            out_of_use(node),
+            node.taints,
+            carried,
+        )
+        found.setdefault(key, []).append(place)
+    return list(found.values())
+
+
+def _is_daemon(pod: Pod) -> bool:
+    return pod.owner is not None and kind_called(pod.owner.kind).is_per_node
+
+
+def _whose(cluster: Cluster, pod: Pod) -> object:
+    """What tells a pod from those that are made anew in the same way and go to the same nodes."""
+    if pod.owner is None or kind_called(pod.owner.kind).has_ordinals or pod.spec.volumes or pod.spec.resource_claims:
+        return pod.uid
+    shape = compile_alike(cluster, pod.namespace, pod.labels, pod.spec)
+    if shape.is_plain and pod.owner.kind == REPLICA_SET.name:
+        return pod.namespace, shape.asks, shape.priority, shape.may_preempt, shape.candidates.tobytes()
+    return pod.owner.key(pod.namespace)
+
+
+def _single(cluster: Cluster, kinds: Iterable[Sequence[int]]) -> Iterator[_Lost]:
+    for some in kinds:
+        yield _Lost(scope=Scope.NODE, name=cluster.node_names[some[0]], nodes=(some[0],), alike=len(some))
+
+
+def _at_once(cluster: Cluster, label: str) -> Iterator[_Lost]:
+    """Groups of at least two nodes, each once."""
+    groups: dict[tuple[Scope, str], list[int]] = defaultdict(list)
+    for place, node in enumerate(cluster.nodes):
+        if zone(node):
+            groups[Scope.ZONE, zone(node)].append(place)
+        for key in dict.fromkeys((*RACKS, *([label] if label else []))):
+            if node.labels.get(key):
+                groups[Scope.RACK, f"{key}={node.labels[key]}"].append(place)
+        if is_spot(node):
+            groups[Scope.SPOT, node_pool(node) or NO_POOL].append(place)
+    for (scope, name), places in sorted(groups.items()):
+        if len(places) > 1:
+            yield _Lost(scope=scope, name=name, nodes=tuple(places))
+
+
+def _told(cluster: Cluster, lost: _Lost, found: Outcome, spare: tuple[Spare, ...]) -> Loss:
+    nodes = [cluster.nodes[place] for place in lost.nodes]
+    pools = {node_pool(node) for node in nodes}
+    return Loss(
+        scope=lost.scope, name=lost.name, alike=lost.alike, pool=next(iter(pools)) if len(pools) == 1 else "",
+        nodes=len(nodes), gpus=sum(gpu_count(node) for node in nodes), pods=found.pods,
+        back=max(0, found.pods - sum(found.missing.values())), missing=sum(found.missing.values()), whose=_fewer(found.missing),
+        waiting=found.waiting, unknown=found.unknown, preempted=sum(found.preempted.values()), pushed=_fewer(found.preempted),
+        seconds=found.seconds, spare=spare,
+    )  # fmt: skip
+
+
+def _fewer(pods: Mapping[str, int]) -> tuple[Fewer, ...]:
+    return tuple(Fewer(workload=key, pods=pods[key]) for key in sorted(pods, key=lambda key: (-pods[key], key)))
+
+
+# ── several of a pool ────────────────────────────────────────────────────────────────────────────────────────────────
+def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], known: set[int]) -> Iterator[Together]:
+    """`good`: nodes that may be lost by themselves, of those `known`; of the others that isn't known."""
+    cluster, left = player.cluster, _MOST_TOGETHER
+    by_pool: dict[str, list[Sequence[int]]] = defaultdict(list)
+    for some in kinds:
+        by_pool[node_pool(cluster.nodes[some[0]])].append(some)
+    for pool, mine in sorted(by_pool.items(), key=lambda one: (sum(map(len, one[1])), one[0])):
+        size = sum(map(len, mine))
+        broken = [cluster.node_names[some[0]] for some in mine if some[0] in known - good][:1]
+        is_good = all(some[0] in good for some in mine)
+        found = Together(pool=pool or NO_POOL, nodes=size, survived=int(is_good), is_proven=is_good or bool(broken))
+        if not is_good:
+            yield replace(found, breaks=tuple(broken))
+            continue
+        heavy = sorted(mine, key=lambda some: -int(cluster.requested[:, some[0]].astype(float).sum()))
+        for number in range(2, size + 1):
+            is_every = comb(len(mine) + number - 1, number) <= left
+            choices = combinations_with_replacement(heavy if is_every else heavy[:_HEAVIEST], number)
+            lost = islice((places for one in choices if (places := _of_each(one))), left)
+            breaks = None
+            for places in lost:
+                left -= 1
+                if player.lose(places).missing:
+                    breaks = tuple(cluster.node_names[place] for place in places)
+                    break
+            if breaks or not is_every:
+                found = replace(found, is_proven=bool(breaks), breaks=breaks or ())
+                break
+            found = replace(found, survived=number)
+        yield found
+
+
+def _of_each(kinds: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """A node for each time that its kind is in; () where there aren't so many."""
+    times = Counter(map(id, kinds))
+    by_id = {id(some): some for some in kinds}
+    if any(len(by_id[key]) < number for key, number in times.items()):
+        return ()
+    return tuple(place for key, number in times.items() for place in by_id[key][:number])
+
+
+# ── spare nodes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+class _Mender:
+    """Looks for spare nodes with which nobody is left waiting."""
+
+    def __init__(self, player: Player, book: PriceBook | None) -> None:
+        self.player, self.cluster, self.book = player, player.cluster, book
+        self._before = player.plays
+        self._in_vain: Counter[str] = Counter()  # pool → nodes for whose loss nothing was found
+        self._known: dict[frozenset[tuple[Shape, int]], Spares] = {}
+        kinds: dict[tuple[str, str], int] = {}
+        for place, node in enumerate(self.cluster.nodes):
+            if not out_of_use(node):
+                kinds.setdefault((node_pool(node), zone(node)), place)
+        self._usd = {place: self._price(self.cluster.nodes[place]) for place in kinds.values()}
+        self._room = {
+            place: empty_copy(self.cluster, self.cluster.nodes[place], 0).allocatable for place in kinds.values()
+        }
+
+    def _price(self, node: Node) -> float | None:
+        """USD a month, bought as the node is; as the bill has it."""
+        price = None if self.book is None else price_node(self.book, node).price
+        return None if price is None else price.sustained_use_usd_per_month
+
+    def _cost(self, spares: Spares) -> tuple[int, float, int]:
+        """Nodes without a price count first, then money; then their GPUs and themselves."""
+        unknown = sum(many for place, many in spares if self._usd[place] is None)
+        money = sum(many * (self._usd[place] or 0.0) for place, many in spares)
+        gpus = sum(many * (1 + 100 * gpu_count(self.cluster.nodes[place])) for place, many in spares)
+        return unknown, money, gpus
+
+    def _may(self) -> bool:
+        return self.player.plays - self._before < _MOST_MENDS
+
+    def mend(self, lost: _Lost, found: Outcome) -> Spares | None:
+        """The cheapest that is found; None where none is, and where it isn't looked for any more."""
+        if not found.waiting or found.pods > _MOST_PODS or len(self.cluster.waiting) > _MOST_WAITING:
+            return NONE if not found.missing else None
+        pool = node_pool(self.cluster.nodes[lost.nodes[0]]) if lost.scope is Scope.NODE else ""
+        if pool and self._in_vain[pool] >= _MOST_IN_VAIN:
+            return None
+        away = set(lost.nodes) if lost.scope is not Scope.NODE else set()
+        if lost.scope is Scope.SPOT:
+            pools = {node_pool(self.cluster.nodes[place]) for place in lost.nodes}
+            away |= {place for place in self._usd if node_pool(self.cluster.nodes[place]) in pools}
+        wanted = frozenset(found.shapes.items())
+        known = self._known.get(wanted)
+        if known and not away.intersection(place for place, _ in known) and self._does(lost, known):
+            return known
+        best = self._added(lost, found, away)
+        best = self._cheaper(lost, found, away, best)
+        if best is not None:
+            self._known[wanted] = best
+        self._in_vain[pool] += best is None
+        return best
+
+    def _does(self, lost: _Lost, spares: Spares) -> bool:
+        return self._may() and not self.player.lose(lost.nodes, spares).waiting
+
+    def _takers(self, shape: Shape, away: set[int], near: str) -> list[tuple[int, int]]:
+        """(node to be like, pods of the shape that such a node takes), the cheapest and nearest first."""
+        found = []
+        for place, room in self._room.items():
+            if place in away or place not in shape.candidates:
+                continue
+            asks = {self.cluster.resources[row]: amount for row, amount in shape.asks if amount}
+            seats = min((room.get(name, 0) // amount for name, amount in asks.items()), default=1)
+            if seats:
+                found.append((place, seats))
+        return sorted(
+            found, key=lambda one: (*self._cost(((one[0], 1),)), zone(self.cluster.nodes[one[0]]) != near, one[0])
+        )
+
+    def _added(self, lost: _Lost, found: Outcome, away: set[int]) -> Spares | None:
+        """Node after node for who is left waiting; then as many fewer as do."""
+        near, spares, now = zone(self.cluster.nodes[lost.nodes[0]]), dict[int, int](), found
+        for _ in range(_MOST_STEPS):
+            if not now.waiting:
+                break
+            shape = max(now.shapes, key=lambda one: (tuple(sorted(one.asks, reverse=True)), one.namespace))
+            takers = self._takers(shape, away, near)
+            if not takers or not self._may():
+                return None
+            place, seats = min(takers, key=lambda one: self._cost(((one[0], ceil(now.shapes[shape] / one[1])),)))
+            spares[place] = spares.get(place, 0) + ceil(now.shapes[shape] / seats)
+            now = self.player.lose(lost.nodes, tuple(sorted(spares.items())))
+        return None if now.waiting else self._fewer([lost], tuple(sorted(spares.items())))
+
+    def _fewer(self, losses: Sequence[_Lost], spares: Spares) -> Spares:
+        """One node less of a pool, the dearest first, as long as that does."""
+        for place, _ in sorted(spares, key=lambda one: self._cost(((one[0], 1),)), reverse=True):
+            while True:
+                less = tuple((one, many - (one == place)) for one, many in spares if many > (one == place))
+                if less == spares or not less or not all(self._does(lost, less) for lost in losses):
+                    break
+                spares = less
+                if place not in dict(spares):
+                    break
+        return spares
+
+    def _cheaper(self, lost: _Lost, found: Outcome, away: set[int], best: Spares | None) -> Spares | None:
+        """Few nodes of one pool alone."""
+        near = zone(self.cluster.nodes[lost.nodes[0]])
+        shapes = {place for shape in found.shapes for place, _ in self._takers(shape, away, near)}
+        for place in sorted(shapes, key=lambda one: self._cost(((one, 1),))):
+            for many in range(1, _MOST_ALONE + 1):
+                alone: Spares = ((place, many),)
+                if best is not None and self._cost(alone) >= self._cost(best):
+                    break
+                if self._does(lost, alone):
+                    best = alone
+                    break
+        return best
+
+    def for_each(self, alone: Sequence[tuple[_Lost, Outcome, Spares | None]]) -> tuple[Spares, bool]:
+        """What does for any one of the losses: one is there at a time, so that they share it; and whether it does for all."""
+        broken = [(lost, mend) for lost, found, mend in alone if found.missing]
+        most: dict[int, int] = {}
+        for _, mend in broken:
+            for place, many in mend or ():
+                most[place] = max(most.get(place, 0), many)
+        spares = tuple(sorted(most.items()))
+        if not spares:
+            return NONE, not broken
+        mended = [lost for lost, mend in broken if mend]
+        is_sure = all(self._does(lost, spares) for lost in mended)
+        spares = self._fewer(mended, spares) if is_sure else spares
+        return spares, is_sure and len(mended) == len(broken)
+
+    def spares(self, spares: Spares | None) -> tuple[Spare, ...]:
+        """The same for people."""
+        found = []
+        for place, many in spares or ():
+            node, price = self.cluster.nodes[place], self._usd[place]
+            found.append(
+                Spare(pool=node_pool(node) or NO_POOL, zone=zone(node), nodes=many, like=node.name,
+                      usd_per_month=None if price is None else many * price)
+            )  # fmt: skip
+        return tuple(found)
+
+    def manifests(self, spares: Spares) -> tuple[tuple[str, str], ...]:
+        """What keeps these nodes, to be copied."""
+        return manifests([(self.cluster.nodes[place], self._room[place], many) for place, many in spares])
+
+
+# ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrade]:
+    """Each pool with surge as it is set, else GKE's default, and blue-green."""
+    for name in dict.fromkeys(filter(None, map(node_pool, cluster.nodes))):
+        mine = [one for one in limits if one.name == name]
+        for strategy in UpgradeStrategy:
+            known = next((one.upgrade for one in mine if one.upgrade and one.upgrade.strategy is strategy), None)
+            told = known or UpgradeSettings(strategy=strategy)
+            is_surge = strategy is UpgradeStrategy.SURGE
+            value = f"surge:{told.max_surge},unavailable:{told.max_unavailable}" if is_surge else ""
+            said = PoolLimits(name=name, source=LimitSource.AUTOSCALER_STATUS, upgrade=told)
+            (step,) = apply(cluster, [Change(kind=ChangeKind.UPGRADE, target=name, value=value)], [said]).steps
+            yield Upgrade(
+                pool=name, strategy=strategy, is_done=step.is_done, budgets=step.budgets, sentence=step.sentence
+            )
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+_NOUNS: Final = {
+    Scope.ZONE: ("zone", "zones"),
+    Scope.RACK: ("rack or NVLink domain", "racks or NVLink domains"),
+    Scope.SPOT: ("pool's spot nodes", "pools' spot nodes"),
+}
+
+
+def _sentence(made: Survival) -> str:
+    """``12 of 24 nodes can't be lost without a pod that doesn't come back, 12 of 17 with GPUs; …``."""
+    nodes, broken = made.nodes(), made.nodes(broken=True)
+    if not nodes:
+        return f"too large to be played: {listing(made.too_large)}" if made.too_large else "there is no node"
+    parts = [f"every one of {count(nodes, 'node')} can be lost by itself: every pod comes back"]
+    if broken:
+        gpus = made.nodes(with_gpus=True)
+        parts = [f"{broken:,} of {count(nodes, 'node')} can't be lost without a pod that doesn't come back"]
+        if 0 < gpus < nodes:
+            parts[0] += f", of those with GPUs {made.nodes(broken=True, with_gpus=True):,} of {gpus:,}"
+    for scope, (noun, many) in _NOUNS.items():
+        mine = [one for one in made.losses if one.scope is scope]
+        worst = max(mine, key=lambda one: one.missing, default=None)
+        if worst is not None and worst.missing:
+            lost = sum(not one.is_survived for one in mine)
+            words = f"{lost:,} of {count(len(mine), noun, many)} can't; at worst {count(worst.missing, 'pod')}"
+            parts.append(f"{words} without {worst.name}")
+    if made.spare:
+        price = "" if made.usd_per_month is None else f", {usd(made.usd_per_month)} a month,"
+        for_whom = "any one node can be lost" if made.is_for_all else "more of them can"
+        parts.append(f"with {listing([_spare_words(one) for one in made.spare], None)}{price} {for_whom}")
+    unknown = sum(one.unknown for one in made.losses if one.scope is Scope.NODE)
+    if made.too_large:
+        parts.append(f"too large to be played: {listing(made.too_large)}")
+    return "; ".join(
+        [*parts, *([f"of {count(unknown, 'pod')} it isn't known whether they come back"] if unknown else [])]
+    )
+
+
+def _spare_words(one: Spare) -> str:
+    return f"{count(one.nodes, 'spare node')} in {one.pool}"
+
+
+def spare_words(spare: Iterable[Spare]) -> str:
+    """``1 in gpu-t4 ($438 a month)``; "" for none."""
+    return ", ".join(
+        f"{one.nodes:,} in {one.pool}" + ("" if one.usd_per_month is None else f" ({usd(one.usd_per_month)} a month)")
+        for one in spare
+    )
+
+
+def whose_words(some: Iterable[Fewer]) -> str:
+    """``2 of prod/web, 1 of dev/api``."""
+    return listing([f"{one.pods:,} of {short_name(one.workload)}" for one in some])
+
+
+def notes(made: Survival) -> list[str]:
+    """What the answer counts, and what it doesn't."""
+    at_once = (
+        "A node is gone at once with all that is on it; budgets aren't asked. Times count from there: where a node only stops "
+        "answering, its pods stay for the 300 s that pods tolerate that by default."
+    )
+    found = [at_once]
+    if any(not one.is_survived for one in made.losses):
+        found.append(
+            "Spare nodes are there before, and pods that wait today take them first. The spare is the cheapest that was found; "
+            "no autoscaler adds any."
+        )
+    if any(not one.is_proven for one in made.together):
+        found.append("Of pools marked so not every choice of nodes was played.")
+    return found

@@ -1,0 +1,67 @@
+"""What one loss would break: each node, zone, rack and pool's spot nodes lost at once, and the least spare that mends it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.capacity.survival import Survival, notes, spare_words, survival, whose_words
+from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.records import dataclass
+from planner.ground.settings import setting
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import duration
+from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.records import Snapshot
+from planner.pricing.bill import USD_A_MONTH
+from planner.questions.question import NOTHING, Given, Question, Want
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurviveSettings:
+    label: str = setting("", form="KEY", help="Nodes that share this label's value are lost at once too.")
+    upgrades: bool = setting(
+        False, label="Upgrades too", help="Also each pool's upgrade, with surge and blue-green: which budget blocks it."
+    )
+
+
+@allowed(units=LIST_UNITS)
+def answer(snapshot: Snapshot, asked: SurviveSettings, given: Given = NOTHING) -> Survival:
+    """Every loss, played."""
+    return survival(snapshot, label=asked.label, upgrades=asked.upgrades, limits=given.limits, book=given.book)
+
+
+QUESTION: Final = Question(
+    name="survive",
+    settings=SurviveSettings,
+    result=Survival,
+    answer=answer,
+    figures=(
+        Figure("survive_nodes_broken", lambda found: found.nodes(broken=True), "nodes", label="Can't be lost", whole=Survival.nodes),
+        Figure("survive_spare_nodes", lambda found: sum(one.nodes for one in found.spare), "nodes", label="Spare nodes"),
+        Figure("survive_spare_cost", lambda found: found.usd_per_month, USD_A_MONTH, label="Cost a month", unknown="no price"),
+    ),
+    listings=(
+        Listing(name="losses", title="What is lost, and who doesn't come back", items=lambda found: found.losses, most=40,
+            told=lambda found: [one for one in found.losses if one.missing or one.preempted],
+            columns=(Column("scope", lambda one: one.scope.value, heading="lost"), Column("name"), Column("alike"), Column("pool"), Column("nodes"), Column("gpus", heading="GPUs"),
+                Column("pods"), Column("back", heading="come back"), Column("seconds", heading="within", words=lambda one: duration(one.seconds) if one.seconds else ""),
+                Column("missing", heading="don't"), Column("whose", lambda one: whose_words(one.whose)), Column("waiting"), Column("unknown", heading=None),
+                Column("preempted", lambda one: whose_words(one.pushed), heading="pushed out"), Column("spare", lambda one: spare_words(one.spare), heading="spare that mends it"))),
+        Listing(name="together", title="How many of a pool at once, whichever they are", items=lambda found: found.together, columns=(
+            Column("pool"), Column("nodes"), Column("survived", words=lambda one: f"{one.survived:,}" if one.is_proven else f"at least {one.survived:,}"),
+            Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="these can't be lost"))),
+        Listing(name="spare", title="Spare nodes, for any one node", items=lambda found: found.spare, columns=(
+            Column("pool"), Column("zone"), Column("nodes"), Column("usd_per_month"), Column("like"))),
+        Listing(name="upgrades", title="Upgrades of node pools", items=lambda found: found.upgrades, columns=(
+            Column("pool"), Column("strategy", lambda one: one.strategy.value), Column("is_done", heading="gets through"),
+            Column("budgets", lambda one: ", ".join(one.budgets), heading="held back by"), Column("sentence", lambda one: str(one.sentence), heading="what comes of it"))),
+    ),
+    notes=notes,
+    codes=lambda found: dict(found.manifests),
+    about="""What one loss would break: each node, zone, NVLink or rack domain and each pool's spot nodes, lost at once.
+
+    Who doesn't come back, how long the others take, who is pushed out, how many nodes may be lost together, and the cheapest spare.""",
+    wants=(Want.POOLS, Want.PRICES),
+    hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
+)  # fmt: skip

@@ -1,0 +1,117 @@
+"""What one loss breaks, held against what-if's deletion of each node."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from planner.capacity.changes import parse_change
+from planner.capacity.survival import Loss, Scope, Survival, survival
+from planner.capacity.what_if import apply
+from planner.rollout.prepared import compiled
+from planner.sources import demo
+from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, snapshot
+
+
+def found(*items: Item | list[Item], **asked: object) -> Survival:
+    return survival(snapshot(*items), **asked)  # type: ignore[arg-type]
+
+
+def loss(of: Survival, name: str) -> Loss:
+    return next(one for one in of.losses if one.name == name)
+
+
+def test_a_pod_that_finds_no_other_node_is_missing_and_a_spare_mends_it() -> None:
+    made = found(node("n0", gpus=2), node("n1", gpus=2), deployment("a", ["n0", "n1"], pod_spec(gpus=2)))
+    one = loss(made, "n0")
+    assert (one.alike, one.missing, one.waiting, one.back) == (2, 1, 1, 0)
+    assert [(who.workload, who.pods) for who in one.whose] == [("Deployment/ml/a", 1)]
+    assert [(spare.nodes, spare.usd_per_month) for spare in one.spare] == [(1, None)]
+    assert (made.is_for_all, made.nodes(), made.nodes(broken=True)) == (True, 2, 2)
+    (together,) = made.together
+    assert (together.survived, together.is_proven, together.breaks) == (0, True, ("n0",))
+
+
+def test_pods_that_come_back_take_a_time_and_the_largest_number_that_may_go_is_found() -> None:
+    nodes = [node(f"n{i}", gpus=2) for i in range(4)]
+    made = found(*nodes, deployment("a", ["n0", "n1"], pod_spec(gpus=2)))
+    one = loss(made, "n0")
+    assert (one.missing, one.back) == (0, 1)
+    assert one.seconds > 0
+    (together,) = made.together
+    assert (together.survived, together.is_proven, len(together.breaks)) == (2, True, 3)
+    assert (made.spare, made.is_for_all, made.manifests) == ((), True, ())
+
+
+def test_a_bare_pod_never_comes_back_and_no_spare_mends_that() -> None:
+    made = found(node("n0", gpus=1), node("n1", gpus=1), pod("bare", pod_spec(gpus=1), on="n0"))
+    one = loss(made, "n0")
+    assert (one.missing, one.waiting, one.spare) == (1, 0, ())
+    assert not made.is_for_all
+
+
+def test_who_is_pushed_out_is_told() -> None:
+    low = deployment("low", ["n1"], pod_spec(gpus=1))
+    high = deployment("high", ["n0"], pod_spec(gpus=1, priority=100))
+    one = loss(found(node("n0", gpus=1), node("n1", gpus=1), low, high), "n0")
+    assert [(who.workload, who.pods) for who in one.pushed] == [("Deployment/ml/low", 1)]
+    assert [who.workload for who in one.whose] == ["Deployment/ml/low"]
+
+
+def test_those_who_wait_today_take_the_spare_first() -> None:
+    items = [node("n0", gpus=2), *deployment("a", ["n0"], pod_spec(gpus=2)), *deployment("b", [""], pod_spec(gpus=2))]
+    assert [one.nodes for one in found(items).spare] == [2]
+
+
+def test_nodes_that_share_a_label_are_lost_at_once() -> None:
+    rack = {"example.com/rack": "r1"}
+    nodes = [node("n0", gpus=1, labels=rack), node("n1", gpus=1, labels=rack), node("n2", gpus=1)]
+    made = found(*nodes, deployment("a", ["n0", "n1"], pod_spec(gpus=1)), label="example.com/rack")
+    one = loss(made, "example.com/rack=r1")
+    assert (one.scope, one.nodes, one.missing, one.back) == (Scope.RACK, 2, 1, 1)
+
+
+def test_manifests_ask_for_whole_nodes() -> None:
+    made = found(node("n0", gpus=2), deployment("a", ["n0"], pod_spec(gpus=2)))
+    (_, buffers), (_, placeholders) = made.manifests
+    template, buffer = yaml.safe_load_all(buffers)
+    assert (buffer["kind"], buffer["spec"]["replicas"]) == ("CapacityBuffer", 1)
+    assert buffer["spec"]["podTemplateRef"]["name"] == template["metadata"]["name"]
+    first, deployed = yaml.safe_load_all(placeholders)
+    (container,) = deployed["spec"]["template"]["spec"]["containers"]
+    assert container["resources"]["requests"]["nvidia.com/gpu"] == "2"
+    assert deployed["spec"]["template"]["spec"]["priorityClassName"] == first["metadata"]["name"]
+
+
+def test_on_the_demo_it_is_what_deleting_each_node_comes_to() -> None:
+    """12 of the 17 GPU nodes; 10 as long as what-if left the quota as if the pods of the node that is gone were there."""
+    cluster = compiled(demo.read())
+    broken = set()
+    for one in cluster.nodes:
+        made = apply(cluster, [parse_change(f"delete:{one.name}")])
+        if sum(pod.waits for pod in made.snapshot.pods) > made.waiting_before:
+            broken.add(one.name)
+    answer = survival(demo.read())
+    assert len(broken) == answer.nodes(broken=True) == answer.nodes(broken=True, with_gpus=True) == 12
+    assert {one.name for one in answer.losses if one.scope is Scope.NODE and one.missing} <= broken
+    assert answer.is_for_all
+
+
+def test_upgrades_tell_which_budget_holds_pods_back() -> None:
+    label = {"cloud.google.com/gke-nodepool": "p"}
+    items = [
+        node("n0", gpus=1, labels=label),
+        *deployment("a", ["n0"], pod_spec(gpus=1)),
+        budget("a", minAvailable="100%"),
+    ]
+    made = found(items, upgrades=True)
+    assert [(one.strategy.value, one.is_done, one.budgets) for one in made.upgrades] == [
+        ("surge", False, ("a",)), ("blue-green", False, ("a",)),
+    ]  # fmt: skip
+
+
+def test_what_costs_too_much_is_named_and_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.capacity.survival._MOST_UNITS", 1)
+    made = found(node("n0", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
+    assert (made.losses, made.too_large) == ((), ("n0",))
+    assert "too large to be played: n0" in str(made.sentence)
