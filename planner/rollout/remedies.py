@@ -18,7 +18,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.clouds import clouds_of
-from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, RECREATE, ROLLING_UPDATE, STATEFUL_SET
+from planner.kubernetes.kinds import DEPLOYMENT, RECREATE, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, node_pool
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
@@ -40,7 +40,6 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape
 
-_ROLLED = (DEPLOYMENT.name, STATEFUL_SET.name, DAEMON_SET.name)  # whose rollouts may be in flight
 _ORDERS = 3  # in which a way out has to do where others are in flight
 _MOST_AWAITED = 5  # of those in flight, for which a command is printed
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
@@ -402,7 +401,7 @@ def _may_be_moved(case: _Case, workload: Workload, replicas: int) -> str:
 
 def _another_node(case: _Case) -> Iterator[Remedy]:
     """Nodes like those of a pool that matches: as few as do. How many hangs on whose rollouts are in flight, and would take them."""
-    if any(map(case.cluster.snapshot.lacks, _ROLLED)):
+    if case.cluster.snapshot.lacks(DEPLOYMENT.name):
         return
     if case.why.reason not in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE, Reason.TOO_MANY_PODS):
         return

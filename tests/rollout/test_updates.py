@@ -71,7 +71,10 @@ def cluster(one: Object, running: int, free: int) -> Snapshot:
     pods = [
         owned_by(one, pod(f"x-{place}", f"gpu-{place}", "ml", containers=[gpu_container()])) for place in range(running)
     ]
-    return kubectl.read_items([*nodes, node("cpu-0"), one, *pods, pod("other", "cpu-0", "ml")])
+    template = {"metadata": {"labels": {"app": "idle"}}, "spec": {"containers": [{"name": "idle"}]}}
+    idle = {"replicas": 0, "selector": {"matchLabels": {"app": "idle"}}, "template": template}
+    rest = named("Deployment", "idle", "ml", "apps/v1", spec=idle)
+    return kubectl.read_items([*nodes, node("cpu-0"), one, *pods, rest, pod("other", "cpu-0", "ml")])
 
 
 def changed(spec: Object, how: str = "image") -> Object:
