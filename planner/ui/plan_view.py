@@ -55,7 +55,7 @@ def line(snapshot: Snapshot) -> None:
 def settings() -> PlanSettings:
     """The budgets; each is in the link."""
     asked = Asked(PlanSettings)
-    with st.container(border=True), st.grid(min_column_width=170, gap="small"):
+    with st.container(border=True), st.grid(min_column_width=240, gap="small"):
         asked.show("least_ready_percent")
         asked.show("most_nodes", placeholder="no limit")
         asked.show("most_usd", placeholder="no limit")
