@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
-from planner.capacity.scale_ups import SCALE_UP_FAILED
+from planner.capacity.quota import BESIDE
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
@@ -145,7 +145,7 @@ def gated(
         rules=change.placed.rules if isinstance(change, PlacedWorkload) else change.rules,
         is_suspended=isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED,
         is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
-        warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code == SCALE_UP_FAILED)),
+        warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code in BESIDE)),
     )
 
 
@@ -264,7 +264,7 @@ def nouns_of(parts: list[GatedWorkload]) -> Nouns:
 
 def apart(findings: list[Finding]) -> tuple[Finding, ...]:
     """Each once, but those that are told with their workload."""
-    return tuple(dict.fromkeys(one for one in findings if one.code != SCALE_UP_FAILED))
+    return tuple(dict.fromkeys(one for one in findings if one.code not in BESIDE))
 
 
 def beyond_today(parts: list[GatedWorkload]) -> tuple[int, float | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, pool_key
-from planner.capacity.scale_ups import failed_scale_ups
+from planner.capacity.scale_ups import SCALE_UP_FAILED, failed_scale_ups
 from planner.ground.vocabulary import CPU
 from planner.ground.words import count, plural
 from planner.inventory.quotas import Quota, Unit
@@ -15,6 +15,8 @@ from planner.kubernetes.records import Finding, Node, Severity
 from planner.scheduling.cluster import Cluster
 
 QUOTA_SHORT: Final = "quota-short"
+BESIDE: Final = frozenset({SCALE_UP_FAILED, QUOTA_SHORT})
+"""Codes of what stands beside the verdict of one workload, wherever it is told."""
 
 
 def doubts(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> tuple[Finding, ...]:

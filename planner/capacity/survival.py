@@ -544,7 +544,8 @@ def notes(made: Survival) -> list[str]:
         "A node is gone at once with all that is on it; budgets aren't asked. Times count from there: where a node only stops "
         "answering, its pods stay for the 300 s that pods tolerate that by default."
     )
-    found = [at_once]
+    one_draw = "Each loss is played once, in one of the ways in which kube-scheduler may choose among equals: another may end otherwise."
+    found = [at_once, one_draw]
     if any(not one.is_survived for one in made.losses):
         found.append(
             "Spare nodes are there before, and pods that wait today take them first. The spare is the cheapest that was found; "

@@ -10,7 +10,9 @@ from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.inventory.quotas import Quota
-from planner.kubernetes.records import Finding
+from planner.kubernetes.records import Finding, Snapshot
+from planner.questions import gate
+from planner.questions.question import Given
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario, compiled
 from planner.sources import node_pools
@@ -33,9 +35,13 @@ def gcloud(limit: float, usage: float, name: str = "europe-west4") -> Any:
     return {"kind": "compute#region", "name": name, "quotas": [quota, {"metric": "SNAPSHOTS", "limit": 9, "usage": 0}]}
 
 
-def asked(*limits: PoolLimits) -> RolloutResult:
+def two_nodes() -> Snapshot:
     nodes = [node(f"n{i}", pool="t4", gpus=1, labels=T4) for i in range(2)]
-    cluster = snapshot(nodes, deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY))
+    return snapshot(nodes, deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY))
+
+
+def asked(*limits: PoolLimits) -> RolloutResult:
+    cluster = two_nodes()
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
     return rollouts.rollout(cluster, scenario, pools(compiled(cluster), (*parse_typed_limits("t4=5"), *limits)))
 
@@ -50,6 +56,18 @@ def test_a_quota_that_is_used_up_stands_beside_the_verdict() -> None:
     assert [one.what for one in said(found)] == [
         "quota NVIDIA_T4_GPUS of europe-west4 has 0 of 2 GPUs left, the 1 node of pool t4 needs 1 (gcloud compute regions describe)"
     ]
+
+
+def test_the_gate_says_the_same_beside_the_same_verdict() -> None:
+    cluster, limits = two_nodes(), (*parse_typed_limits("t4=5"), *read(gcloud(2, 2)))
+    items: list[Any] = deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY)
+    changed = next(one for one in items if one["kind"] == "Deployment")
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "another"
+    gated = gate.answer(cluster, gate.GateSettings(manifest=json.dumps(changed)), Given(limits=limits))
+    [part], [told] = gated.workloads, said(asked(*read(gcloud(2, 2))))
+    assert part.verdict is Verdict.NEEDS_GROWTH
+    assert [str(one) for one in part.warnings] == [told.what]
+    assert "quota-short" not in {one.code for one in gated.findings}
 
 
 def test_one_with_room_or_of_another_region_is_no_doubt() -> None:
