@@ -97,9 +97,8 @@ def test_simulated_saving_agrees_with_renewal_theory_where_stock_outs_and_zones_
         for hazard in (0.0044, 0.1):
             case = at(hazard, availability=None, stock_out_hours=4.0, zone_losses_per_month=3.0, runs=3000, **changed)
             found = savings(case)
-            tolerance = (
-                0.006 * found.on_demand_usd
-            )  # six seeds part by up to 0.0042, where the 24 h limit is what ends a life
+            # six seeds of preemptible VMs part by 0.37 to 0.42 %: the closed form leaves something of the 24 h limit out
+            tolerance = (0.006 if "capacity" in changed else 0.004) * found.on_demand_usd
             assert found.saved_usd.mean == pytest.approx(expected_saved_usd(case, hazard), abs=tolerance)
 
 
