@@ -25,6 +25,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@echo "Installing the locked dependencies into .venv (once; a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
+	@$(BIN)/python -m compileall -q app.py pages planner headroom_planner
 	@touch $@
 
 app: setup ## the dashboard on http://localhost:8501, with the embedded demo cluster

@@ -17,6 +17,7 @@ from typing import Final
 import click
 
 from planner.cli import stream, waiting
+from planner.ground import collector
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import MEANING, ExitStatus
 from planner.questions import CAPACITY, COST, DECIDE, HEALTH, HISTORY, INDEX, MANY, SEE
@@ -82,12 +83,15 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = cmd_name.replace("-", "_")
-        if find_spec(f"{__name__}.{module}") is not None:
-            command = import_module(f"{__name__}.{module}").command
-        else:
-            from planner.cli.plain import command_of
+        with collector.resting(
+            keeps=True
+        ):  # what is loaded stays, and a tenth of the time went into looking through it
+            if find_spec(f"{__name__}.{module}") is not None:
+                command = import_module(f"{__name__}.{module}").command
+            else:
+                from planner.cli.plain import command_of
 
-            command = command_of(module)
+                command = command_of(module)
         assert isinstance(command, click.Command)
         return _with_quiet(command)
 

@@ -15,7 +15,6 @@ from planner.ground.words import measured_bytes
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
 from planner.memory.nodes import NodeReport
-from planner.questions.findings import WORD
 from planner.questions.memory import (
     DIFFERENCES,
     QUESTION,
@@ -28,6 +27,7 @@ from planner.questions.memory import (
     answer_what_if,
 )
 from planner.questions.question import FACTS, Given
+from planner.questions.wording import SEVERITY
 from planner.sources import bounded, kubectl
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -108,7 +108,7 @@ def _print(answer: MemoryPlan) -> None:
     )
     for finding in answer.findings:
         terminal.say(
-            f"{WORD[finding.severity]}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.", indent="  "
+            f"{SEVERITY[finding.severity]}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.", indent="  "
         )
 
 

@@ -29,7 +29,6 @@ from planner.history import names
 from planner.history.levels import History
 from planner.inventory.account import ServerLoad
 from planner.kubernetes.records import Snapshot
-from planner.pricing.book import age_warning
 from planner.questions import question_called
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.questions.wording import listed
@@ -169,8 +168,11 @@ def command_of(
         if beside is not None:
             beside(asked.snapshots[0], found, values)
         as_of = getattr(found, "as_of", "")
-        if as_of and (warning := age_warning(as_of, time.time())):
-            click.echo(warning, err=True)
+        if as_of:
+            from planner.pricing.book import age_warning
+
+            if warning := age_warning(as_of, time.time()):
+                click.echo(warning, err=True)
         return status
 
     made: Callable[..., Any] = output.printing(question)(command)

@@ -19,7 +19,6 @@ from planner.ground.words import duration, moment
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
-from planner.pricing.book import age_warning
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
@@ -259,5 +258,7 @@ def _print_costs(costs: StrategyCosts) -> None:
         click.echo(
             f"Nodes like pool {costs.node_pool}'s: {costs.machine_type} in {costs.region_id}, as of {costs.as_of}."
         )
+        from planner.pricing.book import age_warning
+
         if warning := age_warning(costs.as_of, time.time()):
             click.echo(warning, err=True)

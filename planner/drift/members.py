@@ -20,9 +20,9 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Container, Node, Pod, Snapshot, Workload
 from planner.memory.pod_names import usages_by_workload
-from planner.restarts import restarts
 from planner.restarts.model import Loop
 from planner.restarts.population import image_repository
+from planner.restarts.report import restarts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

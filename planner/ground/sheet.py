@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from planner.ground.records import dataclass, replace
 from planner.ground.tables import Row
@@ -17,6 +17,8 @@ from planner.ground.tables import Row
 A = TypeVar("A")
 R = TypeVar("R")
 Value = float | int | str | bool | None
+
+USD_A_MONTH: Final = "USD/month"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Column(Generic[R]):
     @property
     def is_money(self) -> bool:
         """Whether it holds amounts in USD; an hour's price is none of those."""
-        return (is_money(self.name) and not self.name.endswith("hour")) or self.unit == "USD/month"
+        return (is_money(self.name) and not self.name.endswith("hour")) or self.unit == USD_A_MONTH
 
     def unit_of(self, row: R) -> str:
         """The unit of that row's fact."""

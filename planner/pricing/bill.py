@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import fields
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from planner.ground import collector
 from planner.ground.errors import InputError
@@ -25,7 +25,6 @@ from planner.pricing.model import PartKind, PriceBook
 
 K = TypeVar("K", bound=Hashable)
 
-USD_A_MONTH: Final = "USD/month"
 
 NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
 

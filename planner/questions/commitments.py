@@ -7,15 +7,13 @@ from typing import Final
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Figure, Listing, of_first
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing, of_first
 from planner.ground.words import Text
 from planner.history.commitment import Above, Point, Use
 from planner.history.terms import TERM_WORDS, ModelUse, Term, commitments_sentence, model_uses
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH
-from planner.questions.costs import known_book
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.questions.question import NOTHING, Given, Question, Want, known_book
 from planner.questions.trends import known_history
 
 

@@ -8,22 +8,20 @@ from typing import Any, Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
-from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.tables import Row
 from planner.ground.words import count, sentence, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import AllocatedCost, Share
-from planner.pricing.bill import NAMESPACE, POOL, USD_A_MONTH, WORKLOAD, ClusterBill, bill
+from planner.pricing.bill import NAMESPACE, POOL, WORKLOAD, ClusterBill, bill
 from planner.pricing.cluster import PoolCost
 from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
-from planner.pricing.model import PriceBook
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.questions.question import NOTHING, Given, Question, Want, known_book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,19 +67,6 @@ def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
     return replace(
         whole, lines=lines, pools=pools, hidden=hidden, hidden_usd=cents / 100, sentence=type(whole.sentence)(said)
     )
-
-
-def known_book(given: Given) -> PriceBook:
-    """The price book that was given.
-
-    Raises
-    ------
-    InputError
-        Without one: no price is assumed.
-    """
-    if given.book is None:
-        raise InputError("no price book is given", mend="Give the embedded one, or prices of your own")
-    return given.book
 
 
 def _idle(part: str, of: str = "idle") -> Callable[[Any], float | None]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from planner import restarts
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.fragmentation import waiting_in_vain
 from planner.capacity.overview import kept_by
@@ -18,9 +17,11 @@ from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count
 from planner.inventory import checks, wire
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.records import Finding, Snapshot
 from planner.memory import risks
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
+from planner.questions.wording import SEVERITY
+from planner.restarts import report as restarts
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
@@ -31,8 +32,7 @@ SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
     waiting_in_vain,
 )
 
-WORD: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}  # the gravest first
-_RANK: Final = {severity: place for place, severity in enumerate(WORD)}
+_RANK: Final = {severity: place for place, severity in enumerate(SEVERITY)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +72,14 @@ def narrowed(whole: FindingsAnswer, kept: Kept) -> FindingsAnswer:
 def summary(findings: Sequence[Finding]) -> Text:
     """``2 errors, 5 warnings, 1 note``."""
     counts = Counter(finding.severity for finding in findings)
-    said = [count(counts[severity], word) for severity, word in WORD.items() if counts[severity]]
+    said = [count(counts[severity], word) for severity, word in SEVERITY.items() if counts[severity]]
     return Text(", ".join(said) or "Nothing found")
 
 
 def facts(answer: FindingsAnswer) -> Iterator[Fact]:
     """How many findings there are, by severity and by code."""
     severities = Counter(finding.severity for finding in answer.findings)
-    for severity in WORD:
+    for severity in SEVERITY:
         yield fact("findings", severities[severity], "findings", severity=severity)
     codes = Counter((finding.code, finding.severity) for finding in answer.findings)
     for (code, severity), number in sorted(codes.items()):
@@ -88,7 +88,7 @@ def facts(answer: FindingsAnswer) -> Iterator[Fact]:
 
 def _line(one: Finding) -> str:
     about = f"{one.object}: " if one.object else ""
-    return f"{WORD[one.severity]}: {about}{one.what}{f'. {one.mend}' if one.mend else ''}"
+    return f"{SEVERITY[one.severity]}: {about}{one.what}{f'. {one.mend}' if one.mend else ''}"
 
 
 _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
@@ -118,7 +118,7 @@ QUESTION: Final = Question(
     """,
     wants=(Want.CLOCK,),
     tells=tuple(wire.READ),
-    states={severity.value: ExitStatus.REFUSED for severity in WORD},
+    states={severity.value: ExitStatus.REFUSED for severity in SEVERITY},
     states_of=lambda answer: {finding.severity.value for finding in answer.findings},
     parts_hang_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),

@@ -18,12 +18,12 @@ from planner.capacity.fleet import (
 from planner.capacity.overview import ClusterOverview, overview
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass
-from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH, cost_cluster
+from planner.pricing.bill import cost_cluster
 from planner.pricing.model import PriceBook
 from planner.questions.question import EXIT, NOTHING, Given, Question, Want, unit_of
 from planner.rollout.answers import Verdict

@@ -31,13 +31,12 @@ from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import dataclass
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.tables import Row
 from planner.ground.words import NO_WORDS, Text, count, plural
 from planner.inventory.manifest import Manifest, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns
-from planner.pricing.bill import USD_A_MONTH
 from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact

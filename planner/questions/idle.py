@@ -8,15 +8,14 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import moment
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS
-from planner.pricing.bill import USD_A_MONTH, cost_cluster
+from planner.pricing.bill import cost_cluster
 from planner.pricing.idle import HeldIdle, IdleAnswer, IdleUnits, idle_gpus
-from planner.questions.costs import known_book
-from planner.questions.question import NOTHING, Given, Question, Want
+from planner.questions.question import NOTHING, Given, Question, Want, known_book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,11 +32,10 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.progress import tell
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import sentence, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.prepared import compiled

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from planner.ground.errors import NotKnownError
+from planner.ground.errors import InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import dataclass
 from planner.ground.settings import written
@@ -22,19 +22,21 @@ from planner.ground.sheet import Figure, Listing, Value
 from planner.ground.tables import Row, Rows
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.ground.words import Text
-from planner.history.levels import History
 from planner.inventory.account import ServerLoad, Unseen, mend, told, unseen, with_command
-from planner.inventory.cadvisor import NodeMemoryStats
-from planner.inventory.gpu_use import GpuUse
-from planner.inventory.pool_limits import PoolLimits
-from planner.inventory.usage import Usage
 from planner.kubernetes.kinds import POD, ROLLING, kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
-from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
-from planner.spot.assumptions import Life
-from planner.spot.own_history import OwnHistory
+
+if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by whoever gives it
+    from planner.history.levels import History
+    from planner.inventory.cadvisor import NodeMemoryStats
+    from planner.inventory.gpu_use import GpuUse
+    from planner.inventory.pool_limits import PoolLimits
+    from planner.inventory.usage import Usage
+    from planner.pricing.model import PriceBook
+    from planner.spot.assumptions import Life
+    from planner.spot.own_history import OwnHistory
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -68,6 +70,19 @@ class Given:
 
 
 NOTHING: Final = Given()
+
+
+def known_book(given: Given) -> PriceBook:
+    """The price book that was given.
+
+    Raises
+    ------
+    InputError
+        Without one: no price is assumed.
+    """
+    if given.book is None:
+        raise InputError("no price book is given", mend="Give the embedded one, or prices of your own")
+    return given.book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

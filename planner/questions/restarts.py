@@ -24,8 +24,8 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.restarts import restarts as find_restarts
 from planner.restarts.model import Activity, Loop, RestartReport
+from planner.restarts.report import restarts as find_restarts
 from planner.restarts.rows import line_rows, loop_rows
 from planner.rollout.answers import RolloutResult
 

@@ -13,15 +13,13 @@ from planner.ground.budget import part
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.tables import Row
 from planner.ground.words import Text, duration, usd
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import Share
-from planner.pricing.bill import USD_A_MONTH
-from planner.questions.costs import known_book
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Fact, Given, Question, fact, known_book
 from planner.spot.assumptions import SpotSettings
 from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, in_whole
 from planner.spot.inputs import derive, find

@@ -11,13 +11,12 @@ from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import settings_within
-from planner.ground.sheet import Column, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text
 from planner.inventory.applied import Applied, applied
 from planner.kubernetes.kinds import NODE, POD, RECREATE
 from planner.kubernetes.records import Snapshot, Strategy
 from planner.kubernetes.units import GPUS, Nouns
-from planner.pricing.bill import USD_A_MONTH
 from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of

@@ -9,12 +9,10 @@ from typing import Final
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice, costs_of
 from planner.ground.records import dataclass
 from planner.ground.settings import settings_within
-from planner.ground.sheet import Column, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH
-from planner.questions.costs import known_book
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Given, Question, known_book
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout import prepared as prepared_question
 from planner.rollout.wording import words

@@ -8,11 +8,10 @@ from planner.capacity.survival import Survival, notes, spare_words, survival, wh
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import duration
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH
 from planner.questions.question import NOTHING, Given, Question, Want
 
 

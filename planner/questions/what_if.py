@@ -14,11 +14,10 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import Column, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import plural
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
 from planner.rollout.wording import details, words

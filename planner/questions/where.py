@@ -12,12 +12,11 @@ from planner.capacity.pod_shapes import PodShape, ShapeOrigin, parse_shape
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
-from planner.ground.sheet import Column, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.inventory.account import mend, told
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
-from planner.pricing.bill import USD_A_MONTH
 from planner.questions import rollout
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, Want, fact
 from planner.questions.rollout import RolloutSettings, scenario_of

@@ -15,7 +15,6 @@ from planner.ground.tables import Row, Rows, columns
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
 from planner.kubernetes.records import Presence, Severity
-from planner.questions.findings import WORD as SEVERITY
 from planner.restarts import wording as restarts
 from planner.restarts.model import Activity, Cause
 from planner.rollout import wording as rollout
@@ -31,6 +30,7 @@ PRESENCE: Final = {
     Presence.PARTIAL: "△ in part: some are missing",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
+SEVERITY: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}  # the gravest first
 _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {
     Verdict: {verdict: rollout.words(verdict) for verdict in Verdict},
     Reason: rollout.REASON,

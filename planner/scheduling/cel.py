@@ -18,14 +18,7 @@ from celpy import celtypes
 from planner.ground.errors import QuantityError
 from planner.ground.quantity import parse_decimal
 from planner.kubernetes.records import Device, FrozenMap, Version
-
-
-class CelError(Exception):
-    """The expression fails on a device: kube-scheduler gives the attempt up, whatever other devices there are."""
-
-
-class NotEvaluated(Exception):
-    """The expression uses CEL that is not known here."""
+from planner.scheduling.cel_errors import CelError, NotEvaluated
 
 
 class _Domains(celtypes.MapType):

@@ -38,7 +38,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import term_matches, tolerates_taints
-from planner.scheduling.cel import CelError, NotEvaluated, satisfies
+from planner.scheduling.cel_errors import CelError, NotEvaluated
 from planner.scheduling.cluster import BoolArray, Cluster, CodeArray
 
 ALL_NODES = -1
@@ -208,6 +208,8 @@ class DeviceTable:
         DeviceError
             When one of them fails on the device.
         """
+        from planner.scheduling.cel import satisfies  # only clusters with selectors pay for its library
+
         s, one = self.devices[device]
         by_class = self.classes[request.device_class_name].selectors
         for who, expressions in ((f"class {request.device_class_name}", by_class), (claim.label, request.selectors)):

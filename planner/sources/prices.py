@@ -15,6 +15,7 @@ from planner.pricing.history import read_changes
 from planner.pricing.machine import parse_custom_type, predefined_shape
 from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
 from planner.sources import bounded
+from planner.sources.data import data_folder
 
 SNAPSHOT_AS_OF: Final = "2026-07-16"
 SNAPSHOT_SOURCE: Final = f"price snapshot of {SNAPSHOT_AS_OF}"
@@ -32,13 +33,6 @@ _TABLES: Final = (
     "gcp_local_ssd_prices.csv",
 )
 _LARGEST_BYTES: Final = 64 * 1024 * 1024
-
-
-def data_folder() -> Path:
-    """Where the files that come with the planner are: in the package when installed, beside it in a checkout."""
-    package = Path(__file__).parents[1]
-    installed = package / "_data"
-    return installed if installed.is_dir() else package.parent / "data"
 
 
 def refreshed_file() -> Path:

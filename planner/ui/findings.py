@@ -11,8 +11,9 @@ import streamlit as st
 from planner.ground import words
 from planner.inventory import account, checks
 from planner.kubernetes.records import Finding, Severity, Snapshot
-from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, narrowed, summary
+from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed, summary
 from planner.questions.question import Given
+from planner.questions.wording import SEVERITY
 from planner.ui import cache, filtered, opening, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
@@ -112,7 +113,7 @@ def table(findings: Sequence[Finding]) -> None:
     """The findings as a table that can be searched and sorted."""
     rows = [
         {
-            "severity": f"{GLYPH[finding.severity]} {WORD[finding.severity]}",
+            "severity": f"{GLYPH[finding.severity]} {SEVERITY[finding.severity]}",
             "object": finding.object,
             "what": finding.what,
             "how to mend it": finding.mend,

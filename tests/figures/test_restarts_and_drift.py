@@ -3,7 +3,7 @@ from __future__ import annotations
 from planner.drift.services import drift
 from planner.figures import drift_memory, restarts_memory
 from planner.kubernetes.records import PodSpec
-from planner.restarts import restarts
+from planner.restarts.report import restarts
 from tests.builders.records import amounts
 from tests.drift.test_drift import dev_and_prod
 from tests.restarts.cases import GIB, MIB, Cluster, container, crashed, single

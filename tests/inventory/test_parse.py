@@ -38,7 +38,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.sources import demo, kubectl
-from planner.sources.prices import data_folder
+from planner.sources.data import data_folder
 from tests.inventory.objects import (
     a_list,
     container,

@@ -29,8 +29,8 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
-from planner.restarts import restarts
 from planner.restarts.model import Loop
+from planner.restarts.report import restarts
 from tests.builders import records
 
 NOW = 1_795_165_370.0

@@ -6,9 +6,9 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
-from planner.restarts import restarts
 from planner.restarts.causes_probes import patience_seconds
 from planner.restarts.model import Activity, Cause, Confidence, EvidenceSource
+from planner.restarts.report import restarts
 from tests.builders.records import amounts
 from tests.restarts.cases import (
     GIB,

@@ -9,8 +9,8 @@ from planner.drift.services import drift
 from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
 from planner.questions.restarts import RestartPlan
-from planner.restarts import findings
 from planner.restarts.model import Cause, Confidence, LineVerdict, Loop
+from planner.restarts.report import findings
 from planner.restarts.wanted import wanted_logs
 from planner.rollout.answers import Verdict
 from planner.sources import demo

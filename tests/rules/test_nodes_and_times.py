@@ -22,8 +22,8 @@ from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Sna
 from planner.pricing.model import Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SpareTerms
-from planner.restarts import restarts
 from planner.restarts.population import Population, cases
+from planner.restarts.report import restarts
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planner.kubernetes.records import Device, FrozenMap, Version
-from planner.scheduling.cel import CelError, NotEvaluated, satisfies
+from planner.scheduling.cel import satisfies
+from planner.scheduling.cel_errors import CelError, NotEvaluated
 
 GPU = Device(
     name="gpu-0",

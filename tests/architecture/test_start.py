@@ -1,0 +1,74 @@
+"""What a command loads before it answers: a verdict is asked for by plugins, pipelines and shells, thousands of times."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.architecture.tree import ROOT
+
+# Libraries of pages, stores, live clusters and selectors of devices, and what only other questions need.
+PAGES = ("streamlit", "plotly", "pandas", "pyarrow", "altair", "planner.ui", "planner.figures", "pages")
+OUTSIDE = (
+    "kubernetes",
+    "google",
+    "dask",
+    "fsspec",
+    "mcp",
+)  # requests comes with detect-secrets, where an event may hold a secret
+MONEY = (
+    "planner.spot",
+    *(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "split")),
+)
+OTHERS = ("planner.restarts.report", "planner.drift", "planner.memory.eviction", "planner.history.trend")
+SELECTORS = ("celpy", "lark", "pendulum")
+
+SAID = """
+import sys
+from planner.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print("\\n".join(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(*command: str) -> set[str]:
+    """The modules that are there when `command` has ended."""
+    ran = subprocess.run([sys.executable, "-c", SAID, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    found = set(ran.stderr.split("\n"))
+    assert "planner.cli" in found, ran.stderr
+    return found
+
+
+def under(modules: set[str], *roots: str) -> list[str]:
+    return sorted(name for name in modules if any(name == root or name.startswith(f"{root}.") for root in roots))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("rollout", "--help"),
+        ("rollout", "demo"),
+        ("rollout", "demo", "--workload", "prod/llm-serve"),
+        ("overview", "demo"),
+        ("capacity", "demo"),
+    ],
+    ids=" ".join,
+)
+def test_a_verdict_loads_no_pages_no_clouds_and_no_bill(command: tuple[str, ...]) -> None:
+    found = loaded(*command)
+    assert "planner.rollout.run" in found or "planner.capacity.headroom" in found  # it is the engine that was loaded
+    assert not under(found, *PAGES, *OUTSIDE, *MONEY, *OTHERS, *SELECTORS)
+
+
+def test_the_list_of_commands_loads_no_engine() -> None:
+    assert not under(loaded("--help"), "numpy", "planner.rollout", "planner.capacity", *PAGES, *OUTSIDE)
+
+
+def test_what_is_looked_for_is_found_where_it_is_used() -> None:
+    """So that no line above is true for want of the name: `costs` loads the bill, `drift` what compares."""
+    assert under(loaded("costs", "demo"), "planner.pricing.bill")
+    assert under(loaded("drift", "demo"), "planner.drift")
