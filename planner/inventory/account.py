@@ -13,9 +13,9 @@ from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
-from planner.kubernetes.kinds import PLAYED, POD, ROLLING, kind_in, several
+from planner.kubernetes.kinds import POD, ROLLING, kind_called, kind_in, several
+from planner.kubernetes.listed import LISTED, Listed
 from planner.kubernetes.owners import unjudged, workload_keys
-from planner.kubernetes.pod_templates import RUNTIME_GROUP, RUNTIMES, TEMPLATED, plural_of
 from planner.kubernetes.records import Presence, Severity, Snapshot
 
 SNAPSHOT_KINDS: Final = tuple(
@@ -25,14 +25,6 @@ SNAPSHOT_KINDS: Final = tuple(
 
 DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if kind.group == wire.DEVICES)
 """To be added where the server has dynamic resource allocation."""
-
-CUSTOM_KINDS: Final = ",".join(
-    [f"{kind.resource}.{kind.group}" for kind in PLAYED if kind.is_custom]
-    + [plural_of(row) for row in TEMPLATED if row.updates is not None]
-    + [f"{name.lower()}s.{RUNTIME_GROUP}" for name in RUNTIMES]
-)
-"""To be added where the server has them: the kinds whose rollouts are played, and those whose changes are answered by rules."""
-
 
 UNCHECKED: Final = "certificate-unchecked"
 """The code of the finding that a live server's certificate isn't checked."""
@@ -121,9 +113,9 @@ def told(lacking: Sequence[Unseen]) -> str:
     for one in lacking:
         _, _, why = str(one.sentence).partition(": ")
         if one.state is Presence.PARTIAL:
-            parts.setdefault(why, []).append(several(one.kind))
+            parts.setdefault(why, []).append(_many(one.kind))
         elif one.state is Presence.ABSENT:
-            parts.setdefault(_ABSENT, []).append(several(one.kind))
+            parts.setdefault(_ABSENT, []).append(_many(one.kind))
         else:
             parts[str(one.sentence)] = []
     return words.listing([_why_each(why, kinds) for why, kinds in parts.items()], most=None)
@@ -166,13 +158,31 @@ def without_workloads(snapshot: Snapshot) -> str:
 
 
 def _why_unseen(snapshot: Snapshot, kind: str, state: Presence) -> tuple[str, str]:
-    many = several(kind)
+    many = _many(kind)
     if state is Presence.PARTIAL:
         why = snapshot.reading.partial.get(kind, "")
         return f"{_PARTLY} {many}: {why or 'others tell of more'}", _WHOLE
     if state is Presence.REFUSED:
         return f"the API server refused to list {many} (403)", f"Ask for the right to get and list {resource_of(kind)}"
     return f"{_ABSENT} {many}", f"To add them: {get_command([kind])}"
+
+
+def listed_in(snapshot: Snapshot) -> tuple[Listed, ...]:
+    """Of the kinds whose rollout isn't played those that a cluster has to do with: listed, refused, or the owner of pods."""
+    seen = {(one.kind, one.api_group) for one in snapshot.unplayed}
+    owners = {kind_in(key).name for one in unjudged(snapshot) for key in one.keys}
+    known = {
+        one.kind: one for one in reversed(LISTED.values()) if one.kind in owners and not kind_called(one.kind).group
+    }
+    return tuple(
+        one
+        for name, one in LISTED.items()
+        if name in snapshot.presence or (one.kind, one.group) in seen or known.get(one.kind) is one
+    )
+
+
+def _many(kind: str) -> str:
+    return kind if kind in LISTED else several(kind)
 
 
 def hides(snapshot: Snapshot, key: str) -> bool:

@@ -103,7 +103,7 @@ def _resumed(given: Unplayed, there: Unplayed, way: Way, updates: Updates, sets:
 def _is_same(given: Unplayed, there: Unplayed) -> bool:
     """Whether a manifest says nothing new of what the pods hang on: what it leaves out was filled in, unless it had been applied."""
     asked, said = leaves_of(given.said_of_pods), leaves_of(there.said_of_pods)
-    return asked <= said
+    return asked <= said and leaves_of(there.applied_of_pods) <= leaves_of(given.paths_of_pods)
 
 
 def _more(given: Sequence[PodsAlike], there: Sequence[PodsAlike]) -> dict[str, int] | None:

@@ -29,7 +29,7 @@ from planner.inventory.courses import NOT_RECORDED, Course, course
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
-from planner.inventory.records.unplayed import read_set, read_unplayed
+from planner.inventory.records.unplayed import read_before, read_set, read_unplayed
 from planner.inventory.runtimes import Runtimes
 from planner.inventory.through import through
 from planner.kubernetes.asked_for import Untold, untold
@@ -458,9 +458,15 @@ def _is_there(kind: str, one: Object, snapshot: Snapshot) -> bool:
 
 
 def _placed(
-    row: Templated, one: Object, number: int, snapshot: Snapshot, runtimes: Runtimes | None = None
+    row: Templated,
+    one: Object,
+    number: int,
+    snapshot: Snapshot,
+    runtimes: Runtimes | None = None,
+    was: Unplayed | None = None,
 ) -> PlacedWorkload | UnknownObject:
-    """What is to be placed for an object, where its fields tell all of its pods, or with the runtime that it names."""
+    """What is to be placed for an object, where its fields tell all of its pods, or with the runtime that it names. `was`: it before,
+    instead of the snapshot's."""
     kind = row.kind
     where = f"{MANIFEST}, {kind} (document {number})"
     metadata = one.get("metadata")
@@ -483,7 +489,7 @@ def _placed(
         sets.append(PlacedSet(role=found.role, template=template, count=found.count))
     groups = group_count(row, one)
     idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
-    known = _known_of(one, snapshot, row, sets) if metadata.get("name") else None
+    known = _known_of(one, snapshot, row, sets, was) if metadata.get("name") else None
     if isinstance(known, UnknownObject):
         return known
     if known is Sameness.SAME or known is Sameness.ASSUMED:
@@ -508,13 +514,12 @@ def _placed(
     return PlacedWorkload(workload=workload, placed=placed)
 
 
-def _through(row: Templated, one: Object, snapshot: Snapshot) -> AppliedWorkload | None:
+def _through(row: Templated, one: Object, snapshot: Snapshot, was: Unplayed | None = None) -> AppliedWorkload | None:
     """The Deployment that an object which is there changes by what it says; None where it changes none, or that isn't known."""
     namespace, name = _named(one)
     if row.updates is None or not row.updates.through or not name:
         return None
-    group = str(one.get("apiVersion") or "").rpartition("/")[0]
-    there = snapshot.derived.once(_unplayed, snapshot).get((_key(row.kind, namespace, name), group))
+    there = was or _there_now(snapshot, _key(row.kind, namespace, name), row.group)
     if there is None or compared(read_unplayed(Shared(), one), there, row) is not Sameness.DIFFERENT:
         return None
     found = through(snapshot, one, there, row)
@@ -531,7 +536,7 @@ def _by_rules_of(row: Templated, one: Object) -> Finding:
 
 
 def _known_of(
-    one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PlacedSet]
+    one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PlacedSet], was: Unplayed | None = None
 ) -> Sameness | Course | UnknownObject | None:
     """What applying an object does to the one of its name that is there; None where none is."""
     kind, metadata = str(one.get("kind")), one["metadata"]
@@ -548,7 +553,7 @@ def _known_of(
             asked = (sets[0].template, sets[0].count) if sets else (found.template, 0)
             return Sameness.SAME if is_same_set(*asked, found) else _changed(key, _holds(snapshot, key))
     group = str(one.get("apiVersion") or "").rpartition("/")[0]
-    there = snapshot.derived.once(_unplayed, snapshot).get((key, group))
+    there = was or _there_now(snapshot, key, group)
     if there is None:
         return _not_in_the_input(key, _holds(snapshot, key)) if key in held_below(snapshot) else None
     given = read_unplayed(Shared(), one)
@@ -559,6 +564,47 @@ def _known_of(
     if changed is None:
         return _changed(key, _holds(snapshot, key))
     return _refused(key, changed) if changed.refused else changed
+
+
+# ── as an API server tells of a write ────────────────────────────────────────────────────────────────────────────────
+def read_written(
+    row: Templated, after: Object, before: Object | None, snapshot: Snapshot
+) -> AppliedWorkload | PlacedWorkload | UnknownObject:
+    """What a write of one object does, whose kind has a row: `after` and `before` (None: it is new) whole, as the API server has them.
+
+    Raises
+    ------
+    ChangeError, InputError
+        When one can't be read, or the API server would refuse it.
+    """
+    key, was = _key(row.kind, *_named(after)), None
+    now = _there_now(snapshot, key, row.group)
+    try:
+        if before is not None:
+            was = read_before(Shared(), before)
+    except DAMAGE as error:
+        raise ChangeError(damage_in_words(error), where=key) from None
+    if (was is None) is not (now is None) or (was is not None and now is not None and was.said != now.said):
+        return UnknownObject(key=key, what=f"{key} isn't in the input as it was before the write", may_help=True)
+    rolled = _through(row, after, snapshot, was) if was is not None else None
+    return rolled or _placed(row, after, 1, snapshot, Runtimes([after], snapshot, _named(after)[0]), was)
+
+
+def read_scaled(row: Templated, key: str, replicas: int, snapshot: Snapshot) -> PlacedWorkload | UnknownObject:
+    """What ``kubectl scale`` does to an object that is there, whose kind has a row with such a subresource."""
+    there = _there_now(snapshot, key, row.group)
+    if there is None or row.scales not in {one.role for one in there.pods}:
+        return UnknownObject(key=key, what=f"how many pods {key} has isn't known", may_help=True)
+    pods = tuple(replace(one, count=replicas) if one.role == row.scales else one for one in there.pods)
+    sets = tuple(PlacedSet(role=one.role, template=one.template, count=one.count) for one in pods)
+    changed = course(snapshot, replace(there, pods=pods, applied_of_pods=""), there, row, sets)
+    if changed is None or changed.refused:
+        return _changed(key, _holds(snapshot, key)) if changed is None else _refused(key, changed)
+    return _of_course(changed, row, {"namespace": there.namespace, "name": there.name})
+
+
+def _there_now(snapshot: Snapshot, key: str, group: str) -> Unplayed | None:
+    return snapshot.derived.once(_unplayed, snapshot).get((key, group))
 
 
 def _unplayed(snapshot: Snapshot) -> dict[tuple[str, str], Unplayed]:

@@ -40,6 +40,7 @@ from planner.inventory.records.shared import ReadObject, Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, WORKLOADS, kind_called
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import is_templated, templated
 from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
@@ -205,6 +206,24 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     return ReadObject(record, wire.digest(kind.encode() + wire.encode(decoded)), decoded.metadata or wire.Metadata())
 
 
+def read_unplayed_object(
+    shared: Shared, item: Item, kind: str, api_version: str
+) -> tuple[model.Unplayed, bytes] | None:
+    """An object whose rollout isn't played, and its digest; None of one that makes no pods, is damaged, or is too large to be one."""
+    head = {"kind": kind, "apiVersion": api_version}
+    if makes_no_pods(head) or (isinstance(item, _TEXTS) and len(memoryview(item)) > unplayed.MOST_BYTES):
+        return None
+    try:
+        document = item if isinstance(item, dict) else msgspec.json.decode(item)
+        record = unplayed.read_unplayed(shared, {**document, **head})
+    except (*DAMAGE, TypeError):
+        return None
+    kept = [(one.role, one.count, one.template.labels, one.template.spec) for one in record.pods]
+    generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
+    told = f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {kept}"
+    return record, wire.digest(told.encode())
+
+
 def _decoded(item: Item, kind: str) -> Any:
     return msgspec.convert(item, wire.KINDS[kind]) if isinstance(item, dict) else wire.DECODERS[kind].decode(item)
 
@@ -243,12 +262,15 @@ class Reader:
         unreadable: list[Finding],
         resource_versions: Mapping[str, str],
         damaged: Mapping[str, int],
+        unplayed: Iterable[model.Unplayed] = (),
     ) -> Reader:
         """One that has read these records already (`planner.inventory.picture`)."""
         reader = cls()
         reader.found, reader._digests, reader.presence = dict(found), digests, dict(presence)
         reader.problems, reader.unreadable = unreadable, len(unreadable)
-        reader.objects = sum(map(len, found.values())) + len(unreadable)
+        reader._unplayed = {(one.key, one.api_group): one for one in unplayed}
+        reader._unplayed_read = sum(is_templated(one.kind, one.api_group) for one in reader._unplayed.values())
+        reader.objects = sum(map(len, found.values())) + len(unreadable) + len(reader._unplayed)
         reader._files = dict.fromkeys((kind for kind, state in presence.items() if state is not Presence.ABSENT), 0)
         reader.resource_versions = FrozenMap(resource_versions)
         reader._damaged = dict(damaged)
@@ -259,10 +281,10 @@ class Reader:
         if part.where:
             self._files.setdefault(part.where, 0)
         for kind in part.listed:
-            if kind in self.presence:
+            if kind in self.presence or kind in LISTED:
                 self.presence[kind] = Presence.PRESENT
         for kind in part.refused:
-            if self.presence.get(kind) is Presence.ABSENT:
+            if self.presence.get(kind, Presence.ABSENT if kind in LISTED else None) is Presence.ABSENT:
                 self.presence[kind] = Presence.REFUSED
         self._cut.update(part.cut)
         if part.kind and part.of_pages is not None:
@@ -386,23 +408,16 @@ class Reader:
 
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
         """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
-        head = {"kind": kind, "apiVersion": api_version}
         is_used = templated(kind, api_version) is not None
         if not is_used and len(self._unplayed) >= unplayed.MOST_UNKNOWN:
             return False
-        if makes_no_pods(head) or (isinstance(item, _TEXTS) and len(memoryview(item)) > unplayed.MOST_BYTES):
+        read = read_unplayed_object(self._shared, item, kind, api_version)
+        if read is None:
             return False
-        try:
-            document = item if isinstance(item, dict) else msgspec.json.decode(item)
-            record = unplayed.read_unplayed(self._shared, {**document, **head})
-        except (*DAMAGE, TypeError):
-            return False
+        record, digest = read
         self._unplayed_read += is_used
         self._unplayed.setdefault((record.key, record.api_group), record)
-        kept = [(one.role, one.count, one.template.labels, one.template.spec) for one in record.pods]
-        generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
-        told = f"{api_version} {record.key} {record.uid} {generation} {record.is_suspended} {kept}"
-        self._digests.add(wire.digest(told.encode()))
+        self._digests.add(digest)
         return is_used
 
     def snapshot(

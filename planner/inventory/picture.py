@@ -18,8 +18,17 @@ from planner.ground import collector
 from planner.inventory import wire
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
-from planner.inventory.parse import DAMAGE, Item, Reader, damage_in_words, object_name, read_object
+from planner.inventory.parse import (
+    DAMAGE,
+    Item,
+    Reader,
+    damage_in_words,
+    object_name,
+    read_object,
+    read_unplayed_object,
+)
 from planner.inventory.records.shared import Shared
+from planner.kubernetes.listed import LISTED, Listed
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity, Snapshot
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
@@ -49,7 +58,7 @@ class Picture:
     """The objects of one cluster by kind and name."""
 
     def __init__(self) -> None:
-        self._objects: dict[str, dict[str, _Seen]] = {kind: {} for kind in wire.READ}
+        self._objects: dict[str, dict[str, _Seen]] = {kind: {} for kind in (*wire.READ, *LISTED)}
         self._presence: dict[str, Presence] = dict.fromkeys(wire.KINDS, Presence.ABSENT)
         self._versions: dict[str, str] = {}
         self._shared = Shared()
@@ -69,15 +78,17 @@ class Picture:
             known = before.get(key)
             now[key] = known if known is not None and known.digest == seen.digest else seen
         differs = len(now) != len(before) or any(before.get(key) is not seen for key, seen in now.items())
-        self.changes += differs or self._presence[kind] is not Presence.PRESENT
+        self.changes += differs or self._presence.get(kind) is not Presence.PRESENT
         self._objects[kind], self._presence[kind] = now, Presence.PRESENT
         self._versions[kind] = version
 
     def lack(self, kind: str, presence: Presence) -> None:
         """A list that isn't served (`Presence.ABSENT`) or was refused (`Presence.REFUSED`)."""
-        if self._presence[kind] is not presence:
+        if self._presence.get(kind, Presence.ABSENT) is not presence:
             self.changes += 1
         self._objects[kind], self._presence[kind] = {}, presence
+        if kind in LISTED and presence is Presence.ABSENT:  # as in a listing: most clusters have few of these
+            del self._presence[kind]
         self._versions.pop(kind, None)
 
     def fold(self, kind: str, event: str, item: Item) -> bool:
@@ -104,6 +115,8 @@ class Picture:
         self._versions[kind] = version
 
     def _read(self, kind: str, item: Item) -> tuple[str, _Seen]:
+        if (listed := LISTED.get(kind)) is not None:
+            return self._read_listed(listed, item)
         try:
             read = read_object(self._shared, item, kind)
         except DAMAGE as error:
@@ -115,6 +128,12 @@ class Picture:
             return key, _Seen(None, what.encode(), problem)
         return _joined(kind, read.metadata.namespace, read.metadata.name), _Seen(read.record, read.digest)
 
+    def _read_listed(self, listed: Listed, item: Item) -> tuple[str, _Seen]:
+        """One whose rollout isn't played; what can't be read of it says nothing, as in a listing."""
+        key = _key_of(listed.name, item)
+        read = read_unplayed_object(self._shared, item, listed.kind, f"{listed.group}/{listed.versions[0]}".lstrip("/"))
+        return key, _Seen(*read) if read is not None else _Seen(None, b"")
+
     # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────
     @collector.resting()
     def snapshot(self, *, source: str, taken_at: float, problems: Iterable[Finding] = ()) -> Snapshot:
@@ -122,11 +141,9 @@ class Picture:
         for kind, objects in self._objects.items():
             self._objects[kind] = dict(sorted(objects.items(), key=_first)) if not _is_sorted(objects) else objects
         reader = Reader.of(
-            found={
-                kind: [s.record for s in objects.values() if s.problem is None]
-                for kind, objects in self._objects.items()
-            },
-            digests={s.digest for objects in self._objects.values() for s in objects.values() if s.problem is None},
+            found={kind: [s.record for s in self._objects[kind].values() if s.problem is None] for kind in wire.READ},
+            unplayed=[s.record for name in LISTED for s in self._objects[name].values() if s.record is not None],
+            digests={s.digest for objects in self._objects.values() for s in objects.values() if s.record is not None},
             presence=self._presence,
             unreadable=list(self._problems()),
             resource_versions=self._versions,
@@ -172,4 +189,5 @@ def _key_of(kind: str, item: Item) -> str:
 
 
 def _joined(kind: str, namespace: str | None, name: str | None) -> str:
-    return f"{namespace or 'default'}/{name or ''}" if wire.READ[kind].is_namespaced else name or ""
+    known = LISTED[kind] if kind in LISTED else wire.READ[kind]
+    return f"{namespace or 'default'}/{name or ''}" if known.is_namespaced else name or ""

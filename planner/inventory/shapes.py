@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from planner.inventory import wire
 from planner.kubernetes.kinds import DEPLOYMENT
+from planner.kubernetes.listed import LISTED
 
 Fields = Mapping[str, Any]
 
 
 def resource_of(kind: str) -> str:
     """What kubectl and paths of the API call objects of a kind that is read: ``pods``, ``priorityclasses``."""
-    return wire.READ[kind].resource
+    return kind if kind in LISTED else wire.READ[kind].resource
 
 
 _PLURALS: Final = {one.resource: kind for kind, one in wire.READ.items() if one.group != wire.METRICS} | {

@@ -102,12 +102,18 @@ class Templated:
     suspend : the field that, when true, keeps it from making pods; "" where it has none
     is_by_template : whether its pods change with their templates and numbers only, whatever else of it does
     updates : what a change of one that is there does to its pods; None where that isn't modelled
+    versions : of its group, the first that is served is read live; () where no server of today has it
+    is_reviewed : whether the webhook is asked about each write: not of what controllers make all day (Pods, ReplicaSets, Jobs)
+    scales : the role whose pods ``kubectl scale`` counts; None where its kind has no such subresource
     """
 
     kind: str
     group: str
     sets: tuple[PodSet, ...]
     waits: str
+    versions: tuple[str, ...] = ("v1",)
+    is_reviewed: bool = True
+    scales: str | None = None
     gang: Gang = Gang.NONE
     groups: Count | None = None
     suspend: str = ""
@@ -193,19 +199,28 @@ class Placed:
 _READY_REPLICAS: Final = "jsonpath={.status.readyReplicas}="
 
 
-def _replicas(base: str, group: str, *kinds: str, template: str = "template") -> tuple[Templated, ...]:
-    rows = PodSet(base=base, template=template, counts=(Count(path="replicas"),))
+def _replicas(kind: str, group: str, *versions: str) -> Templated:
+    rows = PodSet(base="spec", counts=(Count(path="replicas"),))
     is_own = group in ("", "apps", "extensions")  # the others have strategies, which may move pods by themselves
-    return tuple(
-        Templated(kind=kind, group=group, sets=(rows,), waits=_READY_REPLICAS, is_by_template=is_own) for kind in kinds
-    )
+    return Templated(
+        kind=kind, group=group, versions=versions, sets=(rows,), waits=_READY_REPLICAS, is_by_template=is_own, scales="",
+        is_reviewed=kind != "ReplicaSet",
+    )  # fmt: skip
 
 
-def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE, updates: Updates = KUBEFLOW_JOB) -> Templated:
+def _replica_specs(
+    kind: str,
+    field: str,
+    gang: Gang = Gang.NONE,
+    updates: Updates = KUBEFLOW_JOB,
+    *,
+    versions: tuple[str, ...] = ("v1",),
+    scales: str | None = "worker",
+) -> Templated:
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
     return Templated(
-        kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang, suspend="spec.runPolicy.suspend",
-        updates=updates,
+        kind=kind, group="kubeflow.org", versions=versions, sets=sets, waits="condition=Running", gang=gang,
+        suspend="spec.runPolicy.suspend", updates=updates, scales=scales,
     )  # fmt: skip
 
 
@@ -233,8 +248,8 @@ _SCALES: Final = tuple(
 _LWS_SIZE: Final = "spec.leaderWorkerTemplate"
 
 TEMPLATED: Final = (
-    Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),), waits=POD.waits),
-    Templated(kind="Job", group="batch", sets=(_JOB,), waits=JOB.waits, suspend=_SUSPEND),
+    Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),), waits=POD.waits, is_reviewed=False),
+    Templated(kind="Job", group="batch", sets=(_JOB,), waits=JOB.waits, suspend=_SUSPEND, is_reviewed=False),
     Templated(
         kind="CronJob",
         group="batch",
@@ -244,17 +259,18 @@ TEMPLATED: Final = (
         is_by_template=True,
         updates=CRON_JOB,
     ),
-    *_replicas("spec", "", "ReplicationController"),
-    *_replicas("spec", "apps", "ReplicaSet"),
-    *_replicas("spec", "extensions", "ReplicaSet"),
+    _replicas("ReplicationController", "", "v1"),
+    _replicas("ReplicaSet", "apps", "v1"),
+    _replicas("ReplicaSet", "extensions"),
     Templated(
         kind="Rollout",
         group="argoproj.io",
         sets=(PodSet(base="spec", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.phase}=Healthy",
     ),
-    *_replicas("spec", "apps.kruise.io", "CloneSet", "StatefulSet"),
-    *_replicas("spec", "apps.openshift.io", "DeploymentConfig"),
+    _replicas("CloneSet", "apps.kruise.io", "v1alpha1"),
+    _replicas("StatefulSet", "apps.kruise.io", "v1beta1", "v1alpha1"),
+    _replicas("DeploymentConfig", "apps.openshift.io", "v1"),
     Templated(
         kind="LeaderWorkerSet",
         group="leaderworkerset.x-k8s.io",
@@ -269,6 +285,7 @@ TEMPLATED: Final = (
     Templated(
         kind="RayCluster",
         group="ray.io",
+        versions=("v1", "v1alpha1"),
         sets=_ray("spec"),
         waits="jsonpath={.status.state}=ready",
         suspend=_SUSPEND,
@@ -277,6 +294,7 @@ TEMPLATED: Final = (
     Templated(
         kind="RayService",
         group="ray.io",
+        versions=("v1", "v1alpha1"),
         sets=_ray("spec.rayClusterConfig"),
         waits="jsonpath={.status.serviceStatus}=Running",
         updates=RAY_SERVICE,
@@ -284,6 +302,7 @@ TEMPLATED: Final = (
     Templated(
         kind="RayJob",
         group="ray.io",
+        versions=("v1", "v1alpha1"),
         sets=(
             *_ray("spec.rayClusterSpec"),
             PodSet(role="submitter", base="spec", template="submitterPodTemplate", is_optional=True),
@@ -306,15 +325,22 @@ TEMPLATED: Final = (
         ),
     ),
     _replica_specs("PyTorchJob", "pytorchReplicaSpecs", Gang.WHOLE),
-    _replica_specs("MPIJob", "mpiReplicaSpecs", Gang.WHOLE, MPI_JOB),
+    _replica_specs("MPIJob", "mpiReplicaSpecs", Gang.WHOLE, MPI_JOB, versions=("v2beta1", "v1"), scales=None),
     _replica_specs("TFJob", "tfReplicaSpecs"),
     _replica_specs("XGBoostJob", "xgbReplicaSpecs"),
     _replica_specs("PaddleJob", "paddleReplicaSpecs"),
     _replica_specs("JAXJob", "jaxReplicaSpecs"),
-    Templated(kind="Notebook", group="kubeflow.org", sets=(PodSet(base="spec"),), waits=_READY_REPLICAS),
+    Templated(
+        kind="Notebook",
+        group="kubeflow.org",
+        versions=("v1", "v1beta1"),
+        sets=(PodSet(base="spec"),),
+        waits=_READY_REPLICAS,
+    ),
     Templated(
         kind="JobSet",
         group="jobset.x-k8s.io",
+        versions=("v1alpha2",),
         waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
         sets=(
             PodSet(
@@ -333,6 +359,7 @@ TEMPLATED: Final = (
         Templated(
             kind="InferenceService",
             group=group,
+            versions=("v1beta1",),
             sets=_served("predictor", "transformer", "explainer"),
             waits="condition=Ready",
             updates=KSERVE,
@@ -342,6 +369,7 @@ TEMPLATED: Final = (
     Templated(
         kind="LLMInferenceService",
         group="serving.kserve.io",
+        versions=("v1alpha2", "v1alpha1"),
         waits="condition=Ready",
         sets=(
             PodSet(base="spec", is_spec=True, counts=(Count(path="replicas"),)),
@@ -351,12 +379,14 @@ TEMPLATED: Final = (
     Templated(
         kind="Workspace",
         group="kaito.sh",
+        versions=("v1beta1", "v1alpha1"),
         waits="condition=InferenceReady",
         sets=(PodSet(template="inference.template", counts=(Count(path="resource.count"),)),),
     ),
     Templated(
         kind="Job",
         group="batch.volcano.sh",
+        versions=("v1alpha1",),
         sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.state.phase}=Running",
         updates=VOLCANO_JOB,
@@ -374,11 +404,6 @@ _BY_KIND: Final = {(row.kind, row.group): row for row in TEMPLATED}
 def resource_of(row: Templated) -> str:
     """What kubectl calls the kind, so that none of another group can be meant: ``rayservice.ray.io``, ``pod``."""
     return ".".join(filter(None, (row.kind.lower(), row.group)))
-
-
-def plural_of(row: Templated) -> str:
-    """What the API calls all of a kind: ``rayservices.ray.io``."""
-    return f"{row.kind.lower()}s.{row.group}"
 
 
 def templated(kind: str, api_version: str) -> Templated | None:

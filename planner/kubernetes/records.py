@@ -556,6 +556,7 @@ class Unplayed:
         ``kubectl apply`` noted (`planner.inventory.sealed.leaves`), comparable within one process; "" of nothing
     runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.runtimes`)
     held_to, applied_paths : digests of what has to stay for an answer, and of the paths alone of what ``kubectl apply`` noted
+    paths_of_pods, applied_of_pods : digests of the paths alone of what its pods hang on, in the object and in what was applied
     said_of_pods, way, concurrency : of a kind whose changes are modelled (`planner.kubernetes.updates`): digests of what its pods hang on, and
         what its fields say that choose what becomes of them
     """
@@ -577,6 +578,8 @@ class Unplayed:
     concurrency: str = ""
     held_to: str = ""
     applied_paths: str = ""
+    paths_of_pods: str = ""
+    applied_of_pods: str = ""
     runtime: str = ""
 
     @property

@@ -10,10 +10,11 @@ from typing import Final
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass
 from planner.ground.sheet import Column, Listing
-from planner.ground.words import Text, count, listing
+from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory import account, wire
-from planner.inventory.account import ServerLoad
+from planner.inventory.account import ServerLoad, listed_in
 from planner.inventory.checks import needed_kinds
+from planner.kubernetes.listed import LISTED, Listed
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.questions.question import NOTHING, Given, Question, Want
 
@@ -75,6 +76,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING
                 weight=_WEIGHTS[severity] if severity else Weight.NOTHING, costs=Text("" if is_there else said),
             )
         )  # fmt: skip
+    kinds += [_listed(snapshot, one) for one in listed_in(snapshot)]
     refused = [one.kind for one in kinds if one.presence is Presence.REFUSED]
     absent = [one.kind for one in kinds if one.presence is Presence.ABSENT and one.weight is not Weight.NOTHING]
     return DoctorAnswer(
@@ -87,11 +89,23 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING
     )
 
 
+def _listed(snapshot: Snapshot, one: Listed) -> KindRead:
+    """One of the kinds whose rollout isn't played, of those that the cluster has to do with."""
+    objects = sum((each.kind, each.api_group) == (one.kind, one.group) for each in snapshot.unplayed)
+    presence = snapshot.presence.get(one.name, Presence.PRESENT if objects else Presence.ABSENT)
+    is_there = presence is Presence.PRESENT
+    return KindRead(
+        kind=one.name, group=one.group, resource=one.resource, presence=presence, objects=objects if is_there else None,
+        weight=Weight.MATTERS, costs=NO_WORDS if is_there else Text("whether a change of one moves its pods is not known"),
+    )  # fmt: skip
+
+
 def role(kinds: Iterable[str]) -> str:
     """A ClusterRole that lets list `kinds`, as YAML."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in kinds:
-        groups[wire.READ[name].group].append(wire.READ[name].resource)
+        known = LISTED[name] if name in LISTED else wire.READ[name]
+        groups[known.group].append(known.resource)
     rules = "".join(
         f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(resources)}]\n    verbs: [list]\n'
         for group, resources in groups.items()

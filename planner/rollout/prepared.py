@@ -119,7 +119,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     for one in applied:
         if isinstance(one, UnknownObject):
             continue
-        revision = _revision(snapshot, one)
+        revision = revision_of(snapshot, one)
         revisions.append(revision)
         wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
     for change in scenario.changes:
@@ -189,7 +189,7 @@ def _may_have_pods(snapshot: Snapshot, workload: Workload) -> bool:
     )
 
 
-def _revision(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Revision:
+def revision_of(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Revision:
     """What one of a manifest changes. Of one that stays as it is, and whose status says that it is at rest, nothing is played where
     the parts that it makes its pods through weren't seen: they'd be taken for missing."""
     if isinstance(one, PlacedWorkload):

@@ -23,22 +23,32 @@ from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.ground.words import printable
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
-from planner.inventory.manifest import AppliedWorkload, read_autoscaler
+from planner.inventory.manifest import (
+    AppliedWorkload,
+    PlacedWorkload,
+    UnknownObject,
+    read_autoscaler,
+    read_scaled,
+    read_written,
+)
 from planner.kubernetes.autoscalers import brought_within, settled
 from planner.kubernetes.kinds import NODE, PLAYED, POD, kind_in
+from planner.kubernetes.listed import LISTED
+from planner.kubernetes.pod_templates import Idle, Templated, templated
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.rollout.answers import GROWING_REASONS, RemedyKind, Verdict
 from planner.rollout.glance import Glance, glance
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
-from planner.rollout.prepared import compiled, pod_times_of
+from planner.rollout.prepared import compiled, pod_times_of, revision_of
 from planner.rollout.remedies import first_remedy
 from planner.rollout.run import Revision
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
 _KINDS: Final = {(kind.group, kind.resource): kind.name for kind in PLAYED}
+_LISTED: Final = {(one.group, one.resource): one for one in LISTED.values() if one.asks_webhook}
 _AUTOSCALERS: Final = (("autoscaling", "horizontalpodautoscalers"), ("keda.sh", "scaledobjects"))
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
@@ -170,7 +180,10 @@ def review(
     """
     asked = _asked(request)
     if asked is None:
-        return Review(silence=Silence.NO_ROLLOUT)
+        one = _other_kind(request)
+        if one is None:
+            return Review(silence=Silence.NO_ROLLOUT)
+        return _of_other_kind(snapshot, request, one, pools, is_wanted, policy, now, earlier)
     kind, key = asked
     there = snapshot.workload(key)
     if any(snapshot.lacks(one.name) for one in (NODE, POD)):
@@ -204,6 +217,7 @@ def _unseen(snapshot: Snapshot, earlier: Sequence[Request], key: str) -> tuple[R
     for request in earlier:
         asked = _asked(request)
         if asked is None or asked[1] == key:
+            found |= _unseen_of_other_kind(snapshot, request, key) if asked is None else {}
             continue
         there = snapshot.workload(asked[1])
         try:
@@ -289,6 +303,76 @@ def _is_off(request: Request, there: Workload | None) -> bool:
     is_apart = request.sub_resource or _is_autoscaler(request)
     kept = there.annotations.get(WARNINGS_SWITCH) if there and is_apart else None
     return "off" in (written, kept)
+
+
+# ── kinds whose rollout isn't played ──────────────────────────────────────────────────────────────────────────────────
+def _other_kind(request: Request) -> tuple[Templated, str] | None:
+    """The row and the key of the object that is written, where its kind is placed, or changes by rules that were read."""
+    listed = _LISTED.get((request.resource.group, request.resource.resource))
+    is_write = request.operation in ("CREATE", "UPDATE") and request.sub_resource in ("", "scale")
+    name = request.name or _metadata(request).get("name")
+    if listed is None or not is_write or not request.namespace or not isinstance(name, str):
+        return None
+    row = templated(listed.kind, f"{listed.group}/")
+    if row is None or (request.sub_resource and listed.scales is None):
+        return None
+    return row, f"{row.kind}/{request.namespace}/{name}"
+
+
+def _of_other_kind(
+    snapshot: Snapshot, request: Request, one: tuple[Templated, str], pools: tuple[NodePool, ...],
+    is_wanted: Callable[[], bool] | None, policy: GatePolicy, now: float | None, earlier: Sequence[Request],
+) -> Review:  # fmt: skip
+    """As `review`, by the rules by which the gate answers."""
+    row, key = one
+    if any(snapshot.lacks(kind.name) for kind in (NODE, POD)):
+        return Review(workload=key, silence=Silence.NOT_KNOWN)
+    try:
+        revision = _written(snapshot, request, row, key)
+        if revision is None:
+            return Review(workload=key, silence=Silence.NOT_KNOWN)
+        is_there = revision.placed is not None and revision.placed.idle is Idle.THERE
+        rolls = not is_there and not request.dry_run
+        if _is_off(request, None):
+            return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
+        if is_there:
+            return Review(workload=key, silence=Silence.NO_ROLLOUT)
+        if any(held.covers(key) for held in policy.holding(now)):
+            return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
+        with allowed(is_wanted):
+            along = _unseen(snapshot, earlier, revision.after.key)
+            asked = replace(revision, after_seconds=_A_MOMENT) if along else revision
+            said = _judged(key, asked, _told(snapshot, asked, pools, along), policy)
+            return replace(said, rolls=rolls)
+    except UnwantedError:
+        return Review(workload=key, silence=Silence.TIME_UP)
+    except HeadroomError:
+        return Review(workload=key, silence=Silence.NOT_KNOWN)
+
+
+def _written(snapshot: Snapshot, request: Request, row: Templated, key: str) -> Revision | None:
+    """What is to be played or placed for the write; None where that isn't known."""
+    found: AppliedWorkload | PlacedWorkload | UnknownObject | None
+    if request.sub_resource:
+        replicas = _part(request.object, "spec").get("replicas", 0)
+        found = read_scaled(row, key, replicas, snapshot) if _is_count(replicas) else None
+    else:
+        before = request.old_object if request.operation == "UPDATE" else None
+        found = read_written(row, request.object or {}, before, snapshot)
+    return None if found is None or isinstance(found, UnknownObject) else revision_of(snapshot, found)
+
+
+def _unseen_of_other_kind(snapshot: Snapshot, request: Request, but: str) -> dict[str, Revision]:
+    """The same of an `earlier` write: one that the snapshot shows says nothing more."""
+    one = _other_kind(request)
+    if one is None or one[1] == but:
+        return {}
+    try:
+        revision = _written(snapshot, request, *one)
+    except HeadroomError:
+        return {}
+    is_idle = revision is None or (revision.placed is not None and bool(revision.placed.idle))
+    return {} if revision is None or is_idle or revision.after.key == but else {revision.after.key: revision}
 
 
 # ── the change ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -406,12 +490,17 @@ def _said(
         told = snapshot.derived.once(_restarted, snapshot, key, pools)
     else:
         told = _told(snapshot, revision, pools)
+    return _judged(key, revision, told, policy, is_younger=there is None and change.before is not None)
+
+
+def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is_younger: bool = False) -> Review:
+    """What the policy lets be said. `is_younger`: the workload is there, and not yet in the snapshot."""
     verdict, is_refused = told.verdict, policy.refuses(told.verdict, is_growth_automatic=told.is_growth_automatic)
     if verdict is Verdict.STUCK:
         if not is_refused:
             return Review(workload=key, silence=Silence.BY_POLICY)
         return Review(workload=key, warning=_warning(_STUCK, told), is_stuck=True)
-    if verdict is Verdict.UNKNOWN or (there is None and change.before is not None):  # younger than the snapshot
+    if verdict is Verdict.UNKNOWN or is_younger:
         return Review(workload=key, silence=Silence.NOT_KNOWN)
     if verdict is Verdict.NEEDS_GROWTH and is_refused:
         return Review(workload=key, warning=_warning(_UNSURE, told))

@@ -27,7 +27,7 @@ MOST_PER_MINUTE: Final = (
     600  # requests of this process to one API server, whatever happens: the lists of 300,000 objects
 )
 RENEW_SECONDS: Final = 30.0  # credentials that were just renewed and aren't accepted aren't renewed again
-_MOST_CONNECTIONS: Final = 64  # kept open: a watch for each kind, and a few lists
+_MOST_CONNECTIONS: Final = 96  # kept open: a watch for each kind, and a few lists
 CLOCK_SECONDS: Final = 30.0  # clocks that differ by less agree: Date has whole seconds, and answers take a while
 _AUTH: Final = ("BearerToken",)
 Query = list[tuple[str, Any]]

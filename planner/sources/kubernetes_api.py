@@ -22,6 +22,7 @@ from planner.ground.records import dataclass, replace
 from planner.ground.words import duration
 from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Severity, Snapshot
 from planner.sources import bounded
 from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
@@ -43,10 +44,15 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
         for version in kind.versions
     )
     for name, kind in wire.READ.items()
-}
+} | {name: one.paths for name, one in LISTED.items()}
 """kind → the lists it is read from: the first one that is installed."""
 
-OPTIONAL: Final = frozenset({"Event", "PodMetrics"})  # a server that fails on these has still told where the pods are
+OPTIONAL: Final = frozenset({"Event", "PodMetrics", *LISTED})
+"""A server that fails on these has still told where the pods are; what projects brought may be broken by their own webhooks."""
+RARE: Final = {name: kind.group for name, kind in wire.READ.items() if kind.is_rare} | {
+    name: one.group for name, one in LISTED.items() if one.is_installed
+}
+"""kind → API group, of those that aren't asked for where the server doesn't have it."""
 UNWATCHED: Final = frozenset({"PodMetrics"})  # metrics-server serves lists only
 UNCHECKED: Final = Finding(
     severity=Severity.WARNING,
@@ -56,6 +62,22 @@ UNCHECKED: Final = Finding(
     mend="Give the cluster's certificate-authority in the kubeconfig",
 )
 _PASSING = frozenset({429, 500, 502, 503, 504})
+_GROUPS: Final = "/apis"
+
+
+def may_be_served(kind: str, served: frozenset[str] | None) -> bool:
+    """Whether a list is worth asking for: who may not list what isn't there is refused (403), which says nothing of it."""
+    return served is None or kind not in RARE or RARE[kind] in served
+
+
+class _Group(msgspec.Struct):
+    name: str = ""
+
+
+class _Groups(msgspec.Struct):
+    """Discovery: apimachinery `pkg/apis/meta/v1/types.go` `APIGroupList`."""
+
+    groups: list[_Group]
 
 
 class _Metadata(msgspec.Struct):
@@ -214,7 +236,10 @@ class Api:
 
     # ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _parts(self) -> Iterator[Part]:
+        served = self.served()
         for kind, paths in PATHS.items():
+            if not may_be_served(kind, served):
+                continue
             try:
                 yield from self.list_pages(kind, paths)
             except SourceError as error:
@@ -225,6 +250,15 @@ class Api:
                     Finding(severity=Severity.WARNING, code="kind-unread", object="", what=what, mend=error.mend)
                 )
         self._problems += findings(self._connection)
+
+    def served(self) -> frozenset[str] | None:
+        """The API groups that the server has; None where it doesn't tell them, and each list has to be tried."""
+        answer = self._get(_GROUPS, [])
+        try:
+            found = msgspec.json.decode(answer.body, type=_Groups) if answer.status == 200 else None
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        return frozenset(one.name for one in found.groups) if found is not None and found.groups else None
 
     def list_pages(self, kind: str, paths: tuple[str, ...]) -> list[Part]:
         """All pages of the first list in `paths` that is installed; none when no one is.
@@ -278,7 +312,8 @@ class Api:
             if number == 1 and page.metadata is not None and page.metadata.resource_version:
                 self.versions[kind] = page.metadata.resource_version
             version = page.api_version or ""
-            parts.append(Part(where=path, items=items, first=number, kind=kind, api_version=version, listed=(kind,)))
+            name = LISTED[kind].kind if kind in LISTED else kind
+            parts.append(Part(where=path, items=items, first=number, kind=name, api_version=version, listed=(kind,)))
             number += len(items)
             token = page.metadata.continue_ if page.metadata else None
             if not token:

@@ -4,8 +4,8 @@ Each kind has a thread: it lists, then watches from there. A watch that the serv
 where it was; one that is too far behind (410) lists anew. What is told is folded into one `Picture`, of which a snapshot is
 made every few seconds, where something changed. What was known stays when the server is gone, with its age.
 
-What it costs the API server: a watch a kind, opened anew every five to ten minutes, a look every ten seconds whether the server
-is there, a list a minute of what can't be watched (PodMetrics): about a dozen requests a minute; never more than
+What it costs the API server: a watch a kind that the server has, opened anew every five to ten minutes, a look every ten seconds
+whether the server is there, a list a minute of what can't be watched (PodMetrics): about a dozen requests a minute; never more than
 `connection.MOST_PER_MINUTE`.
 
 Source of the ways of a client: kubernetes `staging/src/k8s.io/client-go/tools/cache/reflector.go` (timeouts of watches, what is
@@ -14,6 +14,7 @@ listed anew).
 
 from __future__ import annotations
 
+import math
 import random
 import secrets
 import socket
@@ -33,6 +34,7 @@ from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.parse import Part
 from planner.inventory.picture import Picture
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.sources import kubernetes_api, watches
 from planner.sources.connection import Connection
@@ -105,6 +107,9 @@ class Reader:
         self._lock = threading.Lock()  # of the picture
         self._kinds = {kind: _Kind() for kind in kubernetes_api.PATHS}
         self._lists = threading.Semaphore(LISTS_AT_ONCE)
+        self._discovery = threading.Lock()
+        self._groups: frozenset[str] | None = None
+        self._groups_at = -math.inf
         self._ended = threading.Event()
         self._news = threading.Condition()
         self._streams: set[urllib3.BaseHTTPResponse] = set()
@@ -218,7 +223,8 @@ class Reader:
         """List a kind; its path and resourceVersion, None where it isn't there or was refused."""
         with self._lists:
             api = kubernetes_api.Api(self._connection, sleep=self._pause)
-            parts = api.list_pages(kind, kubernetes_api.PATHS[kind])
+            is_there = kind not in kubernetes_api.RARE or kubernetes_api.may_be_served(kind, self._served(api))
+            parts = api.list_pages(kind, kubernetes_api.PATHS[kind]) if is_there else []
         refused = any(part.refused for part in parts)
         with self._lock:
             if not parts or refused:
@@ -227,6 +233,13 @@ class Reader:
             version = api.versions.get(kind, "")
             self._picture.take(kind, (item for part in parts for item in part.items), version)
         return _path(parts), version
+
+    def _served(self, api: kubernetes_api.Api) -> frozenset[str] | None:
+        """The API groups of the server, asked once for all kinds that most clusters don't have."""
+        with self._discovery:
+            if time.monotonic() - self._groups_at >= self._timing.absent / 2:
+                self._groups, self._groups_at = api.served(), time.monotonic()
+            return self._groups
 
     def _pause(self, seconds: float) -> None:
         self._ended.wait(seconds)
@@ -387,22 +400,19 @@ class Reader:
 
     def _known_at(self, now: float) -> float:
         """Until when what is known is surely all there was, of this machine's clock."""
-        needed = (one for kind, one in self._kinds.items() if kind not in kubernetes_api.OPTIONAL and one.failing)
-        polled = (
-            one.listed_at
-            for kind, one in self._kinds.items()
-            if one.not_watched and kind not in kubernetes_api.OPTIONAL
-        )
+        counted = [one for kind, one in self._kinds.items() if self._counts(kind)]
+        needed = (one for one in counted if one.failing)
+        polled = (one.listed_at for one in counted if one.not_watched)
         is_late = now - self._pulse_at > _LATE_PULSES * self._timing.pulse  # a server that is frozen is asked for long
         pulse = [self._pulse_at] if self._pulse_failing or is_late else []
         return min([now, *pulse, *(one.failing_since for one in needed), *polled])
 
+    def _counts(self, kind: str) -> bool:
+        """Whether what is known is as old as what is known of this kind: of one that another project brought once it was read."""
+        return kind not in kubernetes_api.OPTIONAL or (kind in LISTED and self._kinds[kind].is_listed)
+
     def _failing(self) -> str:
-        kinds = {
-            kind: one.failing
-            for kind, one in self._kinds.items()
-            if one.failing and kind not in kubernetes_api.OPTIONAL
-        }
+        kinds = {kind: one.failing for kind, one in self._kinds.items() if one.failing and self._counts(kind)}
         if self._pulse_failing:
             return self._pulse_failing
         return "; ".join(f"{kind}: {why}" for kind, why in list(kinds.items())[:3])

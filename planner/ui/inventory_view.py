@@ -10,6 +10,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.inventory import account, wire
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import is_templated
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.wording import PRESENCE
@@ -28,6 +29,7 @@ def read(snapshot: Snapshot) -> None:
     rows = [
         {"kind": kind, "objects": counts.get(kind), "state": PRESENCE[presence]}
         for kind, presence in snapshot.presence.items()
+        if kind not in LISTED or presence is Presence.REFUSED
     ]
     compared = Counter(one.kind for one in snapshot.unplayed if is_templated(one.kind, one.api_group))
     rows += [

@@ -21,7 +21,7 @@ from planner.ground.exit_status import MEANING, ExitStatus
 from planner.history import schema
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
-from planner.kubernetes import kinds, versions
+from planner.kubernetes import kinds, listed, versions
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.rollout import glossary
 from planner.sources import demo
@@ -31,6 +31,7 @@ from planner.spot.economics import savings
 from tests.architecture import schemas, stub
 from tests.architecture.tree import ROOT, project_files
 from tests.collection import asking
+from tests.deploy import chart
 from tests.spot import worked_example, worlds
 from tests.stories import table
 from tests.stories.__main__ import asked_all
@@ -42,6 +43,7 @@ KINDS = Path("docs/kinds.md")
 VERSIONS = Path("docs/versions.md")
 ROLLOUT = Path("docs/rollout.md")
 CLUSTER_ROLE = "deploy/clusterrole.yaml"
+WEBHOOK = "deploy/webhook.yaml"
 STORE = Path("docs/store.md")
 HEAD = """\
 # The command line
@@ -189,15 +191,38 @@ def with_reading(text: str) -> str:
     """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
     text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
     text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
-    text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{account.CUSTOM_KINDS}`", text)
+    text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{listed.CUSTOM_KINDS}`", text)
     groups: dict[str, list[str]] = {}
-    for kind in wire.READ.values():
-        groups.setdefault(kind.group, []).append(kind.resource)
+    every = [(kind.group, kind.resource) for kind in wire.READ.values()]
+    every += [(one.group, one.resource) for one in listed.LISTED.values()]
+    for group, resource in every:
+        groups.setdefault(group, []).append(resource)
     rules = "".join(
         f"  - apiGroups: [{group or EMPTY_GROUP}]\n    resources: [{', '.join(resources)}]\n    verbs: [{_verbs(group)}]\n"
         for group, resources in groups.items()
     )
     return re.sub(r"(?<=^rules:\n).*?(?=^```)", rules, text, count=1, flags=re.DOTALL | re.MULTILINE)
+
+
+def with_webhook_rules(text: str) -> str:
+    """deploy/webhook.yaml with a rule for each API group of other projects whose writes are reviewed."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for kind in kinds.PLAYED:
+        if kind.is_custom:
+            scale = [f"{kind.resource}/scale"] if kind.has_scale else []
+            groups.setdefault((kind.group, kind.version), []).extend([kind.resource, *scale])
+    for one in listed.LISTED.values():
+        if one.asks_webhook:
+            scale = [f"{one.resource}/scale"] if one.scales is not None else []
+            groups.setdefault((one.group, ", ".join(one.versions)), []).extend([one.resource, *scale])
+    rules = "".join(
+        f"      - apiGroups: [{group or EMPTY_GROUP}]\n        apiVersions: [{versions}]\n        operations: [CREATE, UPDATE]\n"
+        f"        resources: [{', '.join(resources)}]\n        scope: Namespaced\n"
+        for (group, versions), resources in groups.items()
+    )
+    head, first, _ = text.partition("      - apiGroups: [argoproj.io]\n")
+    assert first
+    return head + rules
 
 
 def with_commands(text: str) -> str:
@@ -309,6 +334,10 @@ if __name__ == "__main__":
     readme = ROOT / "README.md"
     readme.write_text(with_commands(with_reading(readme.read_text(encoding="utf-8"))), encoding="utf-8")
     (ROOT / CLUSTER_ROLE).write_text(cluster_role(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    webhook = ROOT / WEBHOOK
+    webhook.write_text(with_webhook_rules(webhook.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, template in chart.templates().items():
+        (chart.TEMPLATES / name).write_text(template, encoding="utf-8")
     stories = ROOT / table.PAGE
     found = list(asked_all(TOOLS["headroom"]))
     stories.write_text(table.with_table(stories.read_text(encoding="utf-8"), found), encoding="utf-8")

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planner.inventory import account, wire
+from planner.inventory import wire
 from planner.kubernetes import commands, kinds
 from planner.kubernetes.kinds import Kind
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.listed import CUSTOM_KINDS, LISTED, Listed
+from planner.kubernetes.pod_templates import TEMPLATED
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions import doctor
 from planner.rollout.controllers import registry
 from planner.serve import review
-from planner.sources.kubernetes_api import PATHS
+from planner.sources.kubernetes_api import OPTIONAL, PATHS, RARE
 
 ROOT = Path(__file__).parents[2]
 CUSTOM = [kind for kind in kinds.PLAYED if kind.is_custom]
@@ -24,7 +26,7 @@ CUSTOM = [kind for kind in kinds.PLAYED if kind.is_custom]
 def test_a_row_brings_its_rights_and_its_reading(kind: Kind) -> None:
     assert PATHS[kind.name] == (kind.path,)
     assert wire.READ[kind.name].is_rare, "kubectl's line would fail where the project isn't installed"
-    assert f"{kind.resource}.{kind.group}" in account.CUSTOM_KINDS.split(",")
+    assert f"{kind.resource}.{kind.group}" in CUSTOM_KINDS.split(",")
     role = yaml.safe_load((ROOT / "deploy/clusterrole.yaml").read_text(encoding="utf-8"))
     assert {"apiGroups": [kind.group], "resources": [kind.resource], "verbs": ["list", "watch"]} in role["rules"]
     assert kind.name in {
@@ -49,3 +51,58 @@ def test_a_row_brings_its_controller_its_source_and_its_commands(kind: Kind) -> 
     key = kind.key("ml", "serve")
     assert commands.patch(key, {}).startswith(f"kubectl patch {kind.resource}.{kind.group}/serve -n ml --type=merge ")
     assert "rollout undo" not in commands.undo(key)
+
+
+# ── kinds whose rollout isn't played: each row of the table brings everything that its objects need ───────────────────────
+@pytest.mark.parametrize("one", LISTED.values(), ids=lambda one: one.name)
+def test_a_row_of_a_kind_that_is_not_played_brings_its_list_and_its_right(one: Listed) -> None:
+    assert PATHS[one.name] == one.paths
+    assert one.name in OPTIONAL, "a project whose own webhook is broken would keep everything else from being read"
+    assert (one.name in RARE) is ("." in one.group), "asked for where the server has no such group"
+    role = yaml.safe_load((ROOT / "deploy/clusterrole.yaml").read_text(encoding="utf-8"))
+    (rule,) = (rule for rule in role["rules"] if rule["apiGroups"] == [one.group])
+    assert one.resource in rule["resources"]
+    assert rule["verbs"] == ["list", "watch"]
+    assert not one.group or one.name in CUSTOM_KINDS.split(",")
+    assert one.name in (ROOT / "README.md").read_text(encoding="utf-8") or not one.group
+
+
+@pytest.mark.parametrize("one", LISTED.values(), ids=lambda one: one.name)
+def test_its_webhook_rule_is_what_the_webhook_answers(one: Listed) -> None:
+    hook = yaml.safe_load((ROOT / "deploy/webhook.yaml").read_text(encoding="utf-8"))["webhooks"][0]
+    asked = {
+        (group, resource): rule["apiVersions"]
+        for rule in hook["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert ((one.group, one.resource) in asked) is one.asks_webhook
+    assert ((one.group, f"{one.resource}/scale") in asked) is (one.asks_webhook and one.scales is not None)
+    assert not one.asks_webhook or tuple(asked[one.group, one.resource]) == one.versions
+    assert ((one.group, one.resource) in review._LISTED) is one.asks_webhook
+
+
+@pytest.mark.parametrize("one", LISTED.values(), ids=lambda one: one.name)
+def test_doctor_has_its_line_where_the_cluster_has_it_or_refused_it(one: Listed) -> None:
+    def line(presence: Presence | None) -> doctor.KindRead | None:
+        held = FrozenMap({one.name: presence}) if presence is not None else FrozenMap()
+        cluster = Snapshot(taken_at=0, source="none", digest="", presence=held)
+        found = doctor.answer(cluster, doctor.DoctorSettings())
+        return next((each for each in found.kinds if each.kind == one.name), None)
+
+    assert line(None) is None, "what isn't installed has no line"
+    there, refused = line(Presence.PRESENT), line(Presence.REFUSED)
+    assert there is not None
+    assert (there.objects, str(there.costs)) == (0, "")
+    assert refused is not None
+    assert refused.objects is None
+    assert refused.costs
+    assert f"resources: [{one.resource}]" in doctor.role([one.name])
+
+
+def test_every_kind_with_pods_is_in_one_of_the_tables_of_lists() -> None:
+    listed = {(one.kind, one.group) for one in LISTED.values()}
+    read = {(name, known.group) for name, known in wire.READ.items()}
+    rows = {(row.kind, row.group) for row in TEMPLATED if row.versions}
+    assert rows <= listed | read
+    assert not listed & read

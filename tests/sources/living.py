@@ -10,10 +10,12 @@ import itertools
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from planner.inventory import wire
+from planner.kubernetes.listed import LISTED
+from planner.sources.kubernetes_api import PATHS
 from tests.sources.api_server import NOT_FOUND, Answer, Asked
 
 Item = dict[str, Any]
@@ -25,18 +27,28 @@ def status(code: int, message: str, **more: Any) -> Answer:
 
 
 def path_of(kind: str) -> str:
-    known = wire.READ[kind]
-    start = f"/apis/{known.group}/{known.versions[0]}" if known.group else f"/api/{known.versions[0]}"
-    return f"{start}/{known.resource}"
+    return PATHS[kind][0]
+
+
+def path_of_item(item: Item) -> str:
+    group = str(item["apiVersion"]).rpartition("/")[0]
+    listed = next((name for name, one in LISTED.items() if (one.kind, one.group) == (item["kind"], group)), "")
+    return path_of(listed or item["kind"])
 
 
 class LivingCluster:
-    """Objects by path and ``namespace/name``. `bookmark_seconds` is a minute in life; tests haven't got one."""
+    """Objects by path and ``namespace/name``. `bookmark_seconds` is a minute in life; tests haven't got one.
 
-    def __init__(self, *, bookmark_seconds: float = 0.2) -> None:
+    `installed`: the lists of other projects that it has (`planner.kubernetes.listed`); `tells_groups`: whether it answers discovery.
+    """
+
+    def __init__(
+        self, *, bookmark_seconds: float = 0.2, installed: Iterable[str] = (), tells_groups: bool = False
+    ) -> None:
+        self.tells_groups = tells_groups
         self.version = 100
         self.bookmark_seconds = bookmark_seconds
-        self.kinds = {path_of(kind): kind for kind in wire.READ}
+        self.kinds = {path_of(kind): kind for kind in (*wire.READ, *installed)}
         self._objects: dict[str, dict[str, bytes]] = {path: {} for path in self.kinds}
         self._log: dict[str, list[tuple[int, bytes]]] = {path: [] for path in self.kinds}
         self._oldest = dict.fromkeys(self.kinds, 0)
@@ -49,7 +61,7 @@ class LivingCluster:
     # ── what happens in it ───────────────────────────────────────────────────────────────────────────────────────────
     def put(self, item: Item) -> None:
         """An object as it is now; new or changed."""
-        path, key = path_of(item["kind"]), _key(item)
+        path, key = path_of_item(item), _key(item)
         with self._news:
             is_new = key not in self._objects[path]
             self._tell(path, "ADDED" if is_new else "MODIFIED", item)
@@ -62,10 +74,10 @@ class LivingCluster:
             for item in items:
                 self.version += 1
                 item["metadata"]["resourceVersion"] = str(self.version)
-                self._objects[path_of(item["kind"])][_key(item)] = json.dumps(item).encode()
+                self._objects[path_of_item(item)][_key(item)] = json.dumps(item).encode()
 
     def delete(self, item: Item) -> None:
-        path = path_of(item["kind"])
+        path = path_of_item(item)
         with self._news:
             if self._objects[path].pop(_key(item), None) is not None:
                 self._tell(path, "DELETED", item)
@@ -102,6 +114,11 @@ class LivingCluster:
 
     # ── what it answers ──────────────────────────────────────────────────────────────────────────────────────────────
     def play(self, asked: Asked) -> Answer:
+        if asked.path == "/apis" and self.tells_groups:
+            groups = sorted({path.split("/")[2] for path in self.kinds if path.startswith("/apis/")})
+            return Answer(
+                body={"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": one} for one in groups]}
+            )
         if asked.path not in self.kinds or self.kinds[asked.path] == "PodMetrics":
             return Answer(status=404, body=NOT_FOUND)
         if asked.query.get("watch") in ("1", "true"):
@@ -124,9 +141,9 @@ class LivingCluster:
         if rest:
             after = f"page-{next(self._numbers)}"
             self._pages[after] = version, rest
-        kind = self.kinds[asked.path]
-        known = wire.READ[kind]
-        group = f"{known.group}/{known.versions[0]}" if known.group else known.versions[0]
+        name = self.kinds[asked.path]
+        kind = LISTED[name].kind if name in LISTED else name
+        group = asked.path.removeprefix("/apis/").removeprefix("/api/").rpartition("/")[0]
         metadata = {"resourceVersion": str(version), **({"continue": after} if after else {})}
         head = json.dumps({"kind": f"{kind}List", "apiVersion": group, "metadata": metadata})
         return Answer(body=f'{head[:-1]}, "items": [{b",".join(page).decode()}]}}')

@@ -21,9 +21,11 @@ import yaml
 from kubernetes import client
 
 from planner.ground.errors import SourceError
-from planner.inventory import account, succession
+from planner.inventory import account, succession, wire
 from planner.inventory.picture import Picture
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Presence, Snapshot
+from planner.questions import doctor
 from planner.sources import kubernetes_api, live, watches
 from planner.sources.connection import MOST_PER_MINUTE, Connection, Pace, requests_last_minute
 from planner.sources.live import Reader, Timing
@@ -134,7 +136,7 @@ def test_a_quiet_cluster_keeps_its_name_and_gets_a_new_time(cluster: LivingClust
 def test_every_kind_but_metrics_is_watched_with_bookmarks(cluster: LivingCluster) -> None:
     with reading(cluster.play) as (reader, asked):
         reader.wait(60)
-        eventually(lambda: reader.condition.watched == len(kubernetes_api.PATHS) - 1)
+        eventually(lambda: reader.condition.watched == len(wire.READ) - 1)
         opened = [one for one in asked if "watch" in one.query]
     assert {one.query["allowWatchBookmarks"] for one in opened} == {"true"}
     assert all(one.query["resourceVersion"].isdecimal() for one in opened)
@@ -412,11 +414,12 @@ def test_whatever_comes_it_is_what_a_listing_says(cluster: LivingCluster) -> Non
         assert reader.condition.requests <= reader.pace.most_per_minute
 
 
-def test_it_asks_for_what_the_cluster_role_grants_and_no_more(cluster: LivingCluster) -> None:
-    with reading(cluster.play) as (reader, asked):
+def test_it_asks_for_what_the_cluster_role_grants_and_no_more() -> None:
+    every = LivingCluster(bookmark_seconds=0.2, installed=LISTED)
+    with reading(every.play) as (reader, asked):
         reader.wait(60)
         eventually(lambda: reader.condition.watched == len(kubernetes_api.PATHS) - 1)
-        done = {_right(one) for one in asked}
+        done = {_right(one) for one in asked if one.path != "/apis"}  # which groups there are may be read by everybody
     role = yaml.safe_load((ROOT / "deploy/clusterrole.yaml").read_text())
     granted = {
         (group, resource, verb)
@@ -431,6 +434,75 @@ def test_it_asks_for_what_the_cluster_role_grants_and_no_more(cluster: LivingClu
 def _right(asked: Asked) -> tuple[str, str, str]:
     parts = asked.path.strip("/").split("/")
     return ("" if parts[0] == "api" else parts[1]), parts[-1], "watch" if "watch" in asked.query else "list"
+
+
+# ── what other projects bring ────────────────────────────────────────────────────────────────────────────────────────
+def ray_service(gpus: int, name: str = "chat") -> Item:
+    return {
+        "apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": name, "namespace": "ml", "uid": f"uid-{name}"},
+        "spec": {"rayClusterConfig": {"headGroupSpec": {"template": {"spec": pod_spec(gpus=gpus)}}}},
+    }  # fmt: skip
+
+
+def told(snapshot: Snapshot | None) -> list[tuple[str, int]]:
+    return [(one.key, one.pods[0].count) for one in snapshot.unplayed] if snapshot is not None else []
+
+
+@pytest.mark.parametrize("tells_groups", [True, False])
+def test_objects_of_other_projects_are_listed_and_watched_where_they_are_installed(tells_groups: bool) -> None:
+    """What isn't installed is absent, not refused; where discovery answers it isn't even asked for."""
+    there = LivingCluster(bookmark_seconds=0.05, installed=["rayservices.ray.io"], tells_groups=tells_groups)
+    there.put_many([ray_service(1)])
+    with reading(there.play) as (reader, asked):
+        assert told(reader.wait(60)) == [("RayService/ml/chat", 1)]
+        there.put(ray_service(2, "other"))
+        eventually(lambda: ("RayService/ml/other", 1) in told(reader.snapshot))
+        eventually(lambda: reader.wait().digest == listed(reader).digest)
+        once, live_one = listed(reader), reader.wait()
+        assert once.presence == live_one.presence
+        assert once.reading.objects == live_one.reading.objects
+        assert live_one.presence["rayservices.ray.io"] is Presence.PRESENT
+        assert "jobsets.jobset.x-k8s.io" not in live_one.presence
+        there.put(ray_service(4, "other"))
+        eventually(lambda: reader.wait().digest != live_one.digest)
+        there.delete(ray_service(4, "other"))
+        eventually(lambda: told(reader.snapshot) == [("RayService/ml/chat", 1)])
+        assert reader.wait().problems == ()
+    assert any("/jobset.x-k8s.io/" in one.path for one in asked) is not tells_groups
+
+
+def test_a_list_of_another_project_that_is_refused_is_refused_not_empty() -> None:
+    there = LivingCluster(installed=["rayservices.ray.io"])
+
+    def play(one: Asked) -> Answer:
+        return status(403, "not for you") if "/rayservices" in one.path else there.play(one)
+
+    with reading(play) as (reader, _):
+        snapshot = reader.wait(60)
+        assert listed(reader).presence == snapshot.presence
+    assert snapshot.presence["rayservices.ray.io"] is Presence.REFUSED
+    assert [one for one in account.not_seen(snapshot) if "rayservices.ray.io" in one] == [
+        "the API server refused to list rayservices.ray.io (403). Ask for the right to get and list rayservices.ray.io"
+    ]
+    found = doctor.answer(snapshot, doctor.DoctorSettings())
+    assert '  - apiGroups: ["ray.io"]\n    resources: [rayservices]\n' in found.rbac
+
+
+def test_a_project_whose_own_webhook_is_broken_keeps_nothing_else_from_being_read() -> None:
+    there = LivingCluster(installed=["rayservices.ray.io"])
+    there.put_many([pod("p")])
+
+    def play(one: Asked) -> Answer:
+        return (
+            status(404 if one.query.get("watch") else 422, "conversion")
+            if "/rayservices" in one.path
+            else there.play(one)
+        )
+
+    with reading(play) as (reader, _):
+        snapshot = reader.wait(60)
+    assert names(snapshot) == {"p"}
+    assert any(one.code == "kind-unread" and "rayservices.ray.io" in one.what for one in snapshot.problems)
 
 
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -452,7 +524,7 @@ def test_no_more_requests_a_minute_than_stated() -> None:
 def test_readers_readings_and_logs_of_a_server_share_one_pace(cluster: LivingCluster) -> None:
     with reading(cluster.play) as (reader, asked):
         reader.wait(60)
-        eventually(lambda: reader.condition.watched == len(kubernetes_api.PATHS) - 1)
+        eventually(lambda: reader.condition.watched == len(wire.READ) - 1)
         other = Connection(client.Configuration(host=f"{reader._connection.host}/"), name="by another name")
         assert other.pace is reader.pace
         kubernetes_api.Api(other).snapshot()
@@ -466,7 +538,7 @@ def test_readers_readings_and_logs_of_a_server_share_one_pace(cluster: LivingClu
 def test_at_rest_it_asks_a_dozen_times_a_minute() -> None:
     """The statement of the documents, from the numbers that are used."""
     usual = Timing()
-    watches_a_minute = (len(kubernetes_api.PATHS) - 1) * 60 / (sum(usual.watch) / 2)
+    watches_a_minute = (len(wire.READ) - 1) * 60 / (sum(usual.watch) / 2)
     assert 10 < watches_a_minute + 60 / usual.pulse + 60 / usual.poll < 14
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
 from planner.inventory import wire
 from planner.inventory.records.shared import Shared
@@ -65,8 +66,21 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         runtime=runtime_of(document),
         held_to=leaves(updates.held_to(document)) if updates is not None else "",
         applied_paths=paths_of(_noted(last)) if updates is not None else "",
+        paths_of_pods=leaves(_marked(updates.hung_on(document))) if updates is not None else "",
+        applied_of_pods=leaves(_marked(updates.hung_on(_noted(last)))) if updates is not None else "",
         concurrency=shared.text(text_at(document, updates.one_at_a_time[0])) if updates is not None else "",
     )
+
+
+def read_before(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed:
+    """The record of an object as the API server has it before a write: all that it says and the write doesn't goes away.
+
+    Raises
+    ------
+    As `read_unplayed`.
+    """
+    was = read_unplayed(shared, document)
+    return replace(was, applied=was.said, applied_paths=paths_of(document), applied_of_pods=was.paths_of_pods)
 
 
 def read_set(shared: Shared, found: FoundSet) -> model.Template:

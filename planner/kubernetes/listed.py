@@ -1,0 +1,69 @@
+"""The lists of objects whose rollout isn't played: what the API server, kubectl and a ClusterRole call each.
+
+They are made of the rows of `planner.kubernetes.pod_templates`, so a kind that gets a row there is listed, watched, allowed and reviewed
+without a line elsewhere. Most clusters have few of them: a group that the server doesn't have isn't asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.ground.records import dataclass
+from planner.kubernetes.kinds import PARTS, WORKLOADS
+from planner.kubernetes.pod_templates import RUNTIME_GROUP, RUNTIMES, TEMPLATED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """One list. `versions`: of its group, the first that is served is read; `asks_webhook`: whether a write of one is reviewed;
+    `scales`: the set whose pods ``kubectl scale`` counts, None without that subresource."""
+
+    kind: str
+    group: str
+    resource: str
+    versions: tuple[str, ...]
+    is_namespaced: bool = True
+    asks_webhook: bool = False
+    scales: str | None = None
+
+    @property
+    def name(self) -> str:
+        """``rayservices.ray.io``: names of kinds alone are several groups' (Service, Job)."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the API server lists them, a path a version."""
+        root = f"/apis/{self.group}" if self.group else "/api"
+        return tuple(f"{root}/{version}/{self.resource}" for version in self.versions)
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether a cluster has it only where its project is installed."""
+        return "." in self.group
+
+
+_READ: Final = {(kind.name, kind.group) for kind in (*WORKLOADS, *PARTS)} | {("Pod", "")}
+
+LISTED: Final = {
+    one.name: one
+    for one in (
+        *(
+            Listed(
+                kind=row.kind, group=row.group, resource=f"{row.kind.lower()}s", versions=row.versions,
+                asks_webhook=row.is_reviewed, scales=row.scales,
+            )
+            for row in TEMPLATED if (row.kind, row.group) not in _READ and row.versions
+        ),
+        *(
+            Listed(kind=kind, group=RUNTIME_GROUP, resource=f"{kind.lower()}s", versions=("v1alpha1",), is_namespaced=is_namespaced)
+            for kind, is_namespaced in RUNTIMES.items()
+        ),
+    )
+}  # fmt: skip
+"""By name."""
+
+CUSTOM_KINDS: Final = ",".join(
+    [kind.named for kind in WORKLOADS if kind.is_custom] + [name for name, one in LISTED.items() if one.group]
+)
+"""What kubectl's line takes beside the kinds that every cluster has, where the server has them."""
