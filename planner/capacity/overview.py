@@ -8,6 +8,7 @@ from typing import Final
 
 from planner.capacity.filters import ALL, Filter, Kept, keep
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.ground import parts
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.records import dataclass
 from planner.ground.words import NO_WORDS, Text, listing
@@ -72,11 +73,9 @@ def played(snapshot: Snapshot) -> ClusterOverview:
     """`overview`, played anew."""
     cluster = compiled(snapshot)
     answers = Answers(cluster)
-    lines = tuple(
-        _overview_line(cluster, workload, answers.of(restarted(workload)))
-        for workload in snapshot.workloads
-        if workload.traits.rolls_out
-    )
+    rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
+    found = parts.each([restarted(workload) for workload in rolled], answers.of)
+    lines = tuple(_overview_line(cluster, workload, answer) for workload, answer in zip(rolled, found, strict=True))
     return ClusterOverview(
         sentence=sentence_of(snapshot, lines),
         workloads=lines,

@@ -17,9 +17,10 @@ from typing import Final
 import click
 
 from planner.cli import stream, waiting
-from planner.ground import collector
+from planner.ground import collector, parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import MEANING, ExitStatus
+from planner.processes import forked
 from planner.questions import CAPACITY, COST, DECIDE, HEALTH, HISTORY, INDEX, MANY, SEE
 
 _NO_QUESTIONS: Final[dict[str, dict[str, str]]] = {
@@ -137,7 +138,7 @@ def main(argv: list[str] | None = None) -> None:
     if os.getpid() == 1:  # of a container: the kernel gives process 1 no signal that it doesn't wait for itself
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
-        with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable():
+        with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable(), parts.by(forked.way()):
             _run(argv)
     except BaseException as error:
         if not _is_interrupt(error):

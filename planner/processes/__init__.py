@@ -1,1 +1,21 @@
-"""Work in processes of their own: the pool in which pages' answers are worked out, the one beside `serve`, a sweep's."""
+"""Work in processes of their own: the pool in which pages' answers are worked out, the one beside `serve`, a sweep's, and the
+copies that share one command's work."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+VARIABLE: Final = "HEADROOM_WORKERS"
+"""How many processes work things out; 0: none beside the one that is asked."""
+
+MOST_WORKERS: Final = 4  # unless told otherwise
+
+
+def workers() -> int:
+    """As many as the environment says, else as this process has cores."""
+    told = os.environ.get(VARIABLE, "")
+    if told.isascii() and told.isdecimal():
+        return int(told)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_WORKERS, cores)

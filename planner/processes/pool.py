@@ -20,14 +20,10 @@ from planner.ground.budget import UnwantedError, too_large
 from planner.ground.errors import HeadroomError, SourceError
 from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
-from planner.processes import child
+from planner.processes import VARIABLE, child, workers
 from planner.processes.identity import key_in_pool, pack
 from planner.processes.worker import ready
 
-VARIABLE: Final = "HEADROOM_WORKERS"
-"""How many processes; 0: none, the server works things out itself."""
-
-MOST_WORKERS: Final = 4  # unless told otherwise
 MOST_RESIDENT_BYTES: Final = 4 * 2**30  # a process that has grown beyond gives way to a new one after its answer
 LONGEST_SECONDS: Final = 600.0  # of one task: what the engine's own bound lets through on a slow machine, and more
 _GRACE_SECONDS: Final = 3.0  # for a task that is told to stop
@@ -252,12 +248,11 @@ _pool: Pool | None = None
 
 
 def start() -> None:
-    """Let heavy work go to processes from now on, unless HEADROOM_WORKERS is 0."""
+    """Let heavy work go to processes from now on, unless HEADROOM_WORKERS is 0. There are two at least: one may work long."""
     global _pool  # noqa: PLW0603 - one for the server
-    told = os.environ.get(VARIABLE, "")
-    size = int(told) if told.isascii() and told.isdecimal() else min(MOST_WORKERS, max(2, os.cpu_count() or 1))
+    size = workers()
     if _pool is None and size:
-        _pool = Pool(size)
+        _pool = Pool(size if os.environ.get(VARIABLE) else max(2, size))
         threading.Thread(target=_pool.warm, daemon=True).start()
 
 

@@ -6,7 +6,7 @@ names twice is asked once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from planner.capacity.gpu_lines import free_words, supplies_of
 from planner.capacity.left import CapacityAnswer
 from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
+from planner.ground import parts
 from planner.ground.errors import HeadroomError
 from planner.ground.records import dataclass
 from planner.ground.settings import settings_within
@@ -281,9 +282,15 @@ COMPARISON: Final = (
 class Asked:
     """A question that was asked, with everything that is made of its answer."""
 
-    question: Question[Any, Any]
+    name: str  # in the index
     settings: Any
     answer: Any
+
+    @property
+    def question(self) -> Question[Any, Any]:
+        """What was asked."""
+        found: Question[Any, Any] = question_called(self.name)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,19 +329,21 @@ def review(
     snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING, doing: Callable[[str], None] = lambda _: None
 ) -> Review:
     """Ask everything; the first of ``given.others`` is what the cluster was before, `doing` is told each chapter."""
-    asked: dict[str, Asked] = {}
-    failed: dict[str, str] = {}
+    chapters = (*(COMPARISON if given.others else ()), *CHAPTERS)
+    titles = {chapter.question: chapter.title for chapter in reversed(chapters)}
+    closers = {chapter.question: chapter.closer for chapter in chapters if chapter.closer}
+
+    def ask(name: str) -> tuple[Asked, _Closer]:
+        doing(titles[name])
+        first = _ask(snapshot, settings, given, name)
+        return first, _closer(snapshot, given, first, closers[name](first.answer)) if name in closers else (None, "")
+
+    asked, closer, failed = _all_asked(titles, ask)
     written: list[Written] = []
-    for chapter in (*(COMPARISON if given.others else ()), *CHAPTERS):
-        doing(chapter.title)
-        if chapter.question not in asked and chapter.question not in failed:
-            try:
-                asked[chapter.question] = _ask(snapshot, settings, given, chapter.question)
-            except HeadroomError as error:
-                failed[chapter.question] = str(error)
+    for chapter in chapters:
         one, why = asked.get(chapter.question), failed.get(chapter.question, "")
         if one and chapter.closer:
-            one, why = _closer(snapshot, given, one, chapter.closer(one.answer))
+            one, why = closer[chapter.question]
         written.append(_written(chapter, one, why, told={before.said for before in written}))
     answer = ReportAnswer(
         sentence=Text(_sentence(asked)),
@@ -343,6 +352,32 @@ def review(
         not_known=_not_known(snapshot, asked, failed),
     )
     return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=asked)
+
+
+_Closer = tuple[Asked | None, str]
+
+
+def _all_asked(
+    names: Collection[str], ask: Callable[[str], tuple[Asked, _Closer]]
+) -> tuple[dict[str, Asked], dict[str, _Closer], dict[str, str]]:
+    """Question → its answer, what was asked again of it, and why there is none. The Overview goes first: others stand on it, and it
+    has parts of its own."""
+
+    def tried(name: str) -> tuple[Asked, _Closer] | str:
+        try:
+            return ask(name)
+        except HeadroomError as error:
+            return str(error)
+
+    ahead, rest = ([name for name in names if (name == "overview") is first] for first in (True, False))
+    found = dict(zip([*ahead, *rest], [*map(tried, ahead), *parts.each(rest, tried)], strict=True))
+    answered = {name: one for name, one in found.items() if not isinstance(one, str)}
+    failed = {name: one for name, one in found.items() if isinstance(one, str)}
+    return (
+        {name: one for name, (one, _) in answered.items()},
+        {name: one for name, (_, one) in answered.items()},
+        failed,
+    )
 
 
 def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> Asked:
@@ -361,7 +396,7 @@ def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) 
     lacking = question.not_known(snapshot, found)
     if lacking is not None:
         raise lacking
-    return Asked(question=question, settings=asked, answer=found)
+    return Asked(name=name, settings=asked, answer=found)
 
 
 def _closer(snapshot: Snapshot, given: Given, first: Asked, settings: Any) -> tuple[Asked | None, str]:
@@ -371,7 +406,7 @@ def _closer(snapshot: Snapshot, given: Given, first: Asked, settings: Any) -> tu
         found = first.question.answer(snapshot, settings, Given(book=given.book))
     except HeadroomError as error:
         return None, str(error)
-    return Asked(question=first.question, settings=settings, answer=found), ""
+    return Asked(name=first.name, settings=settings, answer=found), ""
 
 
 def _written(chapter: Chapter, asked: Asked | None, failed: str, told: Container[str]) -> Written:

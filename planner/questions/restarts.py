@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from functools import partial
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
 from planner.capacity.patched import put
+from planner.ground import parts
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
@@ -93,15 +94,18 @@ def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None, most_c
 
 def with_cures(snapshot: Snapshot, plan: RestartPlan, most: int = MOST_CURES) -> RestartPlan:
     """`plan` with the cures of the first `most` of its loops that have one."""
-    cures = (found for loop in plan.report.loops if (found := cure(snapshot, loop)))
-    return replace(plan, cures=tuple(islice(cures, most)))
+    curable = [loop for loop in plan.report.loops if loop.suggestion is not None][:most]
+    return replace(plan, cures=tuple(parts.each(curable, partial(_cure, snapshot))))
 
 
 def cure(snapshot: Snapshot, loop: Loop) -> Cure | None:
     """What the values that are suggested would take and do; None where none are."""
+    return None if loop.suggestion is None else _cure(snapshot, loop)
+
+
+def _cure(snapshot: Snapshot, loop: Loop) -> Cure:
     suggestion = loop.suggestion
-    if suggestion is None:
-        return None
+    assert suggestion is not None
     rooms = _rooms(snapshot, loop, suggestion)
     found = put(snapshot, loop.workload, suggestion.patch)
     return Cure(

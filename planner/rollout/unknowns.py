@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from planner.ground.records import dataclass, replace
 from planner.inventory.account import get_command
@@ -182,15 +182,22 @@ def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
             yield Unknown(what=what, may_help=True, mend=mend)
 
 
+def _takers(snapshot: Snapshot) -> Mapping[str, Sequence[str]]:
+    """Workload → those that take their pod template from it."""
+    found: dict[str, list[str]] = {}
+    for one in snapshot.workloads:
+        if one.template_of:
+            found.setdefault(one.template_of, []).append(one.key)
+    return found
+
+
 def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     """What an Argo Rollout says that isn't modelled, and templates that one takes from another workload."""
     after = revision.after
     if after.template_of:
         what = f"it takes its pod template from {after.template_of} (workloadRef), which isn't followed"
         yield Unknown(what=what, may_help=True, mend="Ask with the template in the Rollout itself")
-    takers = (
-        [one.key for one in snapshot.workloads if one.template_of == after.key] if revision.has_new_template else []
-    )
+    takers = snapshot.derived.once(_takers, snapshot).get(after.key) if revision.has_new_template else None
     if takers:
         what = f"{', '.join(takers)} takes its pod template from it (workloadRef), and rolls it out by itself"
         yield Unknown(what=what, mend="Ask with the template in the Rollout itself")

@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
-from planner.ground import collector
+from planner.ground import collector, parts
 from planner.ground.errors import NotKnownError
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH
@@ -205,15 +205,24 @@ class _Prices:
         return self._known[machine]
 
 
-@collector.resting()
 def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
-    """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one.
+    """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one. Without any it is worked out
+    once: each workload's part of it is asked for too.
 
     Raises
     ------
     NotKnownError
         When no node has a price.
     """
+    return _worked_out(snapshot, book, asked) if asked else snapshot.derived.once(_unasked, snapshot, book)
+
+
+def _unasked(snapshot: Snapshot, book: PriceBook) -> FleetSavings:
+    return _worked_out(snapshot, book, {})
+
+
+@collector.resting()
+def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
     cost, pods = cost_cluster(book, snapshot), pods_by_workload(snapshot)
     if cost.unpriced and not cost.nodes:
         raise NotKnownError(
@@ -232,10 +241,8 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
     borne = _borne(snapshot, cost, kind_of)
-    done = [
-        _left(snapshot, kind, {key: on_kind[key][number] for key in going}, asked, fitness)
-        for number, kind in enumerate(kinds)
-    ]
+    here = [{key: on_kind[key][number] for key in going} for number in range(len(kinds))]
+    done = parts.each(range(len(kinds)), lambda number: _left(snapshot, kinds[number], here[number], asked, fitness))
     repacked = [one for one, _ in done]
     moves = _in_order(
         [
@@ -695,7 +702,7 @@ def _cheapest(
             ways.append((left * price, name, 0.0))
     if done.steps:
         gone = sum(len(step.freed) for step in done.steps)
-        lost = sum(one.risk_usd for one in moves if one.kind is kind and one.move.is_worth_it)
+        lost = sum(one.risk_usd for one in moves if one.kind.nodes == kind.nodes and one.move.is_worth_it)
         lost += kind.moved_usd(len(done.new_nodes) * kind.spot_month_usd)[0]
         spot = (left - gone) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
         ways.append((spot, "spot", lost))
@@ -750,9 +757,9 @@ def _bearers(was: _Cents, now: _Cents) -> Iterator[Bearer]:
 def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
     """What is committed stays, and is paid, either way: left out."""
     sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0])
-    for (way, name, share), parts in cents.items():
+    for (way, name, share), amounts in cents.items():
         if way is not Bought.COMMITTED:
-            sums[name, share][way is Bought.OTHER] += sum(parts)
+            sums[name, share][way is Bought.OTHER] += sum(amounts)
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 

@@ -12,7 +12,7 @@ from planner.kubernetes.records import FrozenMap, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
-from planner.spot.fleet import FleetSavings, InWhole, fleet_savings, in_whole
+from planner.spot.fleet import InWhole, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, Derived, assume, find, table
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
@@ -145,13 +145,8 @@ def planned(snapshot: Snapshot, book: PriceBook, derived: Derived, asked: Mappin
         return None
     if derived.values.get("committed_nodes"):  # what is paid for anyway isn't in the plan
         return None
-    whole: FleetSavings = snapshot.derived.once(_plan, snapshot, book)
-    found = in_whole(whole, derived.workload)
+    found = in_whole(fleet_savings(snapshot, book, {}), derived.workload)
     return found if found.node_pools else None
-
-
-def _plan(snapshot: Snapshot, book: PriceBook) -> FleetSavings:
-    return fleet_savings(snapshot, book, {})
 
 
 def savings_detail(

@@ -1,0 +1,152 @@
+"""Parts of a question on all cores: the same answers, the same errors, whatever becomes of a copy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from planner.capacity.overview import played
+from planner.ground import parts
+from planner.ground.budget import TooLargeError, allowed, current
+from planner.ground.errors import InputError
+from planner.processes import VARIABLE, forked
+from planner.questions import question_called
+from planner.questions.question import Given
+from planner.questions.report import ReportSettings, review
+from planner.sources.prices import embedded_book
+from tests.bench import crowd
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[parts.Way]:
+    """Over three processes, from the first part on."""
+    monkeypatch.setenv(VARIABLE, "3")
+    monkeypatch.setattr(forked, "_ALONE_SECONDS", 0.0)
+    found = forked.way()
+    assert found is not None
+    yield found
+
+
+def each(way: parts.Way, items: list[int], do: Callable[[int], Any]) -> list[Any]:
+    with parts.by(way):
+        return parts.each(items, do)
+
+
+def test_parts_come_back_in_their_order_from_several_processes(shared: parts.Way) -> None:
+    found = each(shared, list(range(9_000)), lambda item: (item * item, os.getpid()))
+    assert [square for square, _ in found] == [item * item for item in range(9_000)]
+    assert os.getpid() in {pid for _, pid in found}
+
+
+def test_a_copy_takes_what_is_left(shared: parts.Way) -> None:
+    """While this process waits for a part that only a copy ends."""
+    heard, told = os.pipe()
+    parent = os.getpid()
+
+    def do(item: int) -> int:
+        if os.getpid() == parent:
+            assert os.read(heard, 1) == b"."  # until a copy has done one
+        else:
+            os.write(told, b"." * 8)
+        return os.getpid()
+
+    found = each(shared, list(range(8)), do)
+    os.close(heard)
+    os.close(told)
+    assert set(found) - {parent}
+
+
+def test_the_first_error_by_number_is_raised(shared: parts.Way) -> None:
+    def do(item: int) -> int:
+        if item in (3, 40):
+            raise InputError(f"part {item} is wrong")
+        return item
+
+    with pytest.raises(InputError, match="part 3 is wrong"):
+        each(shared, list(range(50)), do)
+
+
+def test_what_a_killed_copy_had_is_done_here(shared: parts.Way) -> None:
+    parent = os.getpid()
+
+    def do(item: int) -> int:
+        if os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item
+
+    assert each(shared, list(range(50)), do) == list(range(50))
+
+
+def test_what_costs_too_much_together_is_told_as_one_after_another(shared: parts.Way) -> None:
+    """Which parts aren't played any more is told by their order, not by who was quick."""
+
+    def do(item: int) -> bool:
+        try:
+            current().spend(10)
+        except TooLargeError:
+            return False
+        return True
+
+    with allowed(units=105):
+        alone = [do(item) for item in range(20)]
+    with allowed(units=105):
+        assert each(shared, list(range(20)), do) == alone
+        assert current().left == 5
+    with allowed(units=1_000):
+        assert all(each(shared, list(range(20)), do))
+        assert current().left == 800
+
+
+def test_a_part_has_no_parts(shared: parts.Way) -> None:
+    assert each(shared, [1, 2, 3], lambda item: parts.each([item, item], lambda one: one + 1)) == [[2, 2], [3, 3], [4, 4]]
+
+
+def test_no_copy_stays(shared: parts.Way) -> None:
+    each(shared, list(range(10)), str)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_one_process_is_enough_where_no_other_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for told in ("0", "1"):
+        monkeypatch.setenv(VARIABLE, told)
+        assert forked.way() is None
+
+
+def test_small_work_makes_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "3")
+    monkeypatch.setattr(forked, "_ALONE_SECONDS", 1e9)
+    way = forked.way()
+    assert way is not None
+    assert set(each(way, list(range(10)), lambda _: os.getpid())) == {os.getpid()}
+
+
+@pytest.mark.parametrize("varied", [False, True], ids=["alike", "varied"])
+def test_every_workloads_rollout_is_the_same(shared: parts.Way, varied: bool) -> None:  # noqa: FBT001 - a parameter of pytest's
+    alone = played(crowd.snapshot(3, varied=varied))
+    with parts.by(shared):
+        assert played(crowd.snapshot(3, varied=varied)) == alone
+
+
+@pytest.mark.parametrize("name", ["restarts", "savings"])
+def test_other_questions_say_the_same(shared: parts.Way, name: str) -> None:
+    question, given = question_called(name), Given(book=embedded_book())
+    alone = question.answer(crowd.snapshot(2, varied=True), question.settings(), given)
+    with parts.by(shared):
+        assert question.answer(crowd.snapshot(2, varied=True), question.settings(), given) == alone
+
+
+def test_the_report_is_the_same(shared: parts.Way) -> None:
+    given = Given(book=embedded_book())
+    alone = review(crowd.snapshot(1), ReportSettings(), given)
+    with parts.by(shared):
+        found = review(crowd.snapshot(1), ReportSettings(), given)
+    assert found.answer == alone.answer
+    assert found.chapters == alone.chapters
