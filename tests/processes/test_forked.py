@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies are made
 
 
 @pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[parts.Way]:
+def shared(monkeypatch: pytest.MonkeyPatch) -> parts.Way:
     """Over three processes, from the first part on."""
     monkeypatch.setenv(VARIABLE, "3")
     monkeypatch.setattr(forked, "_ALONE_SECONDS", 0.0)
     found = forked.way()
     assert found is not None
-    yield found
+    return found
 
 
 def each(way: parts.Way, items: list[int], do: Callable[[int], Any]) -> list[Any]:
@@ -105,7 +105,11 @@ def test_what_costs_too_much_together_is_told_as_one_after_another(shared: parts
 
 
 def test_a_part_has_no_parts(shared: parts.Way) -> None:
-    assert each(shared, [1, 2, 3], lambda item: parts.each([item, item], lambda one: one + 1)) == [[2, 2], [3, 3], [4, 4]]
+    assert each(shared, [1, 2, 3], lambda item: parts.each([item, item], lambda one: one + 1)) == [
+        [2, 2],
+        [3, 3],
+        [4, 4],
+    ]
 
 
 def test_no_copy_stays(shared: parts.Way) -> None:
@@ -129,7 +133,7 @@ def test_small_work_makes_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("varied", [False, True], ids=["alike", "varied"])
-def test_every_workloads_rollout_is_the_same(shared: parts.Way, varied: bool) -> None:  # noqa: FBT001 - a parameter of pytest's
+def test_every_workloads_rollout_is_the_same(shared: parts.Way, varied: bool) -> None:
     alone = played(crowd.snapshot(3, varied=varied))
     with parts.by(shared):
         assert played(crowd.snapshot(3, varied=varied)) == alone
