@@ -27,6 +27,7 @@ class ChangeKind(StrEnum):
     UNTAINT = "untaint"
     RESIZE = "resize"
     REPLICAS = "replicas"
+    ROLLOUT = "rollout"
     QUOTA = "quota"
     JOB_ENDS = "job-ends"
     UNGATE = "ungate"
@@ -50,21 +51,23 @@ FORMS = {
         "other requests or replicas, rolled out",
     ),
     ChangeKind.REPLICAS: ("replicas:KIND/NAMESPACE/NAME=8", "other replicas"),
+    ChangeKind.ROLLOUT: (
+        "rollout:KIND/NAMESPACE/NAME or rollout:all",
+        "its change comes then, or a restart where none is asked; all: every change but those of --also",
+    ),
     ChangeKind.QUOTA: ("quota:NAMESPACE/NAME=requests.cpu:20,pods:50", "another limit of a ResourceQuota"),
     ChangeKind.JOB_ENDS: ("job-ends:NAMESPACE/NAME", "all pods of a Job are done"),
     ChangeKind.UNGATE: ("ungate:NAMESPACE/NAME", "a pod, or all that wait of one owner, lose their scheduling gates"),
     ChangeKind.APPLY: ("apply:FILE", "what kubectl apply -f would do to workloads; beside a rollout only"),
 }
-MEANWHILE = (
-    ChangeKind.ADD, ChangeKind.DRAIN, ChangeKind.EVICT, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA,
-    ChangeKind.JOB_ENDS, ChangeKind.UNGATE, ChangeKind.APPLY,
-)  # fmt: skip
+MEANWHILE = tuple(kind for kind in ChangeKind if kind is not ChangeKind.UPGRADE)
 """What is played while a rollout goes on."""
+ALL = "all"  # the changes that are asked about, in place of a workload's name
 _NEEDS_VALUE = {
     ChangeKind.ADD, ChangeKind.TAINT, ChangeKind.UNTAINT, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA, ChangeKind.MOVE,
 }  # fmt: skip
 _PARTS = {  # of a name
-    ChangeKind.RESIZE: 3, ChangeKind.REPLICAS: 3, ChangeKind.QUOTA: 2, ChangeKind.JOB_ENDS: 2, ChangeKind.UNGATE: 2,
+    ChangeKind.RESIZE: 3, ChangeKind.REPLICAS: 3, ChangeKind.ROLLOUT: 3, ChangeKind.QUOTA: 2, ChangeKind.JOB_ENDS: 2, ChangeKind.UNGATE: 2,
     ChangeKind.EVICT: 2, ChangeKind.MOVE: 2,
 }  # fmt: skip
 _MOST_REPLICAS = 100_000
@@ -193,7 +196,7 @@ def _duration_text(seconds: float) -> str:
 def _check(change: Change) -> None:
     value = change.value
     parts = [part for part in change.target.split("/") if part]
-    if len(parts) != _PARTS.get(change.kind, len(parts)):
+    if len(parts) != _PARTS.get(change.kind, len(parts)) and not (change.kind is ChangeKind.ROLLOUT and parts == [ALL]):
         raise _refused(change.kind, str(change))
     if change.kind is ChangeKind.ADD:
         whole_number(change, value, _MOST_NODES)

@@ -6,27 +6,31 @@ What changes a workload is a revision that comes later and has a verdict of its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from planner.capacity.changes import ChangeKind, Later
+from planner.capacity.changes import ALL, ChangeKind, Later
+from planner.capacity.evictions import uncordoned
 from planner.capacity.what_if import Case, copies, quota_words
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import dataclass, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.records import Pod
-from planner.kubernetes.selectors import tolerates_cordon
+from planner.kubernetes.records import Labels, Node, Pod, PodSpec, Taint
+from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
 from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.happening import Happening
+from planner.scheduling.happening import CORDON, Happening
+from planner.scheduling.shape import compile_shape
 
+_PREFERS: Final = "PreferNoSchedule"
+_HONORS: Final = "is spread over nodes without taints"
 _WORK_UNITS: Final = 3_000_000
 """What asking for all events' latest times may cost (`planner.ground.budget`): a few seconds."""
 
@@ -34,8 +38,9 @@ _WORK_UNITS: Final = 3_000_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
     """What happens beside a rollout. `manifests`: the texts of what is applied later, in the order of those events; `limits`:
-    how far pools may grow, where somebody says."""
+    how far pools may grow, where somebody says; `first`: workloads whose change isn't meant where all others come later."""
 
+    first: tuple[str, ...] = ()
     later: tuple[Later, ...] = ()
     manifests: tuple[str, ...] = ()
     limits: tuple[PoolLimits, ...] = ()
@@ -80,7 +85,11 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
         case = Case(cluster, one.change, beside.limits)
         if one.change.kind is ChangeKind.ADD:
             cluster, found = _added(case, one, len(planned))
-        elif one.change.kind in (ChangeKind.APPLY, ChangeKind.RESIZE, ChangeKind.REPLICAS):
+        elif one.change.kind in (ChangeKind.UNCORDON, ChangeKind.UNTAINT):
+            cluster, found = _opened(case, one, prepared, planned)
+        elif one.change.kind is ChangeKind.ROLLOUT and (mine := _asked(one, prepared, beside.first)):
+            prepared, found = _deferred(cluster, one, prepared, mine)
+        elif one.change.kind in (ChangeKind.APPLY, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.ROLLOUT):
             prepared, found = _changed(case, one, prepared, given.get(one, ""), namespace)
         else:
             found = _happening(case, one, prepared)
@@ -123,8 +132,23 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
             after_seconds=one.after_seconds, words=f"zone {target} with {_nodes(nodes)} gone", nodes_go=nodes
         )
     elif kind is ChangeKind.DRAIN:
-        _check_cordons(case, prepared)
-        found = Happening(after_seconds=one.after_seconds, words=f"{_nodes(case.nodes())} drained", drains=case.nodes())
+        _check_cordons(case, case.nodes(), prepared)
+        found = Happening(
+            after_seconds=one.after_seconds,
+            words=f"{_nodes(case.nodes())} drained",
+            closes=case.nodes(),
+            drains=case.nodes(),
+        )
+    elif kind is ChangeKind.TAINT:
+        found = _tainted(case, one, prepared)
+    elif kind is ChangeKind.MOVE:
+        if one.change.value not in case.cluster.node_index:
+            raise ChangeError(f"there is no node {one.change.value}", where=str(one)[:120], mend="Name a node")
+        _check_cordons(case, [name for name in case.cluster.node_names if name != one.change.value], prepared)
+        found = Happening(
+            after_seconds=one.after_seconds, words=f"pod {target} moved to {one.change.value}", evicts=(case.pod(),),
+            leads_to=one.change.value,
+        )  # fmt: skip
     elif kind is ChangeKind.EVICT:
         found = Happening(after_seconds=one.after_seconds, words=f"pod {target} evicted", evicts=(case.pod(),))
     elif kind is ChangeKind.QUOTA:
@@ -146,33 +170,142 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
     return Planned(later=one, words=found.words, happening=found)
 
 
-def _check_cordons(case: Case, prepared: Prepared) -> None:
+def _tainted(case: Case, one: Later, prepared: Prepared) -> Happening:
+    """A taint that nobody who may come tolerates closes the nodes, one that all tolerate changes nothing."""
+    key, _, effect = one.change.value.rpartition(":")
+    pool, taint = case.pool(), Taint(key=key, value="", effect=effect)
+    words = f"pool {pool.name} gets the taint {key}:{effect}"
+    if effect == _PREFERS:
+        raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
+    ends = effect == "NoExecute" and _that_stay_a_while(case, pool.nodes, taint, prepared)
+    if ends:
+        raise _not_played(f"{ends} tolerates {key} for some seconds", one)
+    closes = pool.nodes if _keeps_away(case, pool.nodes, (taint,), prepared, one) else ()
+    expels = taint if closes and effect == "NoExecute" else None
+    return Happening(after_seconds=one.after_seconds, words=words, closes=closes, bar=key, expels=expels)
+
+
+def _opened(case: Case, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
+    """Nodes that take pods again. Those that are closed in the snapshot are compiled open, and begin closed; others were closed by an
+    event before."""
+    names, cluster, bar = (
+        case.nodes() if one.change.kind is ChangeKind.UNCORDON else case.pool().nodes,
+        case.cluster,
+        CORDON,
+    )
+    nodes = {name: cluster.nodes[cluster.node_index[name]] for name in names}
+    if one.change.kind is ChangeKind.UNCORDON:
+        shut = tuple(name for name, node in nodes.items() if node.is_cordoned)
+        words, none = f"{_nodes(names)} uncordoned", f"{_nodes(names)}: not cordoned"
+    else:
+        bar = one.change.value.partition(":")[0]
+        shut = tuple(name for name, node in nodes.items() if any(taint.key == bar for taint in node.taints))
+        words, none = f"pool {case.pool().name} loses the taint {bar}", f"pool {case.pool().name} has no taint {bar}"
+    before = [some.happening for some in planned if some.happening is not None and some.happening.bar == bar]
+    if not shut and not any(set(some.closes) & set(names) for some in before):
+        raise ChangeError(none, where=str(one)[:120])
+    if shut:
+        gone = {taint for name in shut for taint in nodes[name].taints if taint.key == (bar or TAINT_UNSCHEDULABLE)}
+        if any(taint.effect == _PREFERS for taint in gone):
+            raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
+        then = {name: uncordoned(nodes[name]) if bar == CORDON else _without(nodes[name], bar) for name in shut}
+        cluster = cluster.with_nodes(tuple(then.get(node.name, node) for node in cluster.nodes))
+        after = Case(cluster, one.change, case.limits)
+        if bar == CORDON:
+            _check_cordons(after, shut, prepared)
+            cluster = cluster.closing(shut, bar)
+        elif _keeps_away(after, shut, tuple(gone), prepared, one):
+            cluster = cluster.closing(shut, bar)
+    happening = Happening(after_seconds=one.after_seconds, words=words, opens=names, bar=bar)
+    return cluster, Planned(later=one, words=words, happening=happening)
+
+
+def _without(node: Node, key: str) -> Node:
+    return replace(node, taints=tuple(taint for taint in node.taints if taint.key != key))
+
+
+def _not_played(why: str, one: Later) -> NotKnownError:
+    return NotKnownError(
+        f"{why}: that isn't played while a rollout goes on", where=str(one)[:120],
+        mend=f"headroom what-if --change {one.change.kind}:… plays it by itself",
+    )  # fmt: skip
+
+
+def _may_come(case: Case, names: Sequence[str], prepared: Prepared) -> Iterator[tuple[str, str, Labels, PodSpec, bool]]:
+    """(name, namespace, labels, spec, whether it is a DaemonSet's) of whoever may be made or placed meanwhile and may go to these nodes:
+    those that roll out, that wait, that are there, and those that somebody may push out."""
+    cluster, drained = case.cluster, set(names)
+    moving = [r.after for r in prepared.revisions]
+    moving += [one.workload for one in in_flight(cluster) if one.workload is not None]
+    found = [
+        (one.key, one.namespace, t.labels, t.spec, one.traits.is_per_node) for one in moving for t, _ in one.templates
+    ]
+    waiting = [pod for pod in case.snapshot.pods if not pod.node_name]
+    highest = max((cluster.priority_of(spec) for *_, spec, _ in found), default=0)
+    highest = max((highest, *(cluster.priority_of(pod.spec) for pod in waiting)))
+    there = [pod for pod in case.snapshot.pods if pod.node_name and not _is_daemons(pod)]
+    there = [pod for pod in there if pod.node_name in drained or cluster.priority_of(pod.spec) < highest]
+    pods = {(pod.namespace, id(pod.labels), id(pod.spec)): pod for pod in (*waiting, *there)}.values()
+    found += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec, False) for pod in pods]
+    here = {cluster.node_index[name] for name in names}
+    for name, namespace, labels, spec, is_daemons in found:
+        if not here.isdisjoint(compile_shape(cluster, namespace, labels, spec).candidates.tolist()):
+            yield name, namespace, labels, spec, is_daemons
+
+
+def _keeps_away(case: Case, names: Sequence[str], taints: Sequence[Taint], prepared: Prepared, one: Later) -> bool:
+    """Whether these taints keep everybody away from the nodes who may come.
+
+    Raises
+    ------
+    NotKnownError
+        Where they keep some away and others not: which nodes a pod may go to is worked out once.
+    """
+    tolerant, kept = "", ""
+    for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
+        if is_daemons or _honors(spec):
+            raise _not_played(
+                f"{name} {_HONORS if not is_daemons else 'rolls out on each node without such taints'}", one
+            )
+        if tolerates_taints(spec.tolerations, taints):
+            tolerant = tolerant or name
+        else:
+            kept = kept or name
+    if tolerant and kept:
+        raise _not_played(f"{tolerant} tolerates the taint and {kept} doesn't", one)
+    return not tolerant
+
+
+def _that_stay_a_while(case: Case, names: Sequence[str], taint: Taint, prepared: Prepared) -> str:
+    """Somebody there, or who may come, that has to go for the taint some time after it."""
+    drained = set(names)
+    specs = [(name, spec) for name, _, _, spec, _ in _may_come(case, names, prepared)]
+    specs += [(f"pod {p.namespace}/{p.name}", p.spec) for p in case.snapshot.pods if p.node_name in drained]
+    return next(
+        (n for n, s in specs if any(t.toleration_seconds is not None and tolerates(t, taint) for t in s.tolerations)),
+        "",
+    )
+
+
+def _honors(spec: PodSpec) -> bool:
+    return any(one.node_taints_policy == "Honor" for one in spec.topology_spread)
+
+
+def _check_cordons(case: Case, names: Sequence[str], prepared: Prepared) -> None:
     """Pods that a cordon doesn't keep off a node, and those that are spread over nodes without taints, aren't played while one
-    comes.
+    comes or goes.
 
     Raises
     ------
     NotKnownError
         Where some are there that may be made anew, or wait.
     """
-    moving = [r.after for r in prepared.revisions]
-    moving += [one.workload for one in in_flight(case.cluster) if one.workload is not None]
-    specs = [(one.key, template.spec) for one in moving for template, _ in one.templates]
-    drained = set(case.nodes())
-    specs += [
-        (f"pod {pod.namespace}/{pod.name}", pod.spec)
-        for pod in case.snapshot.pods
-        if not pod.node_name or (pod.node_name in drained and not _is_daemons(pod))
-    ]
-    cordoned = [replace(case.cluster.nodes[case.cluster.node_index[name]], is_cordoned=True) for name in drained]
-    daemons = {one.key for one in moving if one.traits.is_per_node}
-    for name, spec in specs:
-        honors = any(one.node_taints_policy == "Honor" for one in spec.topology_spread)
-        if honors or name in daemons or any(tolerates_cordon(spec, node) for node in cordoned):
-            why = "is spread over nodes without taints" if honors else "goes to cordoned nodes, too"
+    nodes = [replace(case.cluster.nodes[case.cluster.node_index[name]], is_cordoned=True) for name in names]
+    for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
+        if _honors(spec) or is_daemons or any(tolerates_cordon(spec, node) for node in nodes):
             raise NotKnownError(
-                f"{name} {why}, and a drain beside it isn't played",
-                mend="headroom what-if --change drain:… plays it by itself",
+                f"{name} {_HONORS if _honors(spec) else 'goes to cordoned nodes, too'}, and a cordon beside it isn't played",
+                mend=f"headroom what-if --change {case.change.kind}:… plays it by itself",
             )
 
 
@@ -222,6 +355,30 @@ def _changed(case: Case, one: Later, prepared: Prepared, text: str, namespace: s
         findings=prepared.findings + more.findings, unknown=prepared.unknown + more.unknown,
     )  # fmt: skip
     return whole, Planned(later=one, words=words, keys=frozenset(revision.after.key for revision in revisions))
+
+
+def _asked(one: Later, prepared: Prepared, first: Sequence[str]) -> frozenset[str]:
+    """The keys of changes that are asked about and come only then."""
+    keys = {revision.after.key for revision in prepared.revisions if revision.after.key not in first}
+    if one.change.target == ALL:
+        return frozenset(keys)
+    return frozenset(key for key in keys if key.lower() == one.change.target.lower())
+
+
+def _deferred(cluster: Cluster, one: Later, prepared: Prepared, mine: frozenset[str]) -> tuple[Prepared, Planned]:
+    """Changes that are asked about, later than the others."""
+    for key in sorted(mine):
+        if _flies(cluster, key):
+            raise ChangeError(
+                f"{key} isn't at rest itself: what a later change of it begins with isn't known", where=str(one)[:120],
+                mend="Ask for the change now, or when it has rolled out",
+            )  # fmt: skip
+    revisions = tuple(
+        replace(revision, after_seconds=one.after_seconds) if revision.after.key in mine else revision
+        for revision in prepared.revisions
+    )
+    words = "the change comes" if one.change.target == ALL else f"the change of {one.change.target} comes"
+    return replace(prepared, revisions=revisions), Planned(later=one, words=words, keys=mine)
 
 
 def _flies(cluster: Cluster, key: str) -> bool:

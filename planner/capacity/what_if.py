@@ -187,6 +187,7 @@ class Case:
                 f"there is no {self.change.target}", where=str(self.change)[:120], mend="Write kind/namespace/name"
             )
         is_scaled = self.change.kind is ChangeKind.REPLICAS
+        is_restarted = self.change.kind is ChangeKind.ROLLOUT
         settings = {"replicas": self.change.value} if is_scaled else self.change.settings()
         replicas = settings.get("replicas")
         requests = {name: parse(value, name) for name, value in settings.items() if name != "replicas"}
@@ -194,8 +195,10 @@ class Case:
             workload=before.key,
             replicas=None if replicas is None else whole_number(self.change, replicas, 100_000, least=0),
             requests=FrozenMap(requests),
-            new_revision=bool(requests),
+            new_revision=bool(requests) or is_restarted,
         )
+        if is_restarted:
+            return before, asked, f"{before.key} restarted"
         words = ", ".join(f"{name} {value}" for name, value in settings.items())
         return before, asked, f"{before.key} with {words}"
 
@@ -581,6 +584,7 @@ _MADE_BY: dict[ChangeKind, Callable[[Case], tuple[Snapshot, Step]]] = {
     ChangeKind.UNTAINT: _untaint,
     ChangeKind.RESIZE: _resize,
     ChangeKind.REPLICAS: _resize,
+    ChangeKind.ROLLOUT: _resize,
     ChangeKind.QUOTA: _quota,
     ChangeKind.JOB_ENDS: _job_ends,
     ChangeKind.UNGATE: _ungate,

@@ -204,7 +204,11 @@ def _tools() -> Iterator[types.Tool]:
 
     for name in TOOLS:
         question = question_called(name)
-        taken = {one.name: _schema(one) for one in settings_of(question.settings) if one.on_command or one.is_private}
+        taken = {
+            one.name: _schema(one)
+            for one in settings_of(question.settings)
+            if (one.on_command and not one.is_hidden) or one.is_private
+        }
         yield types.Tool(
             name=name,
             title=name.replace("_", " "),

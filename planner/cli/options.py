@@ -118,6 +118,7 @@ def _option(one: Setting) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     elif one.parse is None and one.kind in (int, float):
         kind = _Number(one)
     more: dict[str, Any] = {"is_flag": True} if one.kind is bool else {"type": kind, "multiple": one.is_many}
+    more["hidden"] = one.is_hidden
     return click.option(*names, one.name, default=None, metavar=one.form or None, help=_help(one), **more)
 
 

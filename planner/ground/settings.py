@@ -67,6 +67,7 @@ class Setting:
     is_private: bool = False
     is_many: bool = False
     on_command: bool = True
+    is_hidden: bool = False
     parse: Callable[[str], Any] | None = None
 
     @property
@@ -147,13 +148,15 @@ def setting(
     optional: bool = False,
     is_private: bool = False,
     on_command: bool = True,
+    is_hidden: bool = False,
     parse: Callable[[str], Any] | None = None,
 ) -> Any:
-    """A field that is a setting; the arguments are `Setting`'s. `on_command` False: the command takes it otherwise."""
+    """A field that is a setting; the arguments are `Setting`'s. `on_command` False: the command takes it otherwise; `is_hidden`: it
+    takes an older spelling of something else, which no help names."""
     declared = {
         "label": label, "help": help, "name": name, "unit": unit, "least": least, "most": most, "assumed": assumed,
         "source": source, "group": group, "form": form, "option": option, "short": short, "optional": optional,
-        "is_private": is_private, "on_command": on_command, "parse": parse,
+        "is_private": is_private, "on_command": on_command, "is_hidden": is_hidden, "parse": parse,
     }  # fmt: skip
     return field(default=default, repr=not is_private, metadata={_DECLARED: declared})
 

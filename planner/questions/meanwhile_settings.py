@@ -44,9 +44,10 @@ class MeanwhileSettings:
             what = "strategies aren't compared with events beside the rollout"
             raise ChangeError(what, where=str(self.then[0])[:120], mend="Ask for one or the other")
 
-    def beside(self, limits: tuple[PoolLimits, ...]) -> Beside:
-        """What happens, with the pools' limits as far as they are known."""
-        return Beside(later=self.then, manifests=tuple(json.loads(self.applied)) if self.applied else (), limits=limits)
+    def beside(self, limits: tuple[PoolLimits, ...], *, first: tuple[str, ...] = ()) -> Beside:
+        """What happens, with the pools' limits as far as they are known; `first`: `Beside.first`."""
+        texts = tuple(json.loads(self.applied)) if self.applied else ()
+        return Beside(later=self.then, manifests=texts, limits=limits, first=first)
 
 
 def rows_of_events(events: Iterable[EventBeside]) -> list[Row]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from planner.capacity.changes import ALL, Change, ChangeKind, Later
 from planner.capacity.rollouts import growing, rollout
 from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
@@ -76,8 +77,8 @@ class RolloutSettings:
         (), name="workload", short="-w", help="kind/namespace/name; several are changed together."
     )
     after_seconds: float = setting(
-        0, label="So many seconds later", least=0, most=_MOST_SECONDS,
-        help="The change comes so many seconds after those rolled out together with it; others that are in flight go on meanwhile.",
+        0, label="So many seconds later", least=0, most=_MOST_SECONDS, is_hidden=True,
+        help="An older spelling of --then TIME:rollout:all.",
     )  # fmt: skip
     also: tuple[str, ...] = setting(
         (), label="Rolled out together with",
@@ -148,6 +149,14 @@ class RolloutSettings:
         help=f"Until a new node takes pods; else {ARRIVAL_WORDS} ({ARRIVAL_SOURCE}).",
     )  # fmt: skip
 
+    @property
+    def events(self) -> MeanwhileSettings:
+        """What happens meanwhile, `after_seconds` written as the event that it is."""
+        if not self.after_seconds:
+            return self.meanwhile
+        late = Later(after_seconds=self.after_seconds, change=Change(kind=ChangeKind.ROLLOUT, target=ALL))
+        return replace(self.meanwhile, then=(*self.meanwhile.then, late))
+
 
 def scenario_of(snapshot: Snapshot, settings: RolloutSettings) -> Scenario:
     """What the settings change.
@@ -165,8 +174,6 @@ def scenario_of(snapshot: Snapshot, settings: RolloutSettings) -> Scenario:
         unread=settings.unread,
         seed=settings.seed,
         runs=settings.runs,
-        after_seconds=settings.after_seconds,
-        at_once=settings.also,
     )
 
 
@@ -212,7 +219,7 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
 
 def _played(snapshot: Snapshot, settings: RolloutSettings, scenario: Scenario, given: Given) -> RolloutResult:
     known = settings.pools.known(given)
-    beside = settings.meanwhile.beside(known)
+    beside = settings.events.beside(known, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
     return rollout(snapshot, scenario, growing(snapshot, known), how, beside=beside, book=given.book)
 

@@ -78,7 +78,7 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     ChangeError
         When it is no Deployment.
     """
-    settings.rollout.meanwhile.check_none()
+    settings.rollout.events.check_none()
     rollout = without_strategy(settings.rollout)
     scenario = scenario_of(snapshot, rollout)
     after = prepare(snapshot, scenario).revisions[0].after

@@ -37,7 +37,7 @@ def answer(snapshot: Snapshot, settings: StrategyCostSettings, given: Given = NO
     InputError
         For values that are impossible, and without a price book.
     """
-    settings.rollout.meanwhile.check_none()
+    settings.rollout.events.check_none()
     scenario = scenario_of(snapshot, settings.rollout)
     key = prepared_question.prepare(snapshot, scenario).revisions[0].after.key
     return costs_of(snapshot, scenario, key, known_book(given), spare_values(settings))

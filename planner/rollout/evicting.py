@@ -75,14 +75,19 @@ class Evictor:
             for one in _matching(self._budgets, pod):
                 if not goes_uncounted(one.spec, one.status, is_ready=pod.is_ready):
                     one.status = replace(one.status, allowed=one.status.allowed - 1)
-        simulation.delete(pod)
-        known = simulation.controllers.get(pod.owner)
-        if isinstance(known, JobController):
-            known.lose(1)
-            return
-        controller = making_anew(simulation, pod)
-        if controller is not None:
-            simulation.controllers.setdefault(controller.key, controller)
+        take_away(simulation, pod)
+
+
+def take_away(simulation: Simulation, pod: LivePod) -> None:
+    """The pod is deleted, and whoever owns it makes another; a Job unless it has lost too many."""
+    simulation.delete(pod)
+    known = simulation.controllers.get(pod.owner)
+    if isinstance(known, JobController):
+        known.lose(1)
+        return
+    controller = making_anew(simulation, pod)
+    if controller is not None:
+        simulation.controllers.setdefault(controller.key, controller)
 
 
 def _matching(budgets: list[_Budget], pod: LivePod) -> list[_Budget]:

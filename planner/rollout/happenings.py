@@ -7,16 +7,18 @@ from collections.abc import Callable, Sequence
 
 from planner.ground.records import replace
 from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.records import Taint
+from planner.kubernetes.selectors import tolerates_taints
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.protocol import ScaledController
 from planner.rollout.controllers.replicaset import ReplicaSetController
-from planner.rollout.evicting import Evictor, on_nodes, these
+from planner.rollout.evicting import Evictor, Wanted, on_nodes, take_away, these
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
 from planner.rollout.simulation import Simulation
 from planner.scheduling.empty_node import daemons_on
-from planner.scheduling.happening import Happening
+from planner.scheduling.happening import CORDON, LED, Happening
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import filler
@@ -33,8 +35,12 @@ def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> N
         _come(simulation, simulation.cluster.node_index[name])
     if one.nodes_go:
         lose(simulation, [simulation.cluster.node_index[name] for name in one.nodes_go])
-    for name in one.drains:
-        simulation.state.cordon(simulation.cluster.node_index[name])
+    for name in one.closes:
+        simulation.state.close(simulation.cluster.node_index[name], one.bar)
+    for name in one.opens:
+        simulation.state.reopen(simulation.cluster.node_index[name], one.bar)
+    if one.expels is not None:
+        _expel(simulation, one.closes, one.expels)
     if one.ends:
         _end(simulation, one.ends)
     if one.ungates:
@@ -44,17 +50,68 @@ def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> N
         simulation.admission.let_in(namespace, name, one.hard)
     if one.scales:
         _scale(simulation, one)
-    _hear(simulation)
+    hear(simulation)
 
 
 def evictor(simulation: Simulation, one: Happening) -> Evictor | None:
     """Who goes on asking for the event's pods to be evicted; None where it evicts none."""
     if one.drains:
-        return Evictor(simulation, on_nodes(simulation.cluster.node_index[name] for name in one.drains))
-    return Evictor(simulation, these(one.evicts)) if one.evicts else None
+        return Evictor(simulation, _while_closed(on_nodes(simulation.cluster.node_index[name] for name in one.drains)))
+    if not one.evicts:
+        return None
+    return Leader(simulation, one.evicts, one.leads_to) if one.leads_to else Evictor(simulation, these(one.evicts))
 
 
-def _hear(simulation: Simulation) -> None:
+def _while_closed(wanted: Wanted) -> Wanted:
+    """Nobody is evicted any more from a node that takes pods again."""
+    return lambda simulation: [pod for pod in wanted(simulation) if CORDON in simulation.state.closed.get(pod.node, ())]
+
+
+class Leader(Evictor):
+    """Who evicts pods while all nodes but one are cordoned, until their successors are there or nothing moves any more."""
+
+    def __init__(self, simulation: Simulation, places: Sequence[int], node: str) -> None:
+        super().__init__(simulation, these(places))
+        goal, state = simulation.cluster.node_index[node], simulation.state
+        self._shut = [
+            i
+            for i in range(simulation.cluster.node_count)
+            if i != goal and i not in state.absent and not simulation.cluster.nodes[i].is_cordoned
+        ]
+        self._begun = len(simulation.queue.arrivals)
+        self._is_done = not these(places)(simulation)
+        for i in () if self._is_done else self._shut:
+            state.close(i, LED)
+
+    def ask(self) -> bool:
+        if self._is_done:
+            return False
+        acts = super().ask()
+        made = self._simulation.queue.arrivals[self._begun :]
+        is_there = bool(self.evicted) and all(
+            any(pod.is_bound and pod.owner == gone.owner for pod in made) or not gone.owner for gone in self.evicted
+        )
+        if not is_there and (acts or self._simulation.is_moving):
+            return acts
+        self._is_done = True
+        for i in self._shut:
+            self._simulation.state.reopen(i, LED)
+        hear(self._simulation)
+        return True
+
+
+def _expel(simulation: Simulation, names: Sequence[str], taint: Taint) -> None:
+    """Pods that don't tolerate a NoExecute taint are deleted at once, and no budget is asked; a DaemonSet makes none there.
+
+    Source: kubernetes `pkg/controller/tainteviction/taint_eviction.go` `processPodOnNode`.
+    """
+    for name in names:
+        for pod in list(simulation.pods.on(simulation.cluster.node_index[name])):
+            if not pod.is_terminating and not tolerates_taints(pod.shape.spec.tolerations, (taint,)):
+                (simulation.delete(pod) if kind_in(pod.owner).is_per_node else take_away(simulation, pod))
+
+
+def hear(simulation: Simulation) -> None:
     """Whoever waits looks again, a ReplicaSet whose pods a quota refused too: in a cluster up to 1,000 s later."""
     for controllers in simulation.held_up.values():
         for resume in controllers:

@@ -19,7 +19,7 @@ from planner.kubernetes.owners import unjudged_key
 from planner.kubernetes.pod_templates import Gang, Idle, Placed, PlacedSet
 from planner.kubernetes.records import Finding, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
-from planner.rollout.in_flight import in_flight, says_rest
+from planner.rollout.in_flight import says_rest
 from planner.rollout.ownership import pods_by_owner, pods_of
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
@@ -46,8 +46,7 @@ class Scenario:
 
     `manifest` holds documents as ``kubectl apply -f`` would take them, `namespace` is of those that name none; what they change against the snapshot is added
     to `changes`; so are `applied`, workloads of a manifest that was read before (against this snapshot). `runs` seeds are
-    tried where the verdict may depend on placement; the first is `seed`. The changes come after `after_seconds`, those of `at_once` (keys)
-    at once.
+    tried where the verdict may depend on placement; the first is `seed`.
     """
 
     changes: tuple[WorkloadChange, ...] = ()
@@ -58,8 +57,6 @@ class Scenario:
     seed: int = 0
     runs: int = 50
     with_remedies: bool = True
-    after_seconds: float = 0.0
-    at_once: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.changes and not self.manifest and not self.applied:
@@ -157,8 +154,6 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     if not revisions:
         raise _nothing_changes(findings, unknown)
     cluster = compiled(snapshot)
-    if scenario.after_seconds:
-        revisions = [_later(cluster, r, scenario) for r in revisions]
     pod_times = tuple(_pod_times(cluster, r, wanted[r.after.key]) for r in revisions)
     return Prepared(
         snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings), unknown=unknown
@@ -201,20 +196,6 @@ def revision_of(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Re
     return Revision(
         before=one.before, after=one.after, has_new_template=one.has_new_template, placed=placed, rules=one.rules
     )
-
-
-def _later(cluster: Cluster, revision: Revision, scenario: Scenario) -> Revision:
-    """The change, some time after the others."""
-    key = revision.after.key
-    if key in scenario.at_once:
-        return revision
-    if any(one.key == key for one in in_flight(cluster)):
-        raise ChangeError(
-            f"{key} isn't at rest itself: what a later change of it begins with isn't known",
-            where=key,
-            mend="Ask for the change now, or when it has rolled out",
-        )
-    return replace(revision, after_seconds=scenario.after_seconds)
 
 
 def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]) -> InputError:

@@ -141,6 +141,8 @@ class Simulation:
         self._made = 0
         for node in cluster.absent:
             self.state.shut(node)
+        for node, bar in cluster.closed:
+            self.state.close(node, bar)
         for index in self.queue.to_take_up():
             self.pods.live(index)
         self.pods.take_up_unfinished()

@@ -113,6 +113,7 @@ class Cluster:
         self.smaller: Cluster | None = None  # the one that this is with more nodes, all else alike
         self.later: tuple[Happening, ...] = ()  # what happens to it while it is played, in its order
         self.absent: frozenset[int] = frozenset()  # nodes that come only then
+        self.closed: tuple[tuple[int, str], ...] = ()  # nodes that take pods only then, and why not before
         self._derived = Derived()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -299,6 +300,13 @@ class Cluster:
         other.nodes = nodes
         other._domains = {}
         other.node_class, other.class_members = other._node_classes()
+        return other
+
+    def closing(self, names: Iterable[str], bar: str) -> Cluster:
+        """This cluster, in which nodes that it has open begin closed, because of `bar`."""
+        other = object.__new__(Cluster)
+        other.__dict__.update(self.__dict__)
+        other.closed = (*self.closed, *((self.node_index[name], bar) for name in names))
         return other
 
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
+from planner.scheduling.happening import CORDONS
 from planner.scheduling.scores import Amounts, resource_score, resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
@@ -227,9 +228,10 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     seen = view(state, shape)
     codes: NDArray[np.uint8] = shape.static.copy()
     mark = partial(_mark, codes)
-    if state.cordoned:
-        shut = list(state.cordoned)
-        codes[shut] = np.where(codes[shut] == Static.NOT_NAMED, codes[shut], Static.CORDONED)
+    for node, bars in state.closed.items():
+        code = Static.TAINT if CORDONS.isdisjoint(bars) else Static.CORDONED
+        if codes[node] == Static.PASSES or codes[node] > code:
+            codes[node] = code
     if shape.host_ports:
         mark(_ports_taken(state, shape), Fails.PORTS)
     lacking = np.zeros(len(codes), dtype=np.bool_)
@@ -244,7 +246,7 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
 
 def fails_on(state: State, shape: Shape, node: int) -> int:
     """The first filter that one node fails: `fails` of it alone."""
-    if state.cordoned or not is_judged_alone(state, shape):
+    if state.closed or not is_judged_alone(state, shape):
         return int(fails(state, shape)[node])
     return shape.static.item(node) or int(Fails.NOTHING if fits_on(state, shape, node) else Fails.RESOURCES)
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from planner.ground.records import dataclass
-from planner.kubernetes.records import EMPTY, Amounts
+from planner.kubernetes.records import EMPTY, Amounts, Taint
+
+CORDON: Final = ""
+LED: Final = " "
+CORDONS: Final = frozenset((CORDON, LED))
+"""The bars of a cordon, and of one that lasts until a pod has moved; that of a taint is its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +23,12 @@ class Happening:
     takes_seconds : of one that comes once all is at rest, how long that takes
     nodes_come : names of nodes that the cluster is compiled with and that aren't there before
     nodes_go : names of nodes that go at once, with all that runs on them
-    drains : names of nodes that are cordoned, and whose pods are evicted as their budgets let them
-    evicts : places in the snapshot of pods that are evicted so
+    drains : of `closes`, names of nodes whose pods are evicted as their budgets let them while they are closed
+    closes, opens : names of nodes that take nobody any more because of `bar`, and of those that do again
+    bar : why: a cordon, or a taint (its key)
+    expels : the NoExecute taint that pods on `closes` have to go for at once, unless they tolerate it
+    evicts : places in the snapshot of pods that are evicted, as their budgets let them
+    leads_to : name of the node that the successor of those is to have: all others are cordoned until it is there
     ends : key of a Job all of whose pods are done
     ungates : ``namespace/name`` of a pod, or of what owns pods, that lose their scheduling gates
     quota, hard : ``namespace/name`` of a ResourceQuota, and what it lets in from then on
@@ -30,6 +41,11 @@ class Happening:
     nodes_come: tuple[str, ...] = ()
     nodes_go: tuple[str, ...] = ()
     drains: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    opens: tuple[str, ...] = ()
+    bar: str = CORDON
+    expels: Taint | None = None
+    leads_to: str = ""
     evicts: tuple[int, ...] = ()
     ends: str = ""
     ungates: str = ""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import dataclass, replace
-from planner.kubernetes.records import EMPTY, HostPort, Labels, LabelSelector, PodSpec
+from planner.kubernetes.records import EMPTY, FrozenMap, HostPort, Labels, LabelSelector, PodSpec
 from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
@@ -159,6 +159,7 @@ def _scan(cluster: Cluster, asked: _Selected | _Matching) -> IntArray:
 
 
 _FEW = 4  # nodes that are quicker looked for one by one than together
+_BAR = "bar"
 _ALL_ROOM = 2**40  # pods: more than any node takes, and small enough to be added up
 _HARD_AFFINITY_WEIGHT = 1  # InterPodAffinityArgs.hardPodAffinityWeight default
 
@@ -222,9 +223,11 @@ def _widened(carried: _Carried, node_count: int) -> _Carried:
     )
 
 
-def filler(cluster: Cluster) -> Shape:
-    """A pod that asks for nothing, and that nobody may push out."""
-    return replace(compile_shape(cluster, "", EMPTY, PodSpec()), priority=2**31 - 1)
+def filler(cluster: Cluster, bar: str | None = None) -> Shape:
+    """A pod that asks for nothing, that nobody may push out, and that is in no namespace; `bar`: why it takes a node's room, None
+    where the node isn't there."""
+    labels = EMPTY if bar is None else FrozenMap({_BAR: bar})
+    return replace(compile_shape(cluster, "", labels, PodSpec()), priority=2**31 - 1)
 
 
 def anti_terms(cluster: Cluster) -> Terms:
@@ -266,7 +269,8 @@ class State:
     scored : int64[2, node], requests with kube-scheduler's defaults for containers without any
     changed : nodes in the order they changed, for those who keep something per node up to date
     absent : nodes that aren't there now: not yet, or not any more
-    cordoned : nodes that were cordoned in motion; those that were before stand in `Shape.static`
+    closed : nodes that take nobody now, though the cluster has them open, and why each: a cordon (`CORDON`), or a taint's key;
+        those that are closed all along stand in `Shape.static`
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -276,7 +280,7 @@ class State:
         self.scored = cluster.scored_requested.copy()
         self.changed: list[int] = []
         self.absent: frozenset[int] = frozenset()
-        self.cordoned: frozenset[int] = frozenset()
+        self.closed: dict[int, tuple[str, ...]] = {}
         self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
         base = cluster.remember(_carried)
         self.held: list[int] = cluster.requested_total.tolist()  # by resource: requested, all nodes together
@@ -316,7 +320,7 @@ class State:
     def _replay(self, count: Count) -> None:
         """Add what happened before this count was asked for."""
         for shape, node, placed, standing in self._moves:
-            if count.knows(shape):
+            if shape.namespace and count.knows(shape):
                 count.by_node[node] += standing if count.skips_terminating else placed
 
     def selected(self, namespace: str, selector: LabelSelector | None) -> Count:
@@ -340,7 +344,7 @@ class State:
         return counts
 
     def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
-        counts = self._counts_of(shape)
+        counts = self._counts_of(shape) if shape.namespace else ()  # a filler is no pod that anybody counts
         self._moves.append((shape, node, placed, standing))
         self.changed.append(node)
         self.touched.add(node)
@@ -456,20 +460,30 @@ class State:
         """The node is there (again)."""
         self._fill(node, -_ALL_ROOM)
 
-    def cordon(self, node: int) -> None:
+    def close(self, node: int, bar: str) -> None:
         """The node takes nobody any more; what is on it stays, and so does it among those over which pods are spread."""
-        self.cordoned |= {node}
-        self._occupy(self.cluster.remember(filler), node, _ALL_ROOM)
-        self._note(self.cluster.remember(filler), node, _ALL_ROOM, 0)
+        if bar not in self.closed.get(node, ()):
+            self._fill(node, _ALL_ROOM, bar)
 
-    def _fill(self, node: int, pods: int) -> None:
-        shape = self.cluster.remember(filler)
+    def reopen(self, node: int, bar: str) -> None:
+        """That is over; the node takes pods where nothing else closes it."""
+        if bar in self.closed.get(node, ()):
+            self._fill(node, -_ALL_ROOM, bar)
+
+    def _fill(self, node: int, pods: int, bar: str | None = None) -> None:
+        shape = self.cluster.remember(filler, bar)
         self._occupy(shape, node, pods)
         self._note(shape, node, pods, 0)
-        self._mark(node, pods)
+        self._mark(shape, node, pods)
 
-    def _mark(self, node: int, pods: int) -> None:
-        self.absent = self.absent | {node} if pods > 0 else self.absent - {node}
+    def _mark(self, shape: Shape, node: int, pods: int) -> None:
+        bar = shape.labels.get(_BAR)
+        if bar is None:
+            self.absent = self.absent | {node} if pods > 0 else self.absent - {node}
+            return
+        left = tuple(one for one in self.closed.pop(node, ()) if one != bar)
+        if bars := (*left, bar) if pods > 0 else left:
+            self.closed[node] = bars
 
     @property
     def node_count(self) -> int:
@@ -533,7 +547,7 @@ class State:
                 self._occupy(shape, node, placed)
             self._note(shape, node, placed, standing)
             if abs(placed) >= _ALL_ROOM:
-                self._mark(node, placed)
+                self._mark(shape, node, placed)
 
     @contextmanager
     def tried_out(self) -> Iterator[None]:

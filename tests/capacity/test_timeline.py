@@ -13,6 +13,8 @@ from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
+from planner.questions.rollout import RolloutSettings
+from planner.questions.rollout import answer as answer_of
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
@@ -187,6 +189,134 @@ def test_whom_a_cordon_does_not_keep_away_is_not_known() -> None:
         asked(found, "1m:drain:b", key="DaemonSet/ml/agent")
 
 
+def test_a_node_takes_pods_again_when_it_is_uncordoned() -> None:
+    """Stuck from the beginning beside a cordoned node; placed there at 2:00, Ready at 2:30, the old pod gone at 3:00."""
+    found = full(node("b", pool="gpu", gpus=1, cordoned=True))
+    assert asked(found, "").verdict is Verdict.STUCK
+    answer = asked(found, "2m:uncordon:b")
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 180)
+    (event,) = answer.meanwhile
+    assert (event.bearing, event.completes_without) == (Bearing.ANY_TIME, False)
+    assert "1 node(s) were unschedulable" in str(asked(full(gpus=1), "1m:drain:a").workloads[0].scheduler_message)
+
+
+def test_a_drained_node_takes_pods_again() -> None:
+    """The surge waits for b, which is drained of nobody at 0:00, until it is uncordoned at 2:00."""
+    found = full(node("b", pool="gpu", gpus=1))
+    assert asked(found, "0s:drain:b").verdict is Verdict.STUCK
+    answer = asked(found, "0s:drain:b;2m:uncordon:b")
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 180)
+    assert [one.completes_without for one in answer.meanwhile] == [True, False]
+
+
+def test_a_drain_ends_when_the_node_is_uncordoned() -> None:
+    """Other's pod may not be evicted before the worker's second one is Ready; by then the node is uncordoned."""
+    found = full(node("b", pool="gpu", gpus=2), deployment("other", ["b"], ONE_GPU), budget("keep", "other", 1))
+    answer = asked(found, "0s:drain:b;1m:uncordon:b")
+    assert answer.verdict is Verdict.COMPLETES
+    assert not answer.preempted
+
+
+def test_a_taint_that_nobody_tolerates_keeps_new_pods_away() -> None:
+    """The surge waits for the GPU of b that a Job holds until 1:00. A taint that comes before keeps it away, one that comes later finds it
+    placed; taken off again at 2:00, it lets it in."""
+    found = full(node("b", pool="other", gpus=1), job("nightly", ["b"]))
+    ends, taint = "1m:job-ends:ml/nightly", "taint:other=maintenance:NoSchedule"
+    early = asked(found, f"30s:{taint};{ends}")
+    assert (early.verdict, early.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
+    assert "1 node(s) had untolerated taint(s)" in str(early.workloads[0].scheduler_message)
+    assert asked(found, f"{ends};70s:{taint}").verdict is Verdict.COMPLETES
+    back = asked(found, f"30s:{taint};{ends};2m:untaint:other=maintenance")
+    assert (back.verdict, back.seconds) == (Verdict.COMPLETES, 180)
+
+
+def test_a_taint_that_executes_pushes_pods_out_and_asks_no_budget() -> None:
+    """The worker's surge waits for a GPU of b; at 1:00 other's pod has to go, gone at 1:30, and comes back nowhere: b takes nobody
+    until 5:00, when the surge is first."""
+    found = full(node("b", pool="other", gpus=1), deployment("other", ["b"], ONE_GPU), budget("keep", "other", 1))
+    out = asked(found, "1m:taint:other=maintenance:NoExecute")
+    assert (out.verdict, out.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
+    assert sorted((one.workload, one.count) for one in out.pending) == [(OTHER, 1), (WORKER, 1)]
+    back = asked(found, "1m:taint:other=maintenance:NoExecute;5m:untaint:other=maintenance")
+    assert (back.verdict, back.seconds) == (Verdict.COMPLETES, 360)
+    kept = asked(found, "1m:taint:other=maintenance:NoSchedule;5m:untaint:other=maintenance")
+    assert (kept.verdict, len(kept.pending)) == (Verdict.STUCK, 1)
+
+
+def test_a_taint_that_is_taken_off_lets_pods_in() -> None:
+    found = full(node("b", pool="other", gpus=1, taints=(("held", "NoSchedule"),)))
+    assert asked(found, "").verdict is Verdict.STUCK
+    answer = asked(found, "2m:untaint:other=held")
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 180)
+    assert answer.meanwhile[0].bearing is Bearing.ANY_TIME
+
+
+def test_a_taint_that_all_tolerate_changes_nothing() -> None:
+    tolerant = pod_spec(gpus=1, tolerations=[{"key": "maintenance", "operator": "Exists"}])
+    worker = deployment("worker", ["a"], tolerant, **SURGE)
+    found = snapshot(node("a", pool="gpu", gpus=1), node("b", pool="other", gpus=1), worker)
+    answer = asked(found, "0s:taint:other=maintenance:NoSchedule")
+    assert answer.verdict is Verdict.COMPLETES
+    assert answer.meanwhile[0].bearing is Bearing.NEVER_DECIDES
+
+
+@pytest.mark.parametrize(
+    ("then", "tolerations", "said"),
+    [
+        ("1m:taint:other=m:NoSchedule", [{"key": "m", "operator": "Exists"}], "tolerates the taint and"),
+        ("1m:taint:other=m:PreferNoSchedule", [], "changes which nodes are preferred"),
+        (
+            "1m:taint:other=m:NoExecute",
+            [{"key": "m", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}],
+            "tolerates m for some seconds",
+        ),
+    ],
+)
+def test_a_taint_that_only_some_tolerate_is_not_known(then: str, tolerations: list[Item], said: str) -> None:
+    other = deployment("other", ["b"], pod_spec(gpus=1, tolerations=tolerations))
+    with pytest.raises(NotKnownError, match=said):
+        asked(full(node("b", pool="other", gpus=2), other), then)
+
+
+def test_a_pod_is_led_to_a_node_while_all_others_are_cordoned() -> None:
+    """Other's pod, on the only node that the worker's two GPUs fit on, is evicted at 1:00 and led to c, though b has room, too; the
+    surge is placed when it is gone at 1:30, Ready at 2:00, the old pod gone at 2:30."""
+    two = pod_spec(gpus=2, nodeSelector={"kubernetes.io/hostname": "a"})
+    found = snapshot(
+        node("a", pool="gpu", gpus=4), node("b", gpus=1), node("c", gpus=1), deployment("other", ["a"], ONE_GPU),
+        deployment("worker", ["a"], two, **SURGE),
+    )  # fmt: skip
+    (name,) = [one.name for one in found.pods if "other" in one.name]
+    assert asked(found, "").verdict is Verdict.STUCK
+    for goal in "bc":
+        answer = asked(found, f"1m:move:ml/{name}={goal}")
+        assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 150)
+        assert answer.meanwhile[0].completes_without is False
+    assert asked(found, f"1m:move:ml/{name}=a").verdict is Verdict.STUCK
+
+
+def test_a_change_may_come_after_the_others() -> None:
+    """`rollout:` of a change that is asked about, and the older spelling, mean the same; of another workload it is a restart."""
+    found = full(node("b", pool="gpu", gpus=1), deployment("other", ["b"], ONE_GPU, **SURGE), gpus=2)
+    keys = (WORKER, OTHER)
+
+    def both(then: str, first: tuple[str, ...] = ()) -> RolloutResult:
+        changes = tuple(WorkloadChange(workload=key) for key in keys)
+        return rollout(found, Scenario(changes=changes), beside=Beside(later=parse_later(then), first=first))
+
+    named, every = both(f"45s:rollout:{OTHER}"), both("45s:rollout:all", first=(WORKER,))
+    assert named.workloads == every.workloads
+    assert named.seconds == every.seconds == 120
+    restarted = asked(found, f"45s:rollout:{OTHER}")
+    assert restarted.workloads == named.workloads
+    settings = RolloutSettings(workloads=(OTHER,), also=(WORKER,), after_seconds=45)
+    older = answer_of(found, settings)
+    assert {one.workload: one.seconds for one in older.workloads} == {
+        one.workload: one.seconds for one in every.workloads
+    }
+    assert older.meanwhile[0].event == "45s:rollout:all"
+
+
 def test_a_zone_may_go() -> None:
     found = full(node("b", pool="gpu", gpus=1, zone="z"))
     answer = asked(found, "10s:remove-zone:z")
@@ -320,11 +450,14 @@ def test_a_job_has_to_end_before_its_room_is_taken_by_another() -> None:
 @pytest.mark.parametrize(
     ("then", "said"),
     [
-        ("2m:move:ml/worker-0=a", "move isn't played while a rollout goes on"),
+        ("2m:move:ml/worker-0=a", "there is no pod worker-0 on a node"),
+        ("2m:move:ml/worker-1-0=z", "there is no node z"),
+        ("2m:uncordon:a", "node a: not cordoned"),
+        ("2m:untaint:gpu=a", "pool gpu has no taint a"),
+        ("2m:rollout:Deployment/ml/none", "there is no Deployment/ml/none"),
         ("2m:drain:z", "there is no node z"),
         ("2m:evict:ml/none", "there is no pod none on a node"),
         ("2m:upgrade:gpu", "upgrade isn't played"),
-        ("2m:taint:gpu=a:NoSchedule", "taint isn't played"),
         ("add:gpu=1", "begins with no time"),
         ("25h:add:gpu=1", "more than a day"),
         ("2m:add:web=1", "there is no pool web"),

@@ -1,4 +1,5 @@
-"""Rollouts beside which nodes come and go and replicas change: against the reference, and what must hold in any cluster."""
+"""Rollouts beside which nodes come, go, are cordoned or tainted and replicas change: against the reference, and what must hold in any
+cluster."""
 
 from __future__ import annotations
 
@@ -9,9 +10,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from planner.capacity.changes import parse_later
+from planner.capacity.timeline import Beside, timeline
+from planner.ground.errors import NotKnownError
+from planner.ground.records import replace
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.kinds import kind_called
+from planner.rollout.prepared import Prepared
 from planner.rollout.run import Run, simulate
+from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
@@ -26,11 +33,13 @@ AT_LAST = 10**6  # ticks, and seconds: when nobody has anything left to do
 
 
 class Event(NamedTuple):
-    """One for both: what happens to the engine's cluster, and how it is told the reference; `node` is one that comes."""
+    """One for both: what happens to the engine's cluster, and how it is told the reference; `node` is one that comes, `change` as
+    `planner.capacity.timeline` takes it instead, which may say that it isn't played."""
 
     happening: Happening
     told: Object
     node: Object | None = None
+    change: str = ""
 
 
 def added(case: Case) -> Event:
@@ -52,6 +61,26 @@ def scaled(case: Case, luck: random.Random) -> Event:
     return Event(happening, {"workload": named, "replicas": replicas})
 
 
+POOL = "cloud.google.com/gke-nodepool"
+
+
+def barred(case: Case, luck: random.Random) -> Event:
+    """A node is uncordoned, tainted or has its taint taken off, whichever it can; it is a pool of its own."""
+    nodes = [item for item in case.items if item["kind"] == "Node"]
+    node = next((item for item in nodes if item["spec"].get("unschedulable")), luck.choice(nodes))
+    name, taints = node["metadata"]["name"], list(node["spec"].get("taints") or [])
+    node["metadata"]["labels"][POOL] = name
+    told: Object
+    if node["spec"].get("unschedulable"):
+        change, told = f"uncordon:{name}", {"cordoned": False}
+    elif taints and luck.random() < 0.5:
+        change, told = f"untaint:{name}={taints[0]['key']}", {"taints": taints[1:]}
+    else:
+        effect = luck.choice(("NoSchedule", "NoExecute"))
+        change, told = f"taint:{name}=m:{effect}", {"taints": [*taints, {"key": "m", "value": "", "effect": effect}]}
+    return Event(Happening(after_seconds=0.0, words=""), {"node": name, **told}, change=change)
+
+
 def drawn(case: Case, seed: int) -> tuple[str, Event]:
     luck = random.Random(f"event {seed}")
     can_scale = kind_called(case.changes[0]["kind"]).has_replicas
@@ -64,7 +93,13 @@ def engine(case: Case, event: Event | None, seconds: float, seed: int = 0, *, is
     whole = build_snapshot([Part(items=items, listed=LISTED)], source="random cluster")
     snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
     cluster = Cluster(snapshot)
-    if event is not None:
+    if event is not None and event.change:
+        found = revisions_of({"change": case.changes}, snapshot)
+        unused = PodTimes(startup_seconds=30, termination_seconds=30, source="")
+        prepared = Prepared(snapshot=snapshot, revisions=tuple(found), pod_times=(unused,) * len(found), findings=())
+        cluster = timeline(prepared, Beside(later=parse_later(f"0s:{event.change}"))).cluster
+        cluster = cluster.expecting(tuple(replace(one, after_seconds=seconds) for one in cluster.later))
+    elif event is not None:
         one = event.happening
         come = tuple(node for node in whole.nodes if node.name in one.nodes_come)
         later = Happening(
@@ -115,6 +150,32 @@ def test_the_verdicts_agree_with_the_reference() -> None:
                 wrong[seed, what] = said
     assert wrong == {}
     assert min(tried.values()) > 20
+
+
+def test_cordons_and_taints_agree_with_the_reference() -> None:
+    """Or aren't known: where some tolerate the taint and others don't."""
+    tried: Counter[str] = Counter()
+    decides = 0
+    wrong: dict[int, str] = {}
+    for seed in range(150):
+        case = case_of(seed)
+        event = barred(case, random.Random(f"bars {seed}"))
+        what = event.change.partition(":")[0]
+        try:
+            moments = times(case, event)
+        except NotKnownError:
+            tried["not known"] += 1
+            continue
+        found = {engine(case, event, seconds).completed for _, seconds in moments}
+        decides += len(found | {engine(case, None, 0).completed}) > 1
+        for tick, seconds in moments:
+            tried[what] += 1
+            if said := differs(case, event, tick, seconds):
+                wrong[seed] = f"{event.change}: {said}"
+    assert wrong == {}
+    assert min(tried[what] for what in ("uncordon", "untaint", "taint")) > 20
+    assert tried["not known"] < 50
+    assert decides > 10
 
 
 def test_an_event_after_the_end_changes_nothing() -> None:

@@ -29,6 +29,7 @@ from tests.reference.objects import (
     labels,
     pod_requests,
     strategic_merge,
+    tolerates,
 )
 from tests.reference.scheduler import Scheduler, set_condition
 
@@ -245,7 +246,8 @@ class Simulation:
 
     def happen(self, event: Object) -> None:
         """What somebody else does: ``add`` a Node, ``delete`` one by its name (with its pods, as gc_controller.go gcOrphaned
-        takes them), or write ``replicas`` of a ``workload``. Time has passed: a ReplicaSet that was refused tries again."""
+        takes them), ``taint`` one or write whether it is ``cordoned`` (a NoExecute taint deletes who doesn't tolerate it,
+        taint_eviction.go processPodOnNode), or write ``replicas`` of a ``workload``. Time has passed: a ReplicaSet that was refused tries again."""
         if "add" in event:
             self.cluster.create(copy.deepcopy(event["add"]))
         elif "delete" in event:
@@ -253,6 +255,17 @@ class Simulation:
             for pod in self.cluster.of("Pod"):
                 if pod["spec"].get("nodeName") == event["delete"]:
                     self.cluster.remove(pod)
+        elif "node" in event:
+            node = self.cluster.kinds["Node"]["", event["node"]]
+            node["spec"]["unschedulable"] = event.get("cordoned", node["spec"].get("unschedulable", False))
+            node["spec"]["taints"] = event.get("taints", node["spec"].get("taints") or [])
+            self.cluster.tell("node", node)
+            executing = [one for one in node["spec"]["taints"] if one["effect"] == "NoExecute"]
+            for pod in self.cluster.of("Pod"):
+                if pod["spec"].get("nodeName") == event["node"] and not all(
+                    any(tolerates(own, one) for own in pod["spec"].get("tolerations") or []) for one in executing
+                ):
+                    self.cluster.delete_pod(pod)
         else:
             item = self.cluster.kinds[event["workload"][0]][event["workload"][1:]]
             item["spec"]["replicas"] = event["replicas"]

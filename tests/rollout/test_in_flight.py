@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.changes import parse_later
 from planner.capacity.drain import drain
 from planner.capacity.rollouts import rollout
+from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
@@ -387,4 +389,4 @@ def test_who_is_midway_itself_cannot_be_asked_about_later() -> None:
     found = snapshot(node("a", gpus=8), midway("first", ["a"], ["a"], replicas=1))
     change = WorkloadChange(workload="Deployment/ml/first")
     with pytest.raises(ChangeError, match="isn't at rest itself"):
-        rollout(found, Scenario(changes=(change,), after_seconds=30))
+        rollout(found, Scenario(changes=(change,)), beside=Beside(later=parse_later("30s:rollout:all")))
