@@ -17,14 +17,25 @@ from planner.capacity.node_pools import NodePool, pools
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import dataclass, replace
-from planner.ground.vocabulary import REVISION
+from planner.ground.vocabulary import POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
 from planner.ground.words import Text, count
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import JOB, POD, REPLICA_SET, kind_in
 from planner.kubernetes.nodes import zone
-from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, ResourceQuota, Snapshot, Taint, Workload
+from planner.kubernetes.records import (
+    FrozenMap,
+    Node,
+    Owner,
+    Pod,
+    ReplicaSet,
+    ResourceQuota,
+    Snapshot,
+    Taint,
+    Workload,
+)
 from planner.kubernetes.selectors import tolerates_taints
+from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.evicting import these
 from planner.rollout.happenings import is_called
@@ -481,6 +492,9 @@ def _untaint(case: Case) -> tuple[Snapshot, Step]:
 def _resize(case: Case) -> tuple[Snapshot, Step]:
     before, asked, words = case.workload()
     after, has_new_template, _ = apply_change(before, asked)
+    if case.change.kind is ChangeKind.ROLLOUT:  # else its ReplicaSets before and after would be one to who comes later
+        restarted = FrozenMap({**after.template.annotations, RESTARTED_AT: str(case.snapshot.taken_at)})
+        after = replace(after, template=replace(after.template, annotations=restarted))
     revision = Revision(before=before, after=after, has_new_template=has_new_template)
     run = simulate(case.cluster, [revision]).whole()
     if run.completed:
@@ -507,18 +521,20 @@ def _rolled_out(run: Run, revision: Revision) -> Snapshot:
     number = max((int(s.annotations.get(REVISION, "0") or 0) for s in known), default=0) + 1
     names = {pod.uid for pod in run.pods[after.key] if pod.is_new}
     pods = snapshot.pods
-    for key, pod in held.items():
-        name = key.rsplit("/", 1)[-1]
-        owner = Owner(kind=REPLICA_SET.name, name=name, uid=f"new-{after.uid}-{number}")
+    for key, pod in held.items():  # under a name and a hash that no later change takes
+        hashed = FrozenMap({POD_TEMPLATE_HASH: f"{NEW_HASH}-{number}"})
+        labels, selector = FrozenMap({**pod.shape.labels, **hashed}), after.selector
+        owner = Owner(kind=REPLICA_SET.name, name=f"{after.name}-{NEW_HASH}-{number}", uid=f"new-{after.uid}-{number}")
         sets.append(
             ReplicaSet(
-                namespace=after.namespace, name=name, uid=owner.uid, labels=pod.shape.labels,
+                namespace=after.namespace, name=owner.name, uid=owner.uid, labels=labels,
                 annotations=FrozenMap({REVISION: str(number)}),
                 owner=Owner(kind=after.kind, name=after.name, uid=after.uid),
-                created_at=snapshot.taken_at, replicas=sizes.get(key, 0), selector=after.selector, template=after.template,
+                created_at=snapshot.taken_at, replicas=sizes.get(key, 0), template=after.template,
+                selector=replace(selector, match_labels=FrozenMap({**selector.match_labels, **hashed})),
             )
         )  # fmt: skip
-        pods = tuple(replace(p, owner=owner) if p.uid in names else p for p in pods)
+        pods = tuple(replace(p, owner=owner, labels=labels) if p.uid in names else p for p in pods)
     return replace(snapshot, replica_sets=tuple(sets), pods=pods)
 
 

@@ -84,6 +84,7 @@ REVISION: Final = "deployment.kubernetes.io/revision"
 DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"  # of a pod template: what kubectl rollout restart writes
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = (

@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.changes import FORMS, ChangeKind, parse_changes, text_of
+from planner.capacity.rollouts import rollout
 from planner.capacity.what_if import Changed, apply
 from planner.ground.errors import ChangeError
+from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.rollout.answers import Verdict
+from planner.rollout.in_flight import in_flight
+from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import Item, budget, deployment, node, owner, pod, pod_spec, snapshot
@@ -223,6 +228,18 @@ def test_a_resized_deployments_new_pods_are_its_own_in_later_changes() -> None:
     apps = deployment("a", ["n0"], pod_spec(gpus=1))
     found = made("resize:Deployment/ml/a=cpu:2;delete:n0;delete:n1", pair(), apps)
     assert where(found.snapshot, "a") == [""]
+
+
+@pytest.mark.parametrize("first", ["resize:Deployment/ml/a=cpu:2", "rollout:Deployment/ml/a"])
+def test_what_was_rolled_out_rolls_out_again(first: str) -> None:
+    """The second ReplicaSet isn't taken for the first, nor the Deployment for one that is midway."""
+    apps = deployment("a", ["n0"], pod_spec(gpus=1))
+    found = made(f"{first};rollout:Deployment/ml/a;resize:Deployment/ml/a=cpu:3", pair(), apps)
+    assert [step.is_done for step in found.steps] == [True, True, True]
+    assert len([one for one in found.snapshot.replica_sets if one.replicas]) == 1
+    assert not in_flight(Cluster(found.snapshot))
+    again = rollout(found.snapshot, Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),)))
+    assert again.verdict is Verdict.COMPLETES
 
 
 def test_replicas_alone_are_a_resize() -> None:
