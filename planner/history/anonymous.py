@@ -15,7 +15,8 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, is_dataclass
+from dataclasses import field
+from enum import EnumType
 from hashlib import blake2b
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
@@ -24,39 +25,35 @@ from planner.history import kept
 from planner.history.api_words import NAMES, PART, PROGRAMS, VALUED, WORD, found, is_plain_number, is_said
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes.accelerators import accelerator
-from planner.kubernetes.records import CommandForm, FrozenMap, Presence, Severity, Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.telling import OneOf, Tells, records_in, told_by
 
 SOURCE: Final = "anonymous"
 _RUN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@'-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 _DIGITS: Final = "0123456789bcdfghklmnpqrstvwxz"  # no vowels: no words
-_SENTENCES: Final = frozenset({"message", "unschedulable_message", "what", "selectors"})  # and expressions in CEL
-_WRITTEN_BY_US: Final = {
-    "command_form": frozenset(CommandForm),
-    "presence": frozenset(Presence),
-    "severity": frozenset(Severity),
-    "state": frozenset({"running", "waiting", "terminated"}),
-    "last_state": frozenset({"running", "waiting", "terminated"}),
-    "handler": frozenset({"http", "tcp", "exec", "grpc"}),
-}
-"""Fields that Headroom's own reader fills, from these words."""
 _LABELS_OF_MANIFESTS: Final = frozenset({"matchLabels", "nodeSelector"})
 
 
-def _maps(record: Any, found: set[str], seen: set[Any]) -> set[str]:
-    """The fields, of a record and of those in it, that are a map, whose keys are texts as its values are."""
-    if get_origin(record) is FrozenMap:
-        found.add("")
-    for inner in get_args(record):
-        _maps(inner, found, seen)
-    if is_dataclass(record) and record not in seen:
-        seen.add(record)
-        for name, hint in get_type_hints(record).items():
-            inner_found = _maps(hint, set(), seen)
-            found |= inner_found - {""} | ({name} if "" in inner_found else set())
-    return found
+def _holds_map(hint: Any) -> bool:
+    return get_origin(hint) is FrozenMap or any(map(_holds_map, get_args(hint)))
 
 
-_MAPS: Final = frozenset(_maps(Snapshot, set(), set())) | _LABELS_OF_MANIFESTS
+def _our_words(hint: Any, said: Iterable[Any]) -> set[str]:
+    """Those that Headroom's own reader has for a field."""
+    ours = [one for one in (hint, *get_args(hint), *said) if isinstance(one, OneOf | EnumType)]
+    return {word for words in ours for word in words}
+
+
+# (a field's name, its type, what is said on it) of every record in a snapshot
+_FIELDS: Final = [
+    (name, get_type_hints(record)[name], said)
+    for record in records_in(Snapshot)
+    for name, said in told_by(record).items()
+]
+_MAPS: Final = {name for name, hint, _ in _FIELDS if _holds_map(hint)} | _LABELS_OF_MANIFESTS
+_SENTENCES: Final = {name for name, _, said in _FIELDS if Tells.SENTENCE in said}
+_OURS: Final = {name for name, _, said in _FIELDS if Tells.OURS in said}
+_WRITTEN_BY_US: Final = {(name, word) for name, hint, said in _FIELDS for word in _our_words(hint, said)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +216,7 @@ class _Walk:
         if field == "manifest":
             template = self.of(json.loads(base64.b64decode(text)))
             return base64.b64encode(json.dumps(template, separators=(",", ":")).encode()).decode()
-        if field == "code" or text in _WRITTEN_BY_US.get(field, ()):
+        if field in _OURS or (field, text) in _WRITTEN_BY_US:
             return text
         if field == "program" and text in PROGRAMS:
             self.keep("programs", text)

@@ -13,7 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, TypeVar
+from enum import Enum
+from functools import cache
+from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import (
@@ -27,33 +29,32 @@ from planner.inventory.wire import READ
 from planner.kubernetes.clouds import labels_of
 from planner.kubernetes.records import (
     EMPTY,
-    ContainerState,
     Event,
     FrozenMap,
-    HostPort,
     LabelSelector,
     Namespace,
     Node,
     NodeSelectorTerm,
     PersistentVolume,
     PodSpec,
-    Probe,
     Requirement,
-    SecurityContext,
     Snapshot,
-    Strategy,
     Toleration,
 )
+from planner.kubernetes.telling import Tells, told_by
 
 HIDDEN: Final = "hidden."
 """How a hidden namespace's other name begins; no real one has a dot (RFC 1123, labels)."""
 
 _PART: Final = re.compile(r"[^-.]+")
 _WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
-_KINDS: Final = (
-    "pods", "workloads", "unplayed", "replica_sets", "controller_revisions", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
-    "persistent_volume_claims", "resource_claims", "resource_claim_templates", "csi_storage_capacities", "pod_metrics",
-)  # fmt: skip
+_KINDS: Final = tuple(
+    name
+    for name, hint in get_type_hints(Snapshot).items()
+    if name not in ("workloads", "others", "events", "logs")
+    and any(is_dataclass(record) and "namespace" in get_type_hints(record) for record in get_args(hint))
+)
+"""What is in a namespace, whatever it is; the four are told apart below."""
 _OF_ALL: Final = (
     "priority_classes", "runtime_classes", "storage_classes", "device_classes", "resource_slices", "csi_nodes", "csi_drivers",
     "device_taint_rules",
@@ -62,24 +63,6 @@ _ASKING: Final = (
     "persistent_volume_claims", "resource_quotas", "limit_ranges", "resource_claims", "resource_claim_templates",
 )  # fmt: skip
 _ZONES: Final = ("topology.", "failure-domain.")  # labels of volumes that say where they are
-# Records and fields that name nothing of a namespace's: the API's words, nodes, resources, amounts.
-_AS_THEY_ARE: Final = (
-    bool, int, float, bytes,
-    SecurityContext, Probe, HostPort, Strategy,
-)  # fmt: skip
-_STAY: Final = frozenset(
-    ["kind", "api_group", "operator", "effect", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
-     "preemption_policy", "os", "restart_policy", "command_form", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scopes",
-     "pod_management_policy", "unhealthy_pod_eviction_policy", "min_available", "max_unavailable", "unread", "allocated",
-     "conditions", "last_state", "selectors", "allocation_mode", "match_attribute", "distinct_attribute"]
-)  # fmt: skip
-_CLASSES: Final = frozenset(
-    ["priority_class_name", "scheduler_name", "runtime_class_name", "storage_class_name", "device_class_name"]
-)
-_AMOUNTS: Final = frozenset(
-    ["requests", "limits", "overhead", "pod_requests", "pod_limits", "hard", "used", "minimum", "maximum", "default_limits",
-     "default_requests", "max_limit_request_ratio"]
-)  # fmt: skip
 _POOLS: Final = frozenset(labels_of("pool"))
 _PROVIDERS: Final = (
     "kubernetes.io", "k8s.io", "cloud.google.com", "amazonaws.com", "karpenter.sh", "karpenter.k8s.aws", "azure.com", "nvidia.com",
@@ -87,28 +70,11 @@ _PROVIDERS: Final = (
 )  # fmt: skip
 """Whose labels and resources are the same in every cluster; what they say of a node is hardware, except a pool's name."""
 _EVERYWHERE: Final = frozenset(["", "default-scheduler", "metadata.name"])
-_EMPTIED: Final = frozenset(
-    [
-        "said",
-        "said_of_itself",
-        "applied",
-        "program",
-        "handler_hosts",
-        "unschedulable_message",
-        "message",
-        "reason",
-        "last_reason",
-        "service_account_name",
-    ]
-)
 _KEYS: Final = KEPT_ANNOTATIONS | {
     POD_TEMPLATE_HASH, CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, "app", "job-name", "controller-uid", "name",
 }  # fmt: skip
-_STATE: Final = frozenset(
-    ["name", "is_init", "ready", "started", "state", "started_at"]
-)  # what is kept of a container's
-
 T = TypeVar("T")
+Said = tuple[Any, ...]  # on a field: what it tells
 
 
 def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
@@ -120,9 +86,7 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
     if not hidden:
         return snapshot
     names = _Names(snapshot, hidden)
-    changed: dict[str, Any] = {
-        kind: tuple(names.of(one) for one in getattr(snapshot, kind)) for kind in _KINDS if kind != "workloads"
-    }
+    changed: dict[str, Any] = {kind: tuple(names.of(one) for one in getattr(snapshot, kind)) for kind in _KINDS}
     return replace(
         snapshot,
         **changed,
@@ -139,7 +103,9 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
 
 def _namespaces(snapshot: Snapshot) -> set[str]:
     found = {one.name for one in snapshot.namespaces}
-    return found | {one.namespace for kind in (*_KINDS, "events", "logs") for one in getattr(snapshot, kind)}
+    return found | {
+        one.namespace for kind in (*_KINDS, "workloads", "events", "logs") for one in getattr(snapshot, kind)
+    }
 
 
 class _Names:
@@ -149,11 +115,20 @@ class _Names:
         self._hidden = hidden
         self._spaces = {name: f"{HIDDEN}{place}" for place, name in enumerate(sorted(hidden), 1)}
         self._spaces |= {name: name for name in SYSTEM_NAMESPACES}  # Kubernetes' own, which some rules know
-        objects: list[Any] = [one for kind in _KINDS for one in getattr(snapshot, kind)]
+        objects: list[Any] = [one for kind in (*_KINDS, "workloads") for one in getattr(snapshot, kind)]
         apart = {one.name for one in objects if one.namespace in hidden} | hidden
         self._told = apart - {one.name for one in objects if one.namespace not in hidden}
         self._uids: dict[str, str] = {}
-        self._made: dict[tuple[int, str], tuple[Any, Any]] = {}  # of what many share: specs, labels
+        self._texts: dict[Tells, Callable[[str], str]] = {
+            Tells.SHARED_NAME: self._word,
+            Tells.NODE_KEY: self._node_key,
+            Tells.POD_KEY: self._key,
+            Tells.UID: self._uid,
+            Tells.IMAGE: self._image,
+            Tells.PATH: lambda text: "/".join(map(self._name, text.split("/"))),
+            Tells.WORKLOAD: self._target,
+        }
+        self._made: dict[tuple[int, Said], tuple[Any, Any]] = {}  # of what many share: specs, labels
         parts = {part for name in apart for part in _PART.findall(name) if not part.isdecimal()}
         self._parts = {part: f"x{place:06d}" for place, part in enumerate(sorted(parts))}
         seen = [pod.spec for pod in snapshot.pods if pod.namespace not in hidden]
@@ -231,18 +206,22 @@ class _Names:
         return replace(one, message=" ".join(word for word in _words(one.message) if word in self._seen))
 
     def _record(self, one: T) -> T:
-        if isinstance(one, ContainerState):
-            state: dict[str, Any] = {field: getattr(one, field) for field in _STATE}
-            return ContainerState(**{**state, "name": self._name(one.name)})  # type: ignore[return-value] # T is that
         if isinstance(one, LabelSelector):
             return self._selector(one)  # type: ignore[return-value] # T is that
         if isinstance(one, NodeSelectorTerm):
             terms = {name: tuple(map(self._requirement, getattr(one, name))) for name in ("match_expressions", "match_fields")}  # fmt: skip
             return replace(one, **terms)
+        if isinstance(one, Requirement):  # of a quota's scope: its key is the API's
+            return replace(one, values=tuple(map(self._word, one.values)))
         if isinstance(one, Toleration):
             key, value = self._node_key(one.key), self._node_value(one.key, one.value)
             return replace(one, key=key, value=value)
-        changed = {field.name: self._value(getattr(one, field.name), field.name) for field in fields(one)}  # type: ignore[arg-type]
+        record: Any = type(one)
+        empty = _defaults(record)
+        changed = {
+            name: empty[name] if Tells.INSIDE in said else self._value(getattr(one, name), said)
+            for name, said in told_by(record).items()
+        }
         return replace(one, **changed)  # type: ignore[type-var]
 
     def _requirement(self, one: Requirement) -> Requirement:
@@ -290,53 +269,44 @@ class _Names:
             return name
         return verb + "/".join(map(self._name, name.removeprefix(verb).split("/", 1)))
 
-    def _map(self, value: FrozenMap[str], field: str) -> FrozenMap[str]:
-        if field == "claim_names":  # both are names
+    def _map(self, value: FrozenMap[Any], said: Said) -> FrozenMap[Any]:
+        if Tells.NAMES in said:
             return FrozenMap({self._name(key): self._name(name) for key, name in value.items()})
-        if field in _AMOUNTS:
-            return FrozenMap({self._resource(key): amount for key, amount in value.items()}) if value else value
-        if field == "node_selector":
+        if Tells.NODE_KEY in said:
             return FrozenMap({self._node_key(key): self._node_value(key, one) for key, one in value.items()})
+        if any(not isinstance(one, str) for one in value.values()):  # amounts
+            return FrozenMap({self._resource(key): amount for key, amount in value.items()})
         return self._labels(value)
 
     def _label(self, key: str, value: str) -> str:
         return value if (key, value) in self._open else self._name(value)
 
-    def _value(self, value: Any, field: str) -> Any:
-        if field in _STAY or value is None or isinstance(value, _AS_THEY_ARE):
-            return b"{}" if field == "manifest" else value
-        if field in _EMPTIED:
-            return type(value)()
-        if field == "scope_selector":  # its keys are the API's
-            return tuple(replace(one, values=tuple(map(self._word, one.values))) for one in value)
+    def _value(self, value: Any, said: Said) -> Any:
+        if Tells.NOTHING in said or value is None or isinstance(value, bool | int | float | Enum):
+            return value
         if isinstance(value, str):
-            if field in _CLASSES:
-                return self._word(value)
-            if field == "topology_key":
-                return self._node_key(value)
-            if field in ("match_label_keys", "mismatch_label_keys"):
-                return self._key(value)
-            if field in ("uid", "reserved_for"):
-                return self._uid(value)
-            if field == "requests":  # of a claim: one/alternative
-                return "/".join(map(self._name, value.split("/")))
-            if field == "target":
-                kind, _, rest = value.partition("/")
-                return "/".join([kind, *map(self._name, rest.split("/"))])
-            return self._image(value) if field == "image" else self._name(value)
-        if isinstance(value, FrozenMap) or is_dataclass(value):
-            return self._shared(value, field)
+            return next((self._texts[one] for one in said if one in self._texts), self._name)(value)
         if isinstance(value, tuple):
-            return tuple(self._value(one, field) for one in value)
-        return value
+            return tuple(self._value(one, said) for one in value)
+        return self._shared(value, said)
 
-    def _shared(self, value: Any, field: str) -> Any:
+    def _target(self, key: str) -> str:
+        kind, _, rest = key.partition("/")
+        return "/".join([kind, *map(self._name, rest.split("/"))]) if rest else self._name(key)
+
+    def _shared(self, value: Any, said: Said) -> Any:
         """Made once for each object: pods of a template share theirs."""
-        key = (id(value), field)
+        key = (id(value), said)
         if key not in self._made:
-            made = self._map(value, field) if isinstance(value, FrozenMap) else self._record(value)
+            made = self._map(value, said) if isinstance(value, FrozenMap) else self._record(value)
             self._made[key] = value, made  # the value is kept alive, so that its number stays its own
         return self._made[key][1]
+
+
+@cache
+def _defaults(record: Any) -> dict[str, Any]:
+    """What stands in a field whose value is nobody else's business."""
+    return {one.name: one.default for one in fields(record)}
 
 
 def _is_of(name: str, domains: tuple[str, ...]) -> bool:

@@ -7,6 +7,7 @@ lws 0.8 `api/leaderworkerset/v1/leaderworkerset_types.go`, `pkg/webhooks/leaderw
 from __future__ import annotations
 
 from planner.ground.records import dataclass
+from planner.kubernetes.telling import Inside, Word
 
 WHOLE_WEIGHT = 100
 SCALE_DOWN_DELAY_SECONDS = 30
@@ -31,7 +32,7 @@ class Step:
     scale_replicas: int | None = None
     scale_weight: int | None = None
     scale_matches: bool = False
-    other: str = ""
+    other: Word = ""
 
     @property
     def is_scale(self) -> bool:
@@ -53,8 +54,8 @@ class Canary:
     least_pods: int = 0
     abort_delay_seconds: float | None = None
     scale_down_delay_seconds: float = 0
-    unmodelled: tuple[str, ...] = ()
-    written: str = "{}"
+    unmodelled: tuple[Word, ...] = ()
+    written: Inside[str] = "{}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +67,8 @@ class BlueGreen:
     promotes_itself: bool = True
     promotion_seconds: float = 0
     scale_down_delay_seconds: float = SCALE_DOWN_DELAY_SECONDS
-    unmodelled: tuple[str, ...] = ()
-    written: str = "{}"
+    unmodelled: tuple[Word, ...] = ()
+    written: Inside[str] = "{}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +115,9 @@ class Groups:
     """
 
     size: int = 1
-    starts: str = LEADER_CREATED
-    restarts: str = RECREATES_GROUP[0]
+    starts: Word = LEADER_CREATED
+    restarts: Word = RECREATES_GROUP[0]
     has_leader_template: bool = False
     sub_group_size: int = 0
-    sub_group_kind: str = ""
+    sub_group_kind: Word = ""
     has_claims: bool = False

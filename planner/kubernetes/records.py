@@ -11,13 +11,29 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar, overload
+from typing import Annotated, Any, Generic, TypeVar, overload
 
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
 from planner.kubernetes.progressive import BlueGreen, Canary, Groups, Progress
+from planner.kubernetes.telling import (
+    Expression,
+    Handler,
+    Image,
+    Inside,
+    Message,
+    NodeKey,
+    Path,
+    PodKey,
+    SharedName,
+    State,
+    Tells,
+    Uid,
+    Word,
+    WorkloadKey,
+)
 
 V = TypeVar("V")
 D = TypeVar("D")
@@ -94,7 +110,7 @@ class Requirement:
     """``key operator values``; the operator is one of In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
     key: str
-    operator: str
+    operator: Word
     values: tuple[str, ...] = ()
 
 
@@ -134,39 +150,39 @@ class NodeAffinity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodAffinityTerm:
     label_selector: LabelSelector | None
-    topology_key: str
+    topology_key: NodeKey
     namespaces: tuple[str, ...] = ()
     namespace_selector: LabelSelector | None = None
-    match_label_keys: tuple[str, ...] = ()
-    mismatch_label_keys: tuple[str, ...] = ()
+    match_label_keys: tuple[PodKey, ...] = ()
+    mismatch_label_keys: tuple[PodKey, ...] = ()
     weight: int = 0  # 0: required; 1..100: preferred
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologySpreadConstraint:
     max_skew: int
-    topology_key: str
-    when_unsatisfiable: str  # DoNotSchedule | ScheduleAnyway
+    topology_key: NodeKey
+    when_unsatisfiable: Word  # DoNotSchedule | ScheduleAnyway
     label_selector: LabelSelector | None = None
     min_domains: int | None = None
-    node_affinity_policy: str = "Honor"
-    node_taints_policy: str = "Ignore"
-    match_label_keys: tuple[str, ...] = ()
+    node_affinity_policy: Word = "Honor"
+    node_taints_policy: Word = "Ignore"
+    match_label_keys: tuple[PodKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taint:
     key: str
     value: str
-    effect: str  # NoSchedule | PreferNoSchedule | NoExecute
+    effect: Word  # NoSchedule | PreferNoSchedule | NoExecute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toleration:
     key: str = ""  # empty with Exists: every taint
-    operator: str = "Equal"  # Equal | Exists | Lt | Gt
+    operator: Word = "Equal"  # Equal | Exists | Lt | Gt
     value: str = ""
-    effect: str = ""  # empty: every effect
+    effect: Word = ""  # empty: every effect
     toleration_seconds: int | None = None
 
 
@@ -186,7 +202,7 @@ class CommandForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    handler: str  # http | tcp | exec | grpc
+    handler: Handler  # http | tcp | exec | grpc
     initial_delay_seconds: int = 0
     timeout_seconds: int = 1
     period_seconds: int = 10
@@ -225,21 +241,21 @@ NO_SECURITY_CONTEXT = SecurityContext()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     name: str
-    image: str = ""
+    image: Image = ""
     requests: Amounts = EMPTY
     limits: Amounts = EMPTY
-    host_ports: tuple[HostPort, ...] = ()
-    restart_policy: str | None = None  # "Always" on an init container makes it a sidecar
+    host_ports: Annotated[tuple[HostPort, ...], Tells.NOTHING] = ()
+    restart_policy: Word | None = None  # "Always" on an init container makes it a sidecar
     command_form: CommandForm = CommandForm.IMAGE
-    program: str = ""  # the program's name only ("python", "gunicorn"), never its arguments
+    program: Inside[str] = ""  # the program's name only ("python", "gunicorn"), never its arguments
     startup_probe: Probe | None = None
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     has_pre_stop: bool = False
     pre_stop_seconds: int | None = None  # that a preStop hook sleeps at least; None: not known to, or there is none
     resource_claims: tuple[str, ...] = ()  # names of entries in PodSpec.resource_claims
-    security: SecurityContext = NO_SECURITY_CONTEXT
-    handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
+    security: Annotated[SecurityContext, Tells.NOTHING] = NO_SECURITY_CONTEXT
+    handler_hosts: Inside[tuple[str, ...]] = ()  # other hosts that its probes and lifecycle hooks ask
 
     @property
     def is_sidecar(self) -> bool:
@@ -252,11 +268,11 @@ class ClaimTemplate:
     """What a PersistentVolumeClaim asks for; `storage_class_name` None: the cluster's default class."""
 
     name: str = ""  # in a StatefulSet's volumeClaimTemplates: the volume's
-    storage_class_name: str | None = None
+    storage_class_name: SharedName | None = None
     requested_bytes: int = 0
-    access_modes: tuple[str, ...] = ()
+    access_modes: tuple[Word, ...] = ()
     selector: LabelSelector | None = None
-    volume_mode: str = "Filesystem"
+    volume_mode: Word = "Filesystem"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,12 +280,12 @@ class Volume:
     """`kind` is the volume source's name in the API (``persistentVolumeClaim``, ``emptyDir``, ``hostPath``, …)."""
 
     name: str
-    kind: str
+    kind: Word
     claim_name: str = ""  # for persistentVolumeClaim; for ephemeral the claim is <pod>-<volume>
     claim_template: ClaimTemplate | None = None  # of a claim a controller makes: ephemeral, or a StatefulSet's
-    medium: str = ""  # for emptyDir: "Memory" counts against the memory limit
+    medium: Word = ""  # for emptyDir: "Memory" counts against the memory limit
     size_limit_bytes: int | None = None
-    host_path: str = ""  # for hostPath: the system's directory that it is in, "" for every other path
+    host_path: Word = ""  # for hostPath: the system's directory that it is in, "" for every other path
     disk_id: str = ""  # for gcePersistentDisk, awsElasticBlockStore and the like (VolumeRestrictions)
     read_only: bool = False
 
@@ -292,33 +308,33 @@ class PodSpec:
     overhead: Amounts = EMPTY
     pod_requests: Amounts | None = None  # pod-level resources (spec.resources), None when not given
     pod_limits: Amounts | None = None
-    node_selector: Labels = EMPTY
+    node_selector: Annotated[Labels, Tells.NODE_KEY] = EMPTY
     node_affinity: NodeAffinity = NodeAffinity()
     pod_affinity: tuple[PodAffinityTerm, ...] = ()
     pod_anti_affinity: tuple[PodAffinityTerm, ...] = ()
     topology_spread: tuple[TopologySpreadConstraint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
-    node_name: str = ""  # only in a template or a change; a bound pod's node is Pod.node_name
-    priority_class_name: str = ""
+    node_name: Word = ""  # only in a template or a change; a bound pod's node is Pod.node_name
+    priority_class_name: SharedName = ""
     priority: int | None = None  # set on pods by admission; on templates only when written there
-    preemption_policy: str | None = None  # PreemptLowerPriority | Never
+    preemption_policy: Word | None = None  # PreemptLowerPriority | Never
     host_network: bool = False
     host_pid: bool = False
     host_ipc: bool = False
     host_users: bool = True  # False: the pod has a user namespace of its own
-    os: str = ""  # "windows", "linux" or not given
-    security: SecurityContext = NO_SECURITY_CONTEXT
+    os: Word = ""  # "windows", "linux" or not given
+    security: Annotated[SecurityContext, Tells.NOTHING] = NO_SECURITY_CONTEXT
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodClaim, ...] = ()
-    scheduler_name: str = "default-scheduler"
+    scheduler_name: SharedName = "default-scheduler"
     scheduling_gates: tuple[str, ...] = ()
-    runtime_class_name: str = ""
-    restart_policy: str = "Always"
+    runtime_class_name: SharedName = ""
+    restart_policy: Word = "Always"
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
     has_readiness_gates: bool = False
-    service_account_name: str = ""  # empty: "default"
-    unmodelled: tuple[str, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
+    service_account_name: Inside[str] = ""  # empty: "default"
+    unmodelled: tuple[Word, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
 
     @property
     def sidecars(self) -> tuple[Container, ...]:
@@ -329,9 +345,9 @@ class PodSpec:
 class Owner:
     """The controlling owner reference."""
 
-    kind: str
+    kind: Word
     name: str
-    uid: str
+    uid: Uid
 
     def key(self, namespace: str) -> str:
         """``ReplicaSet/prod/api-5d8f7``; an owner is in the namespace of what it owns."""
@@ -346,45 +362,45 @@ class ContainerState:
     is_init: bool = False
     ready: bool = False
     started: bool | None = None
-    restart_count: int = 0
-    state: str = ""
-    reason: str = ""  # of a waiting or terminated state
-    message: str = ""  # of a waiting state only: terminated messages may hold the program's output
-    exit_code: int | None = None
-    signal: int | None = None
+    restart_count: Inside[int] = 0
+    state: State = ""
+    reason: Inside[str] = ""  # of a waiting or terminated state
+    message: Message = ""  # of a waiting state only: terminated messages may hold the program's output
+    exit_code: Inside[int | None] = None
+    signal: Inside[int | None] = None
     started_at: float | None = None
-    finished_at: float | None = None
-    last_state: str = ""
-    last_reason: str = ""
-    last_exit_code: int | None = None
-    last_signal: int | None = None
-    last_started_at: float | None = None
-    last_finished_at: float | None = None
+    finished_at: Inside[float | None] = None
+    last_state: Inside[State] = ""
+    last_reason: Inside[str] = ""
+    last_exit_code: Inside[int | None] = None
+    last_signal: Inside[int | None] = None
+    last_started_at: Inside[float | None] = None
+    last_finished_at: Inside[float | None] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
     namespace: str
     name: str
-    uid: str
+    uid: Uid
     labels: Labels
     spec: PodSpec
     owner: Owner | None = None
     annotations: Labels = EMPTY
     created_at: float | None = None
     deleted_at: float | None = None  # metadata.deletionTimestamp: the pod is terminating
-    node_name: str = ""  # empty: not bound
-    nominated_node_name: str = ""
-    phase: str = "Pending"  # Pending | Running | Succeeded | Failed | Unknown
+    node_name: Word = ""  # empty: not bound
+    nominated_node_name: Word = ""
+    phase: Word = "Pending"  # Pending | Running | Succeeded | Failed | Unknown
     is_ready: bool = False
     ready_at: float | None = None  # last transition of the Ready condition
     scheduled_at: float | None = None  # last transition of PodScheduled, when True
-    unschedulable_message: str = ""  # PodScheduled=False, reason Unschedulable
+    unschedulable_message: Message = ""  # PodScheduled=False, reason Unschedulable
     started_at: float | None = None  # status.startTime
     containers: tuple[ContainerState, ...] = ()
-    qos_class: str = ""
-    reason: str = ""  # status.reason, such as Evicted or NodeLost
-    claim_names: Labels = EMPTY  # PodClaim.name → name of the ResourceClaim generated for it
+    qos_class: Word = ""
+    reason: Inside[str] = ""  # status.reason, such as Evicted or NodeLost
+    claim_names: Annotated[Labels, Tells.NAMES] = EMPTY  # PodClaim.name → name of the ResourceClaim generated for it
 
     @property
     def is_terminal(self) -> bool:
@@ -434,8 +450,8 @@ class Template:
     labels: Labels
     spec: PodSpec
     annotations: Labels = EMPTY
-    manifest: bytes = b"{}"
-    unread: str = ""
+    manifest: Inside[bytes] = b"{}"
+    unread: Word = ""
 
     def makes_the_same_pods(self, other: Template) -> bool:
         """`EqualIgnoreHash` (kubernetes `pkg/controller/deployment/util/deployment_util.go`)."""
@@ -454,9 +470,9 @@ class Strategy:
     the field doesn't exist (Recreate, OnDelete). `kind`: RollingUpdate | Recreate | OnDelete, an Argo Rollout's Canary |
     BlueGreen, whose own fields are in `canary` or `blue_green`."""
 
-    kind: str = ROLLING_UPDATE
-    max_surge: int | str | None = None
-    max_unavailable: int | str | None = None
+    kind: Word = ROLLING_UPDATE
+    max_surge: Annotated[int | str | None, Tells.NOTHING] = None
+    max_unavailable: Annotated[int | str | None, Tells.NOTHING] = None
     partition: int = 0
     canary: Canary | None = None
     blue_green: BlueGreen | None = None
@@ -466,10 +482,10 @@ class Strategy:
 class Workload:
     """Deployment, StatefulSet, DaemonSet, Job, …, by `kind`. Fields of other kinds keep their defaults."""
 
-    kind: str
+    kind: Word
     namespace: str
     name: str
-    uid: str = ""
+    uid: Uid = ""
     generation: int = 0
     labels: Labels = EMPTY
     annotations: Labels = EMPTY
@@ -482,7 +498,7 @@ class Workload:
     progress_deadline_seconds: int | None = None  # Deployment: 600 by default
     revision_history_limit: int = 10
     is_paused: bool = False
-    pod_management_policy: str = "OrderedReady"  # StatefulSet: OrderedReady | Parallel
+    pod_management_policy: Word = "OrderedReady"  # StatefulSet: OrderedReady | Parallel
     service_name: str = ""
     start_ordinal: int = 0  # StatefulSet spec.ordinals.start
     claim_templates: tuple[ClaimTemplate, ...] = ()  # StatefulSet volumeClaimTemplates
@@ -504,11 +520,11 @@ class Workload:
     succeeded_pods: int = 0  # Job
     is_finished: bool = False  # Job with condition Complete or Failed
     owner: Owner | None = None  # a Job's CronJob
-    conditions: Labels = EMPTY  # type → "status/reason"
+    conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
     progressing_at: float | None = None  # Deployment: when its condition Progressing was last written
-    applied: str = ""  # which fields were applied, as JSON (`inventory.last_applied`); "": it doesn't say
+    applied: Inside[str] = ""  # which fields were applied, as JSON (`inventory.last_applied`); "": it doesn't say
     progress: Progress | None = None  # Argo Rollout
-    template_of: str = ""  # Argo Rollout: key of the workload that has its pod template (workloadRef)
+    template_of: WorkloadKey = ""  # Argo Rollout: key of the workload that has its pod template (workloadRef)
     groups: Groups | None = None  # LeaderWorkerSet
     worker_template: Template | None = None  # LeaderWorkerSet; `template` is its leaders'
 
@@ -561,18 +577,18 @@ class Unplayed:
         what its fields say that choose what becomes of them
     """
 
-    kind: str
-    api_group: str
+    kind: Word
+    api_group: Word
     namespace: str
     name: str
-    uid: str = ""
+    uid: Uid = ""
     owner: Owner | None = None
     pods: tuple[PodsAlike, ...] = ()
     is_told: bool = False
     is_suspended: bool = False
-    said: str = ""
-    said_of_itself: str = ""
-    applied: str = ""
+    said: Inside[str] = ""
+    said_of_itself: Inside[str] = ""
+    applied: Inside[str] = ""
     said_of_pods: str = ""
     way: str = ""
     concurrency: str = ""
@@ -593,7 +609,7 @@ class ReplicaSet:
 
     namespace: str
     name: str
-    uid: str
+    uid: Uid
     labels: Labels
     annotations: Labels  # revision, desired-replicas, max-replicas
     owner: Owner | None
@@ -605,7 +621,7 @@ class ReplicaSet:
     status_replicas: int = 0
     ready_replicas: int = 0
     available_replicas: int = 0
-    kind: str = REPLICA_SET.name
+    kind: Word = REPLICA_SET.name
 
     @property
     def key(self) -> str:
@@ -621,7 +637,7 @@ class ControllerRevision:
 
     namespace: str
     name: str
-    uid: str
+    uid: Uid
     labels: Labels = EMPTY
     owner: Owner | None = None
     number: int = 0
@@ -653,9 +669,9 @@ class PodDisruptionBudget:
     namespace: str
     name: str
     selector: LabelSelector | None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
-    unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
+    min_available: Annotated[int | str | None, Tells.NOTHING] = None
+    max_unavailable: Annotated[int | str | None, Tells.NOTHING] = None
+    unhealthy_pod_eviction_policy: Word = "IfHealthyBudget"
     disruptions_allowed: int = 0
     current_healthy: int = 0
     desired_healthy: int = 0
@@ -688,10 +704,10 @@ class HorizontalPodAutoscaler:
 
     namespace: str
     name: str
-    target: str
+    target: WorkloadKey
     minimum: int = 1
     maximum: int = 0
-    kind: str = "HorizontalPodAutoscaler"
+    kind: Word = "HorizontalPodAutoscaler"
     idle: int | None = None
     is_paused: bool = False
 
@@ -766,13 +782,13 @@ class ResourceQuota:
     name: str
     hard: Amounts
     used: Amounts = EMPTY
-    scopes: tuple[str, ...] = ()
+    scopes: tuple[Word, ...] = ()
     scope_selector: tuple[Requirement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitRangeItem:
-    kind: str  # Container | Pod | PersistentVolumeClaim
+    kind: Word  # Container | Pod | PersistentVolumeClaim
     minimum: Amounts = EMPTY
     maximum: Amounts = EMPTY
     default_limits: Amounts = EMPTY
@@ -808,8 +824,8 @@ class PersistentVolumeClaim:
     name: str
     volume_name: str = ""  # empty: not bound
     template: ClaimTemplate = ClaimTemplate()
-    phase: str = ""
-    selected_node: str = ""  # of a claim being provisioned: the node it is for
+    phase: Word = ""
+    selected_node: Word = ""  # of a claim being provisioned: the node it is for
     is_deleting: bool = False
     is_new: bool = False  # a manifest brings it: whoever provisions volumes hasn't seen it yet
 
@@ -844,7 +860,7 @@ class CsiStorageCapacity:
 
     namespace: str
     name: str
-    storage_class_name: str
+    storage_class_name: SharedName
     nodes: LabelSelector | None = None
     largest_bytes: int | None = None
 
@@ -874,7 +890,7 @@ class Version(str):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceClass:
     name: str
-    selectors: tuple[str, ...] = ()  # CEL expressions
+    selectors: tuple[Expression, ...] = ()  # CEL expressions
     extended_resource_name: str = ""
 
 
@@ -930,9 +946,9 @@ class DeviceRequest:
     """`allocation_mode`: ExactCount (then `count`) | All. `first_available`: alternatives, the first that fits counts."""
 
     name: str
-    device_class_name: str = ""
-    selectors: tuple[str, ...] = ()  # CEL expressions
-    allocation_mode: str = "ExactCount"
+    device_class_name: SharedName = ""
+    selectors: tuple[Expression, ...] = ()  # CEL expressions
+    allocation_mode: Word = "ExactCount"
     count: int = 1
     is_admin: bool = False
     tolerations: tuple[Toleration, ...] = ()
@@ -944,9 +960,9 @@ class DeviceRequest:
 class DeviceConstraint:
     """Devices of `requests` (all, when empty) agree in one attribute, or all differ in it."""
 
-    requests: tuple[str, ...] = ()
-    match_attribute: str = ""
-    distinct_attribute: str = ""
+    requests: tuple[Path, ...] = ()
+    match_attribute: Word = ""
+    distinct_attribute: Word = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -962,12 +978,11 @@ class ResourceClaim:
     spec: ClaimSpec
     owner: Owner | None = None  # the pod it was made for
     is_allocated: bool = False
-    allocated: tuple[
-        tuple[str, str, str], ...
-    ] = ()  # (driver, pool, device), without admin access, which takes nothing
+    allocated: Annotated[tuple[tuple[str, str, str], ...], Tells.NOTHING] = ()
+    """(driver, pool, device), without admin access, which takes nothing."""
     consumed: tuple[Amounts, ...] = ()  # what of each of them, where it is shared
     node_selector: tuple[NodeSelectorTerm, ...] | None = None  # of the allocation
-    reserved_for: tuple[str, ...] = ()  # pod uids
+    reserved_for: tuple[Uid, ...] = ()  # pod uids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -996,7 +1011,7 @@ class Event:
     object_uid: str
     kind: str  # Normal | Warning
     reason: str
-    message: str
+    message: Message
     count: int = 1
     first_seen_at: float | None = None
     last_seen_at: float | None = None
@@ -1042,9 +1057,9 @@ class Finding:
     """One thing worth a person's attention."""
 
     severity: Severity
-    code: str  # stable, e.g. "pod-wants-unknown-resource"
+    code: Annotated[str, Tells.OURS]  # stable, e.g. "pod-wants-unknown-resource"
     object: str  # "Deployment/prod/ml-worker", "Node/gpu-0", or "" for the whole snapshot
-    what: str
+    what: Annotated[str, Tells.SENTENCE]
     mend: str = ""
 
 

@@ -68,7 +68,7 @@ def team(word: str) -> list[Item]:
         {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"{word}-wanted", "namespace": space},
          "spec": {"storageClassName": f"{word}-disk", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
         {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": f"{word}-cards", "namespace": space},
-         "spec": {"spec": {"devices": {"requests": [{"name": word, "exactly": {"deviceClassName": f"{word}-card"}}]}}}},
+         "spec": {"spec": {"devices": {"requests": [{"name": word, "exactly": {"deviceClassName": f"{word}-card", "capacity": {"requests": {"memory": "1Gi", f"{word}.example/cores": "2"}}}}]}}}},
         *_events(word, space),
     ]  # fmt: skip
 
@@ -152,6 +152,11 @@ def _sets(word: str, space: str, spec: Item) -> list[Item]:
          "spec": {"template": job}, "status": {"failed": 3, "conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": f"{word} gave up"}]}},
         {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": f"{word}-old", "uid": f"rc-{word}", **named},
          "spec": {"replicas": 0, "selector": {"app": word}, "template": template}},
+        {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": f"{word}-group", "uid": f"lws-{word}", **named},
+         "spec": {"replicas": 1, "startupPolicy": "LeaderReady", "leaderWorkerTemplate": {"size": 2, "workerTemplate": template}}},
+        {"apiVersion": "apps/v1", "kind": "StatefulSet",
+         "metadata": {"name": f"{word}-group", "uid": f"made-{word}", "ownerReferences": [owner("LeaderWorkerSet", f"{word}-group", f"lws-{word}")], **named},
+         "spec": {"replicas": 1, "serviceName": f"{word}-svc", "selector": {"matchLabels": labels}, "template": template}},
     ]  # fmt: skip
     by: Any = owner("StatefulSet", f"{word}-db", f"s-{word}")
     return [*every, pod(f"{word}-db-0", template["spec"], on=NODES[2], namespace=space, labels=labels, owner=by),

@@ -16,6 +16,7 @@ from planner.ground.tables import as_csv, as_json
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.inventory import checks
 from planner.inventory.sight import HIDDEN, as_seen
+from planner.kubernetes.progressive import LEADER_READY
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.question import Given, document
@@ -138,6 +139,14 @@ def test_of_another_team_no_text_at_all_is_there(spaces: tuple[str, ...]) -> Non
     for name in (one.name for one in fields(cluster) if one.name not in ("derived", "workloads", "others")):
         if isinstance(found := getattr(cluster, name), tuple) and name not in ("events", "logs"):
             assert len(getattr(view, name)) == len(found), "what they hold counts"
+
+
+def test_how_a_hidden_groups_pods_come_stays_the_apis_word() -> None:
+    view = as_seen(two_teams_snapshot(), lambda _: False)
+    starts = {one.groups.starts for one in view.others if one.groups is not None}
+    assert starts == {LEADER_READY}
+    assert view.made, "StatefulSets that a LeaderWorkerSet makes"
+    assert all(one.namespace.startswith(HIDDEN) for one in view.made)
 
 
 def test_names_of_what_is_seen_stay_in_what_a_nodes_kernel_said() -> None:
