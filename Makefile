@@ -7,9 +7,10 @@ HOST ?= localhost
 PORT ?= 8501
 DIR ?=
 COUNT ?= 5000
+ONLY ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app test check format conformance reference bench trust sbom audit docs screenshots image lock clean
+.PHONY: help setup app test check format conformance reference bench bench-browser regression trust sbom audit docs screenshots image lock clean
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -55,8 +56,11 @@ reference: setup ## the second simulation: every recorded verdict, then the engi
 	@$(BIN)/python -m tests.reference tests/conformance/rollouts
 	@$(BIN)/python -m tests.properties $(COUNT)
 
-bench: setup ## the figures of speed and memory, each beside its target
-	@$(BIN)/python -m tests.bench
+bench: setup ## the figures of speed and memory, each beside its target (ONLY=start for some of them)
+	@$(BIN)/python -m tests.bench $(addprefix --only ,$(ONLY))
+
+regression: setup ## whether something has become three times slower, beside a comparator of the same run (a minute)
+	@$(BIN)/python -m tests.bench.regression
 
 bench-browser: setup ## from a changed input to the new answer, in a real browser
 	@$(BIN)/python -m tests.browser.prepare

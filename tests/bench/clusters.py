@@ -182,15 +182,18 @@ class _Floor:
         return placed
 
 
-def lay_out(node_count: int, seed: int = 20261120) -> Layout:
-    """Lay out a cluster of `node_count` nodes (at least 100, so that each pool has some)."""
+def lay_out(node_count: int, seed: int = 20261120, *, is_sparse: bool = False) -> Layout:
+    """Lay out a cluster of `node_count` nodes (at least 100, so that each pool has some).
+
+    `is_sparse`: three pods a node instead of thirty, one daemon and what asks for GPUs, as clusters of 65,000 nodes for training have.
+    """
     chance = random.Random(seed)
     counts = [round(pool.share * node_count) for pool in POOLS]
     counts[1] += node_count - sum(counts)
     pool_of = tuple(pool for pool, count in zip(POOLS, counts, strict=True) for _ in range(count))
     floor = _Floor(pool_of)
 
-    applications = _daemons()
+    applications = [one for one in _daemons() if not is_sparse or one.name in (DAEMONS[0], GPU_DAEMON)]
     for application in applications:
         for node, pool in enumerate(pool_of):
             if pool.gpus or application.name != GPU_DAEMON:
@@ -217,9 +220,9 @@ def lay_out(node_count: int, seed: int = 20261120) -> Layout:
             fill(pool, gpus, int(goal * part) // gpus)
         held = sum(each.gpus * len(each.nodes) for each in applications if each.pool is pool)
         fill(pool, 1, round(pool.filled * pool.gpus * count) - held)
-        fill(pool, 0, int(pool.apps * count))
+        fill(pool, 0, 0 if is_sparse else int(pool.apps * count))
     missing = PODS_PER_NODE * node_count - sum(len(each.nodes) for each in applications)
-    fill(POOLS[1], 0, missing)
+    fill(POOLS[1], 0, 0 if is_sparse else missing)
     return Layout(
         pool_of=pool_of,
         node_names=tuple(f"gke-big-{pool.name}-{node:06x}" for node, pool in enumerate(pool_of)),

@@ -1,0 +1,76 @@
+"""A small part of the bench that continuous integration asks: has something become several times slower?
+
+``python -m tests.bench.regression``: each figure is a ratio to what stands beside it in the same run (starting Python with numpy, or
+``json.loads`` of the same bytes), so that a slow machine is slow for both. It ends with 1 where a ratio is over three times the one in
+``regression.json``; ``--write`` writes that file anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from planner.capacity import left, overview
+from planner.capacity.rollouts import rollout
+from planner.inventory.change import WorkloadChange
+from planner.questions import plan
+from planner.rollout.prepared import Scenario
+from planner.sources import demo, kubectl
+from tests.bench import commands, crowd
+from tests.bench.table import best
+
+KNOWN = Path(__file__).with_suffix(".json")
+MOST = 3.0
+COPIES = 6
+
+
+def ratios() -> Iterator[tuple[str, float]]:
+    """Figure, how many times what stands beside it."""
+    numpy = min(commands.run("-c", "import numpy, msgspec, click").cpu_seconds for _ in range(5))
+    for command in ("rollout --help", "rollout demo", "savings demo"):
+        yield (
+            f"headroom {command} / a start of Python with numpy",
+            commands.headroom(command, runs=5).cpu_seconds / numpy,
+        )
+
+    data = b"".join(crowd.kubectl_json(COPIES, varied=True))
+    bare = best(lambda _: json.loads(data), runs=5)
+    snapshot = kubectl.read_bytes(data, name="crowd")
+    change = WorkloadChange(workload=crowd.STUCK, new_revision=True)
+    for what, seconds in (
+        ("read", best(lambda _: kubectl.read_bytes(data, name="crowd"), runs=3)),
+        ("a verdict with ways out", best(lambda run: rollout(snapshot, Scenario(changes=(change,), seed=run)), runs=3)),
+        ("every workload's rollout", best(lambda _: overview.played(snapshot), runs=3)),
+        ("what is left", best(lambda _: left.capacity(snapshot), runs=3)),
+        ("readiness plan of the demo", best(lambda _: plan.answer(demo.read(), plan.PlanSettings()), runs=3)),
+    ):
+        yield f"{what} / json.loads of {COPIES} varied copies", seconds / bare
+
+
+def slower(found: Mapping[str, float], known: Mapping[str, float]) -> list[str]:
+    """Figures over `MOST` times what is known; one that isn't known is among them, so that it is written down."""
+    return [name for name, ratio in found.items() if ratio > MOST * known.get(name, 0.0)]
+
+
+@click.command()
+@click.option("--write", is_flag=True, help="Keep what is measured as what is known.")
+def regression(*, write: bool) -> None:
+    """Measure, print, compare."""
+    known = {} if write else json.loads(KNOWN.read_text(encoding="utf-8"))
+    found = dict(ratios())
+    worse = [] if write else slower(found, known)
+    for name, ratio in found.items():
+        print(f"{name:<76} {ratio:8.2f}  known {known.get(name, ratio):8.2f}{'  SLOWER' if name in worse else ''}")
+    if write:
+        KNOWN.write_text(
+            json.dumps({name: round(ratio, 2) for name, ratio in found.items()}, indent=2) + "\n", encoding="utf-8"
+        )
+    sys.exit(bool(worse))
+
+
+if __name__ == "__main__":
+    regression()
