@@ -12,12 +12,17 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+from planner.questions import INDEX
 from tests.architecture.tree import ROOT, imported, parsed, python_files
 
 MOST_ROOMS = 21
 MOST_ARROWS = 126
 MOST_HALL_LINES = 6_500
 MOST_LINES_OF_A_HALL_FUNCTION = 30
+MOST_FILES_OF_A_QUESTION = 3  # with what works it out in its room four, outside its test and CHANGELOG's line
+PLAIN = ("in_flight", "make_room", "survive")  # the latest that were added
 
 
 def report(line: str) -> None:
@@ -78,3 +83,26 @@ def test_the_halls_functions_are_short() -> None:
         and (length := (node.end_lineno or 0) - node.lineno + 1) > MOST_LINES_OF_A_HALL_FUNCTION
     ]
     assert not long
+
+
+def files_of(question: str) -> set[str]:
+    """Where somebody writes who adds a question of that name: its module, and what imports it or names it."""
+    module = f"planner.questions.{INDEX[question].where}"
+    found = set()
+    for name, path in modules():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        names_it = any(
+            f"{quote}{one}{quote}" in text for quote in "\"'" for one in (question, question.replace("_", "-"))
+        )
+        if name == module or names_it or any(target == module for _, target in imported(path)):
+            found.add(str(path))
+    return found
+
+
+@pytest.mark.parametrize("question", PLAIN)
+def test_a_question_is_few_files(question: str) -> None:
+    """The help, the README, the waiting line, what a store records and a plain command are made from the index."""
+    files = files_of(question)
+    report(f"{question}: {', '.join(sorted(files))}")
+    assert {f"planner/questions/{question}.py", "planner/questions/__init__.py"} < files
+    assert len(files) <= MOST_FILES_OF_A_QUESTION
