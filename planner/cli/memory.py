@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,8 @@ import click
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import read_cluster
 from planner.ground.records import replace
-from planner.ground.tables import Rows, as_text
-from planner.ground.words import measured_bytes
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
-from planner.memory.nodes import NodeReport
 from planner.questions.memory import (
     DIFFERENCES,
     QUESTION,
@@ -72,13 +70,7 @@ def command(
     settings = options.read(MemorySettings, asked)
     found = answer(snapshot, settings, given)
 
-    def text() -> None:
-        if settings.node:
-            terminal.say(found.cluster.sentence)
-            _print_node(found.cluster.nodes[0])
-        else:
-            _print(found)
-
+    text = partial(_print, found, is_of_one_node=bool(settings.node))
     output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
     return QUESTION.exit_status(snapshot, found, fail_on)
 
@@ -90,64 +82,18 @@ def _with_metrics(snapshot: Snapshot, path: Path | None) -> Snapshot:
     return replace(snapshot, pod_metrics=read.pod_metrics, digest=f"{snapshot.digest}+{read.digest}")
 
 
-def _print(answer: MemoryPlan) -> None:
-    terminal.say(answer.cluster.sentence)
-    _table(
-        [
-            {
-                "NODE": node.name,
-                "ALLOCATABLE": measured_bytes(node.memory.allocatable_bytes),
-                "REQUESTED": measured_bytes(node.request_bytes),
-                "LIMITS": measured_bytes(node.limit_bytes) + ("+" if node.unlimited_pods else ""),
-                "USED": None if node.known_share is None else measured_bytes(node.working_set_bytes),
-                "UNTIL HARD": _bytes(node.until_hard_bytes if node.known_share is not None else None),
-                "FIRST TO GO": node.first_to_go.key if node.first_to_go else "",
-            }
-            for node in answer.cluster.nodes
-        ]
-    )
-    for finding in answer.findings:
+def _print(found: MemoryPlan, *, is_of_one_node: bool) -> None:
+    terminal.say(found.cluster.sentence)
+    if is_of_one_node:
+        [node] = found.cluster.nodes
+        terminal.say(f"{node.name}: {node.sentence}")
+        plain.show_listings(QUESTION, found, "pods", "containers")
+        return
+    plain.show_listings(QUESTION, found, "nodes")
+    for finding in found.findings:
         terminal.say(
             f"{SEVERITY[finding.severity]}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.", indent="  "
         )
-
-
-def _print_node(node: NodeReport) -> None:
-    terminal.say(f"{node.name}: {node.sentence}")
-    _table(
-        [
-            {
-                "EVICTED": "never" if pod.is_critical else f"{pod.eviction_rank}." if pod.eviction_rank else None,
-                "POD": pod.key,
-                "CLASS": str(pod.qos),
-                "PRIORITY": pod.priority,
-                "REQUEST": measured_bytes(pod.request_bytes),
-                "USED": _bytes(pod.working_set_bytes),
-                "OVER REQUEST": _bytes(pod.over_request_bytes),
-            }
-            for pod in node.pods
-        ]
-    )
-    _table(
-        [
-            {
-                "CONTAINER": f"{pod.key}/{one.name}",
-                "memory.max": _written(one.cgroup.memory_max),
-                "memory.high": _written(one.cgroup.memory_high),
-                "memory.min": _written(one.cgroup.memory_min),
-                "memory.low": _written(one.cgroup.memory_low),
-                "memory.swap.max": _written(one.cgroup.memory_swap_max),
-                "oom_score_adj": _written(one.cgroup.oom_score_adj),
-                "KILLED": f"{one.oom_rank}." if one.oom_rank else None,
-            }
-            for pod in node.pods
-            for one in pod.containers
-        ]
-    )
-
-
-def _table(rows: Rows) -> None:
-    click.echo(as_text(rows, unknown="unknown"), nl=False)
 
 
 def _print_changed(answer: MemoryWhatIf) -> None:
@@ -155,12 +101,3 @@ def _print_changed(answer: MemoryWhatIf) -> None:
     plain.show_listing(DIFFERENCES, answer)
     if answer.command:
         click.echo(answer.command)
-
-
-def _bytes(amount: int | None) -> str | None:
-    return None if amount is None else measured_bytes(amount)
-
-
-def _written(value: object) -> str:
-    """As it stands in the cgroup's file; ``-`` where nothing is written."""
-    return "-" if value is None else str(value)

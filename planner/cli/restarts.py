@@ -7,19 +7,18 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output, terminal
+from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import prometheus_options, usage_over_time
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.tables import as_text
-from planner.ground.words import count, duration, short_name
+from planner.ground.words import count
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions.question import Given
 from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings, answer
 from planner.restarts.model import LineVerdict, Loop
 from planner.restarts.wanted import wanted_logs
-from planner.restarts.wording import ACTIVITY, CAUSE, SOURCE
+from planner.restarts.wording import SOURCE
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
 
@@ -58,7 +57,7 @@ def command(
     settings = options.read(RestartsSettings, asked)
     usages = usage_over_time(snapshot, prometheus_url, prometheus_token_file, days)
     found = answer(snapshot, settings, Given(usages=usages))
-    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found, snapshot), rows=rows)
+    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     return QUESTION.exit_status(snapshot, found, fail_on)
 
 
@@ -75,32 +74,17 @@ def _with_logs(snapshot: Snapshot, cluster: str, folders: tuple[Path, ...], *, l
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _print(found: RestartPlan, snapshot: Snapshot) -> None:
+def _print(found: RestartPlan) -> None:
     report = found.report
     terminal.say(report.sentence)
     for gap in report.gaps:
         terminal.say(f"Note: {gap}")
     if not report.loops:
         return
-    click.echo()
-    click.echo(as_text([_line(loop, snapshot) for loop in report.loops]), nl=False)
+    plain.show_listings(QUESTION, found, "loops")
     for loop in report.loops:
         click.echo()
         _print_loop(loop, found.cure_of(loop))
-
-
-def _line(loop: Loop, snapshot: Snapshot) -> dict[str, object]:
-    last = loop.last_restart_at
-    return {
-        "WORKLOAD": short_name(loop.workload),
-        "CONTAINER": loop.container,
-        "STATE": ACTIVITY[loop.activity],
-        "CAUSE": CAUSE[loop.diagnosis.cause],
-        "CONFIDENCE": loop.diagnosis.confidence.value,
-        "RESTARTS": loop.restarts,
-        "PODS": f"{len(loop.pods)}/{loop.pods_in_all}",
-        "LAST": None if last is None else f"{duration(max(0.0, snapshot.taken_at - last))} ago",
-    }
 
 
 def _print_loop(loop: Loop, cure: Cure | None) -> None:

@@ -5,8 +5,7 @@ The rooms `memory` and `rollout` don't know each other; here the same change is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
@@ -22,12 +21,12 @@ from planner.ground.words import count
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
+from planner.memory import rows
 from planner.memory.kubelet import KubeletSettings
-from planner.memory.nodes import ClusterMemory, cluster_memory
+from planner.memory.nodes import ClassLine, ClusterMemory, NodeReport, PodMemory, cluster_memory
 from planner.memory.risks import risks
-from planner.memory.rows import container_rows, node_rows, pod_rows
 from planner.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
+from planner.questions.question import EXIT, NOTHING, Given, Question
 from planner.rollout.answers import RolloutResult
 
 
@@ -232,34 +231,31 @@ def narrowed(whole: MemoryPlan, kept: Kept) -> MemoryPlan:
     )
 
 
-def facts(answer: MemoryPlan) -> Iterator[Fact]:
-    """What each node's pods ask for, use, and may still use before the hard threshold."""
-    for node in answer.cluster.nodes:
-        place = {"node": node.name, "node_pool": node.node_pool}
-        yield fact("memory_allocatable", node.memory.allocatable_bytes, "bytes", **place)
-        yield fact("memory_requested", node.request_bytes, "bytes", **place)
-        yield fact("memory_limits", node.limit_bytes, "bytes", **place)
-        yield fact("pods_without_memory_limit", node.unlimited_pods, "pods", **place)
-        known = node.known_share is not None
-        yield fact("memory_used", node.working_set_bytes if known else None, "bytes", **place)
-        yield fact("memory_until_hard_eviction", node.until_hard_bytes if known else None, "bytes", **place)
-    for line in answer.cluster.classes:
-        yield fact("qos_class_pods", line.pod_count, "pods", qos_class=line.qos)
-        yield fact("qos_class_pods_over_request", line.over_request_count, "pods", qos_class=line.qos)
-    yield fact("memory_risks", len(answer.findings), "findings")
+def _held(answer: MemoryPlan) -> list[rows.Held]:
+    return [(pod, one) for pod in answer.cluster.pods for one in pod.containers]
 
+
+_PARTS: Final[dict[str, Any]] = {"is_shown": False, "unknown": "unknown"}
+NODES: Final[Listing[MemoryPlan, NodeReport]] = Listing(
+    name="nodes", items=lambda answer: answer.cluster.nodes, columns=rows.NODE, unknown="unknown"
+)
+PODS: Final[Listing[MemoryPlan, PodMemory]] = Listing(
+    name="pods", items=lambda answer: answer.cluster.pods, columns=rows.POD, **_PARTS
+)
+CONTAINERS: Final[Listing[MemoryPlan, rows.Held]] = Listing(
+    name="containers", items=_held, columns=rows.CONTAINER, **_PARTS
+)
+CLASSES: Final[Listing[MemoryPlan, ClassLine]] = Listing(
+    name="classes", items=lambda answer: answer.cluster.classes, columns=rows.CLASS, **_PARTS
+)
 
 QUESTION: Final = Question(
     name="memory",
     settings=MemorySettings,
     result=MemoryPlan,
     answer=answer,
-    facts=facts,
-    tables={
-        "nodes": lambda answer: node_rows(answer.cluster),
-        "pods": lambda answer: pod_rows(answer.cluster.nodes),
-        "containers": lambda answer: container_rows(answer.cluster.nodes),
-    },
+    figures=(Figure("memory_risks", lambda answer: len(answer.findings), "findings"),),
+    listings=(NODES, PODS, CONTAINERS, CLASSES),
     states={severity.value: ExitStatus.REFUSED for severity in Severity},
     states_of=lambda answer: {finding.severity.value for finding in answer.findings},
     hangs_on=(NODE.name, POD.name),

@@ -6,7 +6,7 @@ The rooms `memory` and `rollout` don't know each other; here a loop's suggestion
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -17,6 +17,7 @@ from planner.ground import parts
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
+from planner.ground.sheet import Figure, Listing
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import count, measured_bytes
 from planner.inventory.usage import Usage
@@ -24,10 +25,10 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question
+from planner.restarts import rows
 from planner.restarts.model import Activity, Loop, RestartReport
 from planner.restarts.report import restarts as find_restarts
-from planner.restarts.rows import line_rows, loop_rows
 from planner.rollout.answers import RolloutResult
 
 MOST_CURES = 20
@@ -182,31 +183,23 @@ def _passes(loop: Loop, kept: Kept) -> bool:
     return kept.about(loop.workload) or any(kept.pod(loop.namespace, pod) for pod in loop.pods)
 
 
-def facts(answer: RestartPlan) -> Iterator[Fact]:
-    """Each loop's cause and restarts, and how many loops there are."""
-    yield fact("restart_loops", len(answer.report.loops), "loops")
-    for loop in answer.report.loops:
-        named = {"workload": loop.workload, "container": loop.container}
-        yield fact("restarts", loop.restarts, "restarts", **named)
-        yield fact("restart_cause", loop.diagnosis.cause.value, **named)
-        yield fact("restart_confidence", loop.diagnosis.confidence.value, **named)
-        yield fact("restart_activity", loop.activity.value, **named)
-        yield fact("restarting_pods", len(loop.pods), "pods", **named)
-        yield fact("seconds_between_restarts", loop.seconds_between, "seconds", **named)
-        suggested = loop.suggestion.memory_request_bytes if loop.suggestion else None
-        yield fact("suggested_memory_request", suggested, "bytes", **named)
-
+LOOPS: Final[Listing[RestartPlan, Loop]] = Listing(
+    name="loops", items=lambda answer: answer.report.loops, columns=rows.LOOP
+)
+LINES: Final[Listing[RestartPlan, rows.LineOf]] = Listing(
+    name="lines",
+    items=lambda answer: [(loop, line) for loop in answer.report.loops for line in loop.lines],
+    columns=rows.LINE,
+    is_shown=False,
+)
 
 QUESTION: Final = Question(
     name="restarts",
     settings=RestartsSettings,
     result=RestartPlan,
     answer=answer,
-    facts=facts,
-    tables={
-        "loops": lambda answer: loop_rows(answer.report),
-        "lines": lambda answer: line_rows(answer.report.loops),
-    },
+    figures=(Figure("restart_loops", lambda answer: len(answer.report.loops), "loops"),),
+    listings=(LOOPS, LINES),
     states={activity.value: ExitStatus.REFUSED for activity in Activity},
     states_of=lambda answer: {loop.activity.value for loop in answer.report.loops},
     hangs_on=(POD.name,),

@@ -104,5 +104,5 @@ def test_a_question_is_few_files(question: str) -> None:
     """The help, the README, the waiting line, what a store records and a plain command are made from the index."""
     files = files_of(question)
     report(f"{question}: {', '.join(sorted(files))}")
-    assert {f"planner/questions/{question}.py", "planner/questions/__init__.py"} < files
+    assert {f"planner/questions/{question}.py", "planner/questions/__init__.py"} <= files
     assert len(files) <= MOST_FILES_OF_A_QUESTION

@@ -7,7 +7,7 @@ from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Pod, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior, Threshold
 from planner.memory.nodes import NodeReport, cluster_memory
-from planner.memory.rows import container_rows, node_rows, pod_rows
+from planner.questions.memory import QUESTION, MemoryPlan
 from tests.memory.objects import GIB, MIB, container, metrics, node, pod, snapshot
 
 OVER = pod("over", container("main", "1Gi", "4Gi"))
@@ -137,9 +137,10 @@ def test_kubelets_own_metrics_tell_the_system_and_anonymous_memory() -> None:
 
 def test_rows_hold_what_the_records_do() -> None:
     cluster = cluster_memory(one_node(OVER, UNKNOWN, over="2Gi"), DEFAULT)
-    assert node_rows(cluster)[0]["until_hard_bytes"] == 12 * GIB
-    assert [row["eviction_rank"] for row in pod_rows(cluster.nodes)] == [1, None]
-    assert container_rows(cluster.nodes)[0]["memory_max"] == 4 * GIB
+    plan = MemoryPlan(cluster=cluster, findings=())
+    assert QUESTION.rows(plan, "nodes")[0]["until_hard_bytes"] == 12 * GIB
+    assert [row["eviction_rank"] for row in QUESTION.rows(plan, "pods")] == [1, None]
+    assert QUESTION.rows(plan, "containers")[0]["memory_max"] == 4 * GIB
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.booleans()), min_size=1, max_size=6))
