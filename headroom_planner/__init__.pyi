@@ -51,6 +51,7 @@ def rollout(
     expendable_pods_priority_cutoff: int | None = ...,
     new_pod_delay_seconds: float | None = ...,
     new_gpu_pod_delay_seconds: float | None = ...,
+    scale_down_unneeded_seconds: float | None = ...,
     arrival_seconds: float | None = ...,
 ) -> Answer:
     """Will this rollout finish? Why not, what would help, and what if others act meanwhile?"""
@@ -196,6 +197,7 @@ def strategies(
     expendable_pods_priority_cutoff: int | None = ...,
     new_pod_delay_seconds: float | None = ...,
     new_gpu_pod_delay_seconds: float | None = ...,
+    scale_down_unneeded_seconds: float | None = ...,
     arrival_seconds: float | None = ...,
     availability: int | None = ...,
     evictions: int | None = ...,
@@ -240,6 +242,7 @@ def strategy_costs(
     expendable_pods_priority_cutoff: int | None = ...,
     new_pod_delay_seconds: float | None = ...,
     new_gpu_pod_delay_seconds: float | None = ...,
+    scale_down_unneeded_seconds: float | None = ...,
     arrival_seconds: float | None = ...,
     rollouts_per_month: float | None = ...,
     node_start_seconds: float | None = ...,
@@ -627,6 +630,7 @@ def grid(
     expendable_pods_priority_cutoff: int | None = ...,
     new_pod_delay_seconds: float | None = ...,
     new_gpu_pod_delay_seconds: float | None = ...,
+    scale_down_unneeded_seconds: float | None = ...,
     arrival_seconds: float | None = ...,
     availability: int | None = ...,
     evictions: int | None = ...,

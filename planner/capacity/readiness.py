@@ -634,6 +634,8 @@ def _quota_command(namespace: str, hard: Sequence[tuple[str, str, int]]) -> str:
 def _back(command: str, size: int, pool: str) -> str:
     """The same resize, to what the pool has today."""
     head, flag, _ = command.partition("--num-nodes ")
+    if not flag and not command.startswith("# grow"):
+        return commands.comment("they go again by themselves").strip()
     return f"{head}{flag}{size}" if flag else commands.comment(f"give node pool {pool} its {size} nodes again").strip()
 
 

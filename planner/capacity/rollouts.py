@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from planner.capacity import node_pools
+from planner.capacity import node_pools, scale_down
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.capacity.quota import doubts
@@ -231,7 +231,7 @@ def _grown(
     revisions = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
     answer = grow(cluster, revisions, run, waiting_shape(run, stuck), pools, seed=seed, how=how)
     if answer.growth is not None:
-        return _needs_growth(result, prepared, answer.growth, keys)
+        return _needs_growth(result, prepared, answer.growth, keys, how)
     more = f"; {answer.sentence}" if answer.sentence else ""
     stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
     if answer.is_luck and stays.ties is not None:
@@ -322,7 +322,9 @@ def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
     return replace(remedy, sentence=Text(f"{remedy.sentence}; {more}"))
 
 
-def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str]) -> RolloutResult:
+def _needs_growth(
+    result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str], how: Autoscaling
+) -> RolloutResult:
     """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
     run, wait = growth.run, growth.arrival_seconds
     words = {one.words for one in run.happened}
@@ -372,6 +374,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                 for one in growth.comes
                 for f in doubts(compiled(prepared.snapshot), one.pool, growth.nodes, shown.workload)
             ),
+            *scale_down.told(scale_down.leaving(run, [one.pool for one in growth.comes], how), shown.workload),
         ),
         extra_nodes=len(growth.nodes),
         extra_gpus=growth.gpus,

@@ -1,9 +1,10 @@
 """Nodes that come unasked: a rollout that needs none gets some, since an autoscaler is awake while its pods wait.
 
-A successor waits while its predecessor terminates; where that takes longer than cluster-autoscaler leaves new pods alone (2 s, with
-GPUs 30 s), it adds nodes, which come too late to be of use, and go again once nobody has needed them for 10 minutes.
+A successor waits while its predecessor terminates; where that takes longer than cluster-autoscaler leaves new pods alone (until the
+oldest is 2 s old, and the oldest that asks for GPUs 30 s), it adds nodes for all that wait, which come too late to be of use, and go again
+once nobody has needed them for 10 minutes.
 
-Source: kubernetes/autoscaler `cluster-autoscaler/core/static_autoscaler.go` `filterOutYoungPods` (``--new-pod-scale-up-delay``),
+Source: kubernetes/autoscaler `cluster-autoscaler/core/static_autoscaler.go` `allPodsAreNew` and `RunOnce`,
 ``--scale-down-unneeded-time`` of `config/flags/flags.go`.
 """
 
@@ -33,13 +34,12 @@ from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 
-UNNEEDED_SECONDS: Final = 600.0
 _MOST_TIMES: Final = 32  # that nodes are added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Unasked:
-    """Nodes that come though the rollout completes without; each stays until 10 minutes after it came or the rollout was done.
+    """Nodes that come though the rollout completes without; each stays until nobody has needed it for some time after it came or the rollout was done.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def unasked(
     return Unasked(
         nodes=tuple(one.node for one in coming),
         pools=tuple(Counter(one.group.pool.name for one in coming).items()),
-        stays_seconds=tuple(max(0.0, done - one.at_seconds) + UNNEEDED_SECONDS for one in coming),
+        stays_seconds=tuple(max(0.0, done - one.at_seconds) + how.scale_down_unneeded_seconds for one in coming),
         waits_seconds=waits,
     )
 
@@ -154,15 +154,18 @@ def _next(
             since.setdefault(pod.uid or pod.name, rest.seconds)
         if rest.tick <= seen:
             continue
-        old = [pod for pod in rest.waiting if rest.until_seconds - since[pod.uid or pod.name] > _delay(pod, how)]
-        added = _added(run, rest, old, groups, sizes, how, coming) if old else []
+        ages = [(rest.until_seconds - since[pod.uid or pod.name], pod) for pod in rest.waiting]
+        with_gpus = [age for age, pod in ages if _asks_for_gpus(pod)]
+        is_time = max(age for age, _ in ages) > how.pod_delay_seconds
+        is_time &= not with_gpus or max(with_gpus) > how.gpu_pod_delay_seconds
+        added = _added(run, rest, rest.waiting, groups, sizes, how, coming) if is_time else []
         if added:
             return rest, added
     return None
 
 
 def _added(
-    run: Run, rest: Rest, old: Sequence[LivePod], groups: Sequence[NodeGroup], sizes: Sizes, how: Autoscaling,
+    run: Run, rest: Rest, waiting: Sequence[LivePod], groups: Sequence[NodeGroup], sizes: Sizes, how: Autoscaling,
     coming: Sequence[_Coming],
 ) -> list[_Coming]:  # fmt: skip
     cluster = run.simulation.cluster
@@ -172,13 +175,14 @@ def _added(
         if place in state.absent:
             state.open(place)
     found: list[_Coming] = []
-    for group in scale_up(cluster, state, old, groups, sizes, how):
+    for group in scale_up(cluster, state, waiting, groups, sizes, how):
         name = f"{group.template.name}-unasked-{len(coming) + len(found) + 1}"
-        delay = max((_delay(pod, how) for pod in old), default=0.0)
+        has_gpus = any(_asks_for_gpus(pod) for pod in waiting)
+        delay = max(how.pod_delay_seconds, how.gpu_pod_delay_seconds if has_gpus else 0.0)
         wait = arrival_of(group.pool) + delay if how.arrival_seconds is None else how.arrival_seconds
         found.append(_Coming(group=group, node=bare_copy(group.template, name), at_seconds=rest.seconds + wait))
     return found
 
 
-def _delay(pod: LivePod, how: Autoscaling) -> float:
-    return how.gpu_pod_delay_seconds if alike(pod_requests(pod.shape.spec)) else how.pod_delay_seconds
+def _asks_for_gpus(pod: LivePod) -> bool:
+    return bool(alike(pod_requests(pod.shape.spec)))

@@ -22,15 +22,18 @@ class Expander(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autoscaling:
-    """cluster-autoscaler's flags, with its defaults.
+    """cluster-autoscaler's flags, with its defaults; the two delays are constants of it.
 
-    Source: kubernetes/autoscaler `cluster-autoscaler/config/flags/flags.go`.
+    Source: kubernetes/autoscaler `cluster-autoscaler/config/flags/flags.go`, `core/static_autoscaler.go` `allPodsAreNew`
+    (`unschedulablePodTimeBuffer`, `unschedulablePodWithGpuTimeBuffer`); its ``--new-pod-scale-up-delay`` is 0 s.
 
     Attributes
     ----------
     expendable_below : for pods of a lower priority no node is added, and their room counts as free
     arrival_seconds : from a pod that waits to a new node that takes it; None: the stated default, with and without GPUs
-    pod_delay_seconds, gpu_pod_delay_seconds : how long a pod has to have been there before a node is added for it
+    pod_delay_seconds, gpu_pod_delay_seconds : how long the oldest pod that waits (the oldest that asks for GPUs) has to have been there
+        before nodes are added for any
+    scale_down_unneeded_seconds : how long a node has to have been unneeded before it is taken away
     """
 
     arrival_seconds: float | None = None  # a setting of the question's own
@@ -44,9 +47,13 @@ class Autoscaling:
     )  # fmt: skip
     pod_delay_seconds: float = setting(
         2.0, name="new_pod_delay_seconds", label="Pods wait at least, seconds", least=0, most=_MOST_SECONDS,
-        help="How long a pod has to have been there before cluster-autoscaler adds a node for it (2 s on GKE).",
+        help="How long the oldest pod that waits has to have been there before cluster-autoscaler adds nodes.",
     )  # fmt: skip
     gpu_pod_delay_seconds: float = setting(
         30.0, name="new_gpu_pod_delay_seconds", label="GPU pods wait at least, seconds", least=0, most=_MOST_SECONDS,
-        help="The same of pods that ask for GPUs (30 s).",
+        help="The same of the oldest that asks for GPUs, where one does; no node is added for any pod before.",
+    )  # fmt: skip
+    scale_down_unneeded_seconds: float = setting(
+        600.0, name="scale_down_unneeded_seconds", label="Nodes go after, seconds", least=0, most=_MOST_SECONDS,
+        help="How long a node has to have been unneeded before cluster-autoscaler takes it away: its --scale-down-unneeded-time.",
     )  # fmt: skip

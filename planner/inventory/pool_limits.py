@@ -56,6 +56,8 @@ class PoolLimits:
     group_names : what the cluster autoscaler calls the pool's groups of nodes (`LimitSource.AUTOSCALER_STATUS`)
     machine : what its machine type is, where that is known
     balances : whether new nodes are spread over its zones (GKE's location policy ``BALANCED``, the default)
+    consolidate_after_seconds, consolidates_used : of a Karpenter NodePool: after how long without change it takes a node away, None: never;
+        and whether one that pods are on, too
     requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
     instance_types : of `LimitSource.INSTANCE_TYPES`
     quotas : of `LimitSource.QUOTAS`
@@ -84,6 +86,8 @@ class PoolLimits:
     balances: bool = True
     requirements: tuple[Requirement, ...] = ()
     weight: int = 0
+    consolidate_after_seconds: float | None = 0.0
+    consolidates_used: bool = True
     instance_types: tuple[InstanceType, ...] = ()
     quotas: tuple[Quota, ...] = ()
 

@@ -79,6 +79,7 @@ class Cloud:
     notice : of spot nodes
     rehearsal : what an interruption tried on purpose is, and the words of the command, NODE and ZONE the node's
     resize : words of a command before a pool's name, after it; the number of nodes comes last
+    brings : what is said in place of that where something brings nodes by itself, ``{}`` the pool
     fee_usd_per_hour : for each cluster
     admits_tolerations : its API server has the plugin ExtendedResourceToleration on
     """
@@ -104,6 +105,7 @@ class Cloud:
     notice: Notice | None = None
     rehearsal: tuple[str, Labels] | None = None
     resize: tuple[Labels, Labels] | None = None
+    brings: str = ""
     fee_usd_per_hour: float = 0.0
     admits_tolerations: bool = False
 
@@ -170,6 +172,7 @@ KARPENTER: Final = Cloud(
     name="Karpenter",
     pool=(KARPENTER_NODE_POOL, "karpenter.sh/provisioner-name"),
     pool_kind="Karpenter NodePool",
+    brings="Karpenter adds nodes to NodePool {} while pods wait, within its limits: kubectl get nodepools.karpenter.sh {}",
     model=(
         KARPENTER_GPU_NAME, "eks.amazonaws.com/instance-gpu-name", "karpenter.azure.com/sku-gpu-name",
         "karpenter.k8s.aws/instance-accelerator-name",
@@ -376,6 +379,11 @@ def clouds_of(nodes: Iterable[Node]) -> Iterator[Cloud]:
         if cloud and cloud.name not in seen:
             seen.add(cloud.name)
             yield cloud
+
+
+def brings_of(label: str) -> str:
+    """What brings nodes to the pools that this label names by itself; "" where nothing does."""
+    return next((cloud.brings for cloud in CLOUDS if label in cloud.pool), "")
 
 
 def seller_of(node: Node) -> Cloud | None:

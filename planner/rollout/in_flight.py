@@ -28,7 +28,7 @@ from planner.ground.vocabulary import (
 )
 from planner.ground.words import Text, duration
 from planner.kubernetes.autoscalers import acting, autoscalers_of, moves_between, settled
-from planner.kubernetes.kinds import ON_DELETE, POD, REPLICA_SET, STATEFUL_SET
+from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import DaemonSetController
@@ -114,6 +114,26 @@ def what_it_does(cluster: Cluster, one: InFlight) -> str:
 def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
     """All that aren't at rest, in the order of the snapshot; made once a cluster."""
     return cluster.remember(_find)
+
+
+def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
+    """The kinds whose controllers are played and that weren't listed, but of which pods are there that are on their way: not Ready,
+    terminating, waiting, or of several revisions. What such a controller does next nobody sees. Made once a cluster."""
+    return cluster.remember(_perhaps)
+
+
+def _perhaps(cluster: Cluster) -> tuple[str, ...]:
+    snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
+    unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}
+    found = set[str]()
+    for pod in snapshot.pods:
+        if pod.owner is None or pod.is_terminal or pod.owner.kind not in unlisted:
+            continue
+        seen = revisions.setdefault((pod.owner.kind, pod.owner.uid), set())
+        seen.add(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
+        if len(seen) > 1 or not pod.is_ready or pod.deleted_at is not None:
+            found.add(pod.owner.kind)
+    return tuple(sorted(found))
 
 
 class Bound(StrEnum):

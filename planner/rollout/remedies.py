@@ -17,9 +17,9 @@ from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
-from planner.kubernetes.clouds import clouds_of
+from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE, ROLLING_UPDATE
-from planner.kubernetes.nodes import gpu_count, node_pool
+from planner.kubernetes.nodes import gpu_count, node_pool, pool_label
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
@@ -28,7 +28,7 @@ from planner.kubernetes.units import units_of
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.choice import strategy_name
-from planner.rollout.in_flight import in_flight
+from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.own_ways import own_ways
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.room import Room
@@ -77,6 +77,8 @@ class _Case:
         cluster = cluster or self.cluster
         workload = next(r.after for r in revisions if r.after.key == self.workload.key)
         if workload.template is self.workload.template and self.room.is_short(cluster, workload):
+            return None
+        if perhaps_in_flight(self.cluster):  # somebody nobody sees may take what it would have
             return None
         run = simulate(cluster, revisions, seed=self.seed)
         asked = {r.after.key for r in self.revisions} - {workload.key}
@@ -717,6 +719,9 @@ def _availability(case: _Case, run: Run) -> str:
 
 def _resize(cluster: Cluster, pool: str, count: int) -> str:
     size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
+    label = next((pool_label(node) for node in cluster.nodes if node_pool(node) == pool), "")
+    if brings := brings_of(label):
+        return commands.comment(brings.replace("{}", pool)).strip()
     resize = next((cloud.resize for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
     if resize:
         return commands.command(*resize[0], pool, *resize[1], str(size + count)) + commands.comment(

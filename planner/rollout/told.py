@@ -193,7 +193,7 @@ def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: di
         reason=why.reason if why else Reason.NONE,
         sentence=Text(_stuck(run, revision, why) if why else _completes(run, revision, lowest, seconds, end)),
         headline=why.headline if why else _finishes(run, revision, lowest, seconds, end),
-        replicas=replace(after, replicas=run.replicas[key]).pods_wanted,
+        replicas=_desired(run, after),
         max_surge=surge,
         max_unavailable=unavailable,
         strategy_kind=after.strategy.kind,

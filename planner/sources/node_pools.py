@@ -32,6 +32,8 @@ _MEND: Final = (
     "or kubectl get configmap cluster-autoscaler-status -n kube-system -o json; quotas: gcloud compute regions describe REGION "
     "--format=json, az vm list-usage -l REGION -o json, aws service-quotas list-service-quotas --service-code ec2"
 )
+_DURATION: Final = re.compile(r"(\d{1,9})([smh])", re.ASCII)
+_UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
 # Before 1.30 the status was text: "Name: ng1", then "(minSize=1, maxSize=7)". Source: kubernetes/autoscaler#6375.
 _TEXT_GROUP: Final = re.compile(
     r"^\s*Name:\s+(\S+)\s*$(?:(?!^\s*Name:).)*?\(min(?:Size)?=(\d+), max(?:Size)?=(\d+)\)", re.MULTILINE | re.DOTALL
@@ -120,7 +122,7 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 # ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
-    """Source: karpenter.sh/docs/concepts/nodepools (v1): ``spec.limits``, ``spec.template``."""
+    """Source: karpenter.sh/docs/concepts/nodepools (v1): ``spec.limits``, ``spec.template``, ``spec.disruption``, ``spec.replicas``."""
     name = str(_mapping(one.get("metadata")).get("name", ""))
     spec = _mapping(one.get("spec"))
     template = _mapping(spec.get("template"))
@@ -138,7 +140,9 @@ def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
         name=name,
         source=LimitSource.KARPENTER,
         maximum=nodes,
-        is_autoscaled=True,
+        is_autoscaled=spec.get("replicas") is None,  # a static NodePool keeps that number
+        consolidate_after_seconds=_consolidate_after(_mapping(spec.get("disruption")).get("consolidateAfter")),
+        consolidates_used=_mapping(spec.get("disruption")).get("consolidationPolicy") != "WhenEmpty",
         zones=tuple(str(zone) for zone in wanted.get(ZONE, ())),
         machine_type=", ".join(str(v) for v in wanted.get(INSTANCE_TYPE, ())),
         provisioning=", ".join(capacity),
@@ -152,6 +156,13 @@ def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
             if isinstance(t, Mapping)
         ),
     )
+
+
+def _consolidate_after(value: Any) -> float | None:
+    """``1h30m``, 0 s where nothing is said, None for ``Never``. Source: karpenter `pkg/apis/v1/nodepool.go` `Disruption`."""
+    if value == "Never":
+        return None
+    return float(sum(int(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION.findall(str(value or "0s"))))
 
 
 def _requirements(value: Any) -> tuple[Requirement, ...]:

@@ -15,8 +15,9 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
+from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
-from tests.rollout.rollouts import WORKER, daemon_set, rolling
+from tests.rollout.rollouts import WORKER, daemon_set, rolling, stateful_set
 from tests.rollout.test_admission import quota
 from tests.rollout.test_meanwhile import scaled
 
@@ -212,3 +213,28 @@ def test_who_waits_already_takes_new_nodes_first() -> None:
         one["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
     alone, after_others = (by_kind(ask(snapshot(GPU, worker("gpu-0", "gpu-0"), some))) for some in ([], waits))
     assert (alone[RemedyKind.ADD_NODE].extra_nodes, after_others[RemedyKind.ADD_NODE].extra_nodes) == (1, 2)
+
+
+def test_nobody_nobody_sees_is_beside_a_way_out() -> None:
+    """A StatefulSet whose list wasn't given, of whose pods one isn't Ready, may be midway, and take what a way out would need; where
+    all its pods are at rest it isn't."""
+    nodes = [node("a", pool="gpu", gpus=2), node("b", pool="gpu", gpus=1)]
+    worker = deployment("worker", ["a"], pod_spec(gpus=2), strategy=rolling(1, 0))
+    for ready, ways in ((True, True), (False, False)):
+        pods = stateful_set("set", ["b"], pod_spec(gpus=1), ready=[ready])[1:]
+        found = rollouts.rollout(snapshot(nodes, worker, pods), Scenario(changes=(WorkloadChange(workload=WORKER),)))
+        assert found.verdict is Verdict.STUCK
+        assert bool(found.remedies) is ways
+
+
+def test_what_brings_nodes_by_itself_has_no_size_to_be_set() -> None:
+    found = rollouts.rollout(eks.snapshot(), Scenario(changes=(WorkloadChange(workload=eks.INFERENCE),)))
+    (added,) = [one for one in found.remedies if one.kind is RemedyKind.ADD_NODE]
+    assert added.command.startswith("# Karpenter adds nodes to NodePool gpu while pods wait")
+
+
+def test_of_a_daemon_set_as_many_are_wanted_as_there_are_nodes() -> None:
+    """Its status says nothing, as that of a new one."""
+    found = snapshot(node("a"), node("b"), daemon_set("agent", ["a", "b"], pod_spec()))
+    answer = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload="DaemonSet/ml/agent"),)))
+    assert answer.workloads[0].replicas == 2

@@ -1,0 +1,193 @@
+"""Which nodes go again once a rollout is done: those of the pools that grew on which nobody is any more, or few.
+
+cluster-autoscaler takes a node away that was unneeded for ``--scale-down-unneeded-time``, not before ``--scale-down-delay-after-add``
+(both 10 minutes) after it added the last one, and never below the pool's minimum. Unneeded is one that is used below 0.5, of whose pods
+all fit elsewhere; what is used is the larger of CPU and memory that pods ask for, those of DaemonSets too, on a node with GPUs these
+alone. Pods of nobody, of kube-system, and with a directory or an emptyDir of the node keep it.
+
+Source: kubernetes/autoscaler `cluster-autoscaler/core/scaledown/eligibility/eligibility.go` `isNodeBelowUtilizationThreshold`,
+`core/scaledown/unneeded/nodes.go` `unremovableReason`, `simulator/utilization/info.go` `Calculate`, `core/static_autoscaler.go`
+`isScaleDownInCooldown`, `config/flags/flags.go`.
+
+Karpenter takes an empty node away ``consolidateAfter`` (a NodePool's, 0 s) after its last pod came or went, and 15 s in which it looks
+twice; with ``WhenEmptyOrUnderutilized``, the default, one whose pods fit elsewhere, too. Its budgets (10% of a NodePool's nodes at once)
+and replacing a node by a cheaper one aren't played.
+
+Source: kubernetes-sigs/karpenter `pkg/controllers/disruption/emptiness.go`, `consolidation.go` `consolidationTTL`, `pkg/apis/v1/nodepool.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from planner.capacity.cluster_autoscaler import recompiled
+from planner.capacity.node_groups import is_karpenters
+from planner.capacity.node_pools import NodePool, pool_key
+from planner.ground.records import dataclass
+from planner.ground.vocabulary import CPU, MEMORY, SAFE_TO_EVICT
+from planner.ground.words import count, duration, plural
+from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.pool_limits import LimitSource
+from planner.kubernetes.accelerators import alike
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.records import EMPTY, Finding, Severity
+from planner.rollout.ownership import workloads_by_owner
+from planner.rollout.run import Run
+from planner.scheduling.filters import feasible_nodes
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape
+from planner.scheduling.state import State
+
+_THRESHOLD: Final = 0.5
+_LOOKS_TWICE: Final = 15.0
+_SYSTEM: Final = "kube-system"
+_OF_THE_NODE: Final = ("emptyDir", "hostPath", "local")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaving:
+    """What becomes of a pool's nodes after a rollout.
+
+    Attributes
+    ----------
+    empty : names of nodes that go, since no pod is on them but those of DaemonSets
+    emptied : of those that may go after, since their few pods fit elsewhere: they are evicted
+    stay : how many of the nodes that came stay
+    seconds : from the rollout's end until the first go, at the latest; None: none is ever taken away
+    """
+
+    pool: NodePool
+    empty: tuple[str, ...]
+    emptied: tuple[str, ...]
+    stay: int
+    seconds: float | None
+
+    @property
+    def sentence(self) -> str:
+        """``pool gpu-t4: 1 node goes again about 10 min after the rollout is done (n-3)``."""
+        said = []
+        if self.seconds is None:
+            return f"pool {self.pool.name}: nothing takes its nodes away again (consolidateAfter: Never)"
+        if self.empty:
+            names = ", ".join(self.empty[:3]) + (", …" if len(self.empty) > 3 else "")
+            goes = f"{count(len(self.empty), 'node')} {plural(len(self.empty), 'goes', 'go')} again"
+            said.append(f"{goes} about {duration(self.seconds)} after the rollout is done ({names})")
+        if self.emptied:
+            more = count(
+                len(self.emptied), "more node" if self.empty else "node", "more nodes" if self.empty else "nodes"
+            )
+            said.append(
+                f"{more} may be emptied after that, as {plural(len(self.emptied), 'its', 'their')} pods fit elsewhere"
+            )
+        if not said:
+            said.append(f"its {count(self.pool.node_count + self.stay, 'node')} stay: each is needed")
+        return f"pool {self.pool.name}: {'; '.join(said)}"
+
+
+def leaving(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[Leaving, ...]:
+    """Of the pools that grew during a rollout that completes: which of their nodes go again. Those that nobody was on before go anyway
+    and aren't told; pools that only a person resizes keep theirs.
+
+    Parameters
+    ----------
+    run : Run
+        With the nodes that come.
+    """
+    return tuple(
+        _of(run, pool, how)
+        for pool in grown
+        if pool.source is not LimitSource.UNKNOWN and pool.is_autoscaled is not False
+    )
+
+
+def told(some: Sequence[Leaving], key: str) -> tuple[Finding, ...]:
+    """One line to the workload `key`."""
+    return tuple(
+        Finding(
+            severity=Severity.INFO, code="nodes-go-again", object=key, what=one.sentence,
+            mend="Until then they are on the bill; pods that come meanwhile may keep them",
+        )
+        for one in some
+    )  # fmt: skip
+
+
+def _of(run: Run, pool: NodePool, how: Autoscaling) -> Leaving:
+    simulation, cluster = run.simulation, run.simulation.cluster
+    karpenters = pool.stated if is_karpenters(pool) else None
+    seconds: float | None = how.scale_down_unneeded_seconds
+    if karpenters is not None:
+        after = karpenters.consolidate_after_seconds
+        seconds = None if after is None else after + _LOOKS_TWICE
+    before = set(pool.nodes)
+    mine = [i for i, node in enumerate(cluster.nodes) if node.name in before or pool_key(node) == pool.name]
+    came = [i for i in mine if cluster.node_names[i] not in before and i not in simulation.state.absent]
+    changed = [i for i in mine if i in simulation.state.touched and i not in simulation.state.absent]
+    room = len(before) + len(came) - (pool.minimum or 0)
+    pods = {i: [pod for pod in simulation.pods.on(i) if not kind_in(pod.owner).is_per_node] for i in {*came, *changed}}
+    empty = [i for i in sorted(pods) if not pods[i]][: max(0, room)] if seconds is not None else []
+    used = {i: _used(simulation.state, i) for i in pods if pods[i]}
+    limit = _THRESHOLD if karpenters is None else 1.1 if karpenters.consolidates_used else 0.0
+    state = simulation.state.over(cluster)
+    for i in empty:
+        state.shut(i)
+    emptied: list[int] = []
+    for i in sorted(used, key=lambda i: (used[i], i)) if seconds is not None else []:
+        fits = used[i] < limit and len(empty) + len(emptied) < room
+        if fits and not any(_keeps(run, pod) for pod in pods[i]) and _fit_elsewhere(state, pods[i], i):
+            emptied.append(i)
+    return Leaving(
+        pool=pool,
+        empty=tuple(cluster.node_names[i] for i in empty),
+        emptied=tuple(cluster.node_names[i] for i in emptied),
+        stay=len(set(came) - set(empty) - set(emptied)),
+        seconds=seconds,
+    )
+
+
+def _used(state: State, node: int) -> float:
+    """How much of the node pods ask for, 0 to 1: of its GPUs where it has some, else the larger of CPU and memory."""
+    cluster = state.cluster
+    devices = [name for name in cluster.nodes[node].allocatable if alike({name: 1})]
+    shares = [
+        float(state.used[row, node] / cluster.allocatable[row, node])
+        for name in devices or (CPU, MEMORY)
+        if (row := cluster.row.get(name)) is not None and cluster.allocatable[row, node]
+    ]
+    return max(shares, default=0.0)
+
+
+def _keeps(run: Run, pod: LivePod) -> bool:
+    """Whether the pod keeps its node."""
+    snapshot = run.simulation.snapshot
+    if pod.number < 0:
+        annotations = snapshot.pods[pod.number + len(snapshot.pods)].annotations
+    else:
+        own = next((key for key, owners in run.owners.items() if pod.owner in owners), "")
+        workload = snapshot.workload(own or workloads_by_owner(run.simulation.cluster).get(pod.owner, ""))
+        annotations = workload.template.annotations if workload is not None else EMPTY
+    spec = pod.shape.spec
+    return (
+        not pod.owner
+        or pod.namespace == _SYSTEM
+        or annotations.get(SAFE_TO_EVICT) == "false"
+        or bool(spec.resource_claims)
+        or any(one.kind in _OF_THE_NODE for one in spec.volumes)
+    )
+
+
+def _fit_elsewhere(state: State, pods: Sequence[LivePod], node: int) -> bool:
+    """Whether all find room on other nodes; they are put there if so, and their node is shut."""
+    state.shut(node)
+    placed: list[tuple[Shape, int]] = []
+    for pod in pods:
+        shape = recompiled(state.cluster, pod.shape)
+        nodes = feasible_nodes(state, shape)
+        if not len(nodes):
+            for shape, place in placed:
+                state.remove(shape, place, is_terminating=False)
+            state.open(node)
+            return False
+        state.add(shape, int(nodes[0]))
+        placed.append((shape, int(nodes[0])))
+    return True
