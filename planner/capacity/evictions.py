@@ -94,8 +94,10 @@ def at_rest(snapshot: Snapshot, *, seed: int = 0) -> Cluster:
 
 
 # ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def evict(cluster: Cluster, wanted: Wanted, *, seed: int = 0) -> EvictionRun:
-    """Evict the `wanted` pods until nothing moves.
+def evict(
+    cluster: Cluster, wanted: Wanted, *, seed: int = 0, watch: Callable[[Simulation, float], None] | None = None
+) -> EvictionRun:
+    """Evict the `wanted` pods until nothing moves. `watch` is told each quiet moment and its seconds, the first before any eviction.
 
     Raises
     ------
@@ -107,10 +109,14 @@ def evict(cluster: Cluster, wanted: Wanted, *, seed: int = 0) -> EvictionRun:
     simulation.replacement = lambda pod: making_anew(simulation, pod)
     clock = Stopwatch(cluster, lambda _: None, lambda _: "")
     evictor = Evictor(simulation, wanted)
+    if watch is not None:
+        watch(simulation, 0.0)
     while True:
         simulation.settle()
         evictor.ask()
         simulation.settle()
+        if watch is not None:
+            watch(simulation, clock.seconds)
         if not simulation.is_moving:
             break
         clock.pass_by(simulation)

@@ -10,17 +10,16 @@ from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
 from planner.ground.words import duration
-from planner.kubernetes.accelerators import is_gpu_resource
 from planner.rollout.answers import MEANWHILE, PodState, TimelineRow, WorkloadRollout
+from planner.rollout.film import scarce_resource as scarce
 
 _LABEL = "#FFFFFF"  # under words that stand on bands of any colour
 _TAIL = 0.06  # how far the first and the last state are drawn beyond their moments, as a share of the whole
 
 
 def scarce_resource(rollout: WorkloadRollout) -> str:
-    """The extended resource drawn under the pods: the pod's GPUs, else the first it asks for, else none ("")."""
-    extended = [name for name in rollout.requests if "/" in name]
-    return next((name for name in extended if is_gpu_resource(name)), extended[0] if extended else "")
+    """The extended resource drawn under the pods."""
+    return scarce(rollout.requests)
 
 
 @drawn

@@ -40,6 +40,7 @@ from planner.scheduling.shape import Shape
 from planner.scheduling.state import filler
 
 WHEN_AT_REST: Final = inf
+Watcher = Callable[[Simulation], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +187,7 @@ def simulate(
     draws_order: bool = False,
     draws_ends: bool = False,
     keeps_rests: bool = False,
+    watch: Watcher | None = None,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -209,6 +211,8 @@ def simulate(
         And so is which of the pods that start or end in one tick is first.
     keeps_rests : bool
         `Run.rests` is kept.
+    watch : Callable or None
+        Called at each moment that is counted (`Run.moments`).
     """
     simulation = Simulation(
         cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off,
@@ -217,7 +221,7 @@ def simulate(
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
     others = (everybody if is_thorough or cluster.later else beside)(cluster, changed, bound)
-    course = _Course(simulation, revisions, others, keeps_rests=keeps_rests)
+    course = _Course(simulation, revisions, others, keeps_rests=keeps_rests, watch=watch)
     if never_ready is None:
         course.let_fail()
     return course.play()
@@ -233,7 +237,9 @@ class _Course:
         others: tuple[InFlight, ...],
         *,
         keeps_rests: bool = False,
+        watch: Watcher | None = None,
     ) -> None:
+        self._watch = watch
         self.simulation, self.revisions, self.others = simulation, revisions, others
         self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
         self.later: list[Revision | Happening] = [r for r in revisions if r.after_seconds]
@@ -331,6 +337,8 @@ class _Course:
                 moment = replace(moment, seconds=self._clock.seconds, events=tuple(self._unseen))
             self.moments[key].append(moment)
         self._unseen = []
+        if self._watch is not None:
+            self._watch(simulation)
 
     def _times_of(self, pod: LivePod) -> PodTimes | None:
         return self._times.get(self.workload_of(pod)) if self._times else None

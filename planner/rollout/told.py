@@ -291,11 +291,12 @@ def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow
         ready=moment.ready,
         held=FrozenMap(moment.held),
         held_by_workload=FrozenMap(moment.held_by_workload),
-        event=_event(previous, moment),
+        event=event_words(previous, moment),
     )
 
 
-def _event(previous: Moment | None, moment: Moment) -> str:
+def event_words(previous: Moment | None, moment: Moment) -> str:
+    """What happened since `previous`."""
     if previous is None:
         return "before the change"
     parts = [f"{MEANWHILE}{words}" for words in moment.events]

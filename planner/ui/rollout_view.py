@@ -26,6 +26,7 @@ from planner.ui import (
     charts,
     downloads,
     errors,
+    film_view,
     findings,
     link,
     rollout_inputs,
@@ -141,6 +142,7 @@ def sections(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResul
     elif shown == _STRATEGIES:
         strategy_view.show(snapshot, settings, given, result, rollout)
     elif shown == _HAPPENS:
+        film_view.rollout(snapshot, settings, given, result, rollout)
         _what_happens(snapshot, settings, result, rollout)
     else:
         steps(rollout)

@@ -66,7 +66,8 @@ def take_settings() -> None:
 def content_security_policy(index: str) -> str:
     """Everything from here and nowhere else; `index` is the page whose own inline scripts are let through by their hash."""
     hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in _INLINE.findall(index)]
-    scripts = " ".join(["'self'", *(f"'sha256-{one}'" for one in hashes)])
+    # blob: is how Streamlit loads the script of a component (the film's); only a script that runs already can make one
+    scripts = " ".join(["'self'", "blob:", *(f"'sha256-{one}'" for one in hashes)])
     return "; ".join(
         [
             "default-src 'self'",

@@ -1,0 +1,219 @@
+// A run as a film: draws what planner/figures/film.py tells, and works nothing out. Names are set as text, never as markup.
+function film(root, told) {
+  const SVG = 'http://www.w3.org/2000/svg';
+  const READY = 0, STARTING = 1, ENDING = 2, WAITING = 3;
+  const ROW = 26, HEAD = 20, LINE = 44, INK = '#10161D', BAD = '#D55E00';
+  const uid = 'f' + Math.random().toString(36).slice(2, 8);
+
+  function node(name, more, ...inside) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(more || {})) if (value !== null) made.setAttribute(key, value);
+    made.append(...inside.filter((one) => one !== null));
+    return made;
+  }
+  function draw(into, name, more, text) {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(more || {})) made.setAttribute(key, value);
+    if (text !== undefined) made.textContent = text;
+    into.append(made);
+    return made;
+  }
+  function patterns(svg) {
+    const defs = draw(svg, 'defs');
+    const hatch = draw(defs, 'pattern', {id: uid + svg.dataset.at, width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'});
+    draw(hatch, 'rect', {width: 3, height: 6, fill: INK, 'fill-opacity': .55});
+    for (const [name, colour] of [['a', BAD]]) {
+      const arrow = draw(defs, 'marker', {id: uid + name + svg.dataset.at, viewBox: '0 0 10 10', refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: 'auto'});
+      draw(arrow, 'path', {d: 'M0 0L10 5L0 10z', fill: colour});
+    }
+  }
+  // One pod: its workload's colour and letter; new ones are round, framed and have a stroke after the letter; those that aren't Ready
+  // are pale and dashed, those that end are hatched.
+  function block(svg, x, y, width, height, colour, letter, isNew, doing, title) {
+    const some = draw(svg, 'g');
+    const shape = {x: x + 1.5, y: y + 1.5, width: Math.max(2, width - 3), height: height - 3, rx: isNew ? 8 : 1};
+    const pale = doing === STARTING || doing === WAITING;
+    draw(some, 'rect', {...shape, fill: colour, 'fill-opacity': pale ? .3 : 1,
+      stroke: pale ? colour : isNew ? INK : 'none', 'stroke-width': pale ? 2 : 2.2, 'stroke-dasharray': pale ? '4 3' : 'none'});
+    if (isNew && !pale) draw(some, 'rect', {x: shape.x + 2.6, y: shape.y + 2.6, width: Math.max(1, shape.width - 5.2), height: shape.height - 5.2, rx: 6, fill: 'none', stroke: '#FFFFFF', 'stroke-width': 1.4});
+    if (doing === ENDING) draw(some, 'rect', {...shape, fill: `url(#${uid}${svg.dataset.at})`});
+    if (width > 13) {
+      const label = letter + (isNew ? '′' : '');
+      if (doing === ENDING) draw(some, 'rect', {x: x + width / 2 - 9, y: y + 5, width: 18, height: height - 10, rx: 3, fill: colour});
+      draw(some, 'text', {x: x + width / 2, y: y + height / 2 + 4.3, 'text-anchor': 'middle', class: pale ? 'pale' : 'on'}, label);
+    }
+    if (title) draw(some, 'title', {}, title);
+    return some;
+  }
+
+  const still = matchMedia('(prefers-reduced-motion: reduce)');
+  const play = node('button', {type: 'button'}, 'Play');
+  const back = node('button', {type: 'button', 'aria-label': 'One step back'}, '‹');
+  const on = node('button', {type: 'button', 'aria-label': 'One step on'}, '›');
+  const last = told.stops.length - 1;
+  const slider = node('input', {type: 'range', min: 0, max: last, step: 1, 'aria-label': 'Step of the film'});
+  const now = node('p', {class: 'now', role: 'status', 'aria-live': 'polite'});
+  const screens = node('div', {class: 'screens'});
+  const box = node('div', {class: 'film'},
+    node('div', {class: 'controls', role: 'group', 'aria-label': 'Film'}, play, back, on, slider), now, screens);
+  const shown = told.films.map((one, at) => {
+    const picture = document.createElementNS(SVG, 'svg');
+    picture.setAttribute('role', 'img');
+    picture.dataset.at = at;
+    const lines = document.createElementNS(SVG, 'svg');
+    lines.setAttribute('aria-hidden', 'true');
+    const stuck = node('div', {class: 'stuck'}, node('b', {}, one.stuck || ''));
+    if (one.cycle.length) stuck.append(node('ol', {}, ...one.cycle.map((edge) => node('li', {}, edge))));
+    screens.append(node('figure', {}, node('figcaption', {}, one.title), picture, lines, stuck,
+      one.more ? node('p', {class: 'aside'}, one.more) : null));
+    return {one, picture, lines, stuck};
+  });
+  const legend = node('ul', {class: 'legend', 'aria-label': 'What the blocks mean'});
+  function entry(colour, letter, isNew, doing, words) {
+    const mark = document.createElementNS(SVG, 'svg');
+    mark.dataset.at = 'l' + legend.children.length;
+    mark.setAttribute('aria-hidden', 'true');
+    mark.setAttribute('viewBox', '0 0 26 18');
+    patterns(mark);
+    block(mark, 0, 0, 26, 18, colour, letter, isNew, doing, '');
+    legend.append(node('li', {}, mark, node('span', {}, words)));
+  }
+  for (const one of told.holders) entry(one.colour, one.letter, false, READY, one.name);
+  if (told.holders.length) {
+    const first = told.holders[0];
+    entry(first.colour, first.letter, true, READY, told.newly);
+    entry(first.colour, first.letter, false, STARTING, 'not Ready, or waiting');
+    entry(first.colour, first.letter, false, ENDING, 'terminating');
+  }
+  const rows = told.stops.map((stop, place) => node('tr', {}, node('td', {}, String(place)), ...told.films.flatMap((one, at) => {
+    const frame = one.frames[stop[at]];
+    return [frame.after, frame.event, frame.said].map((text) => node('td', {}, text));
+  })));
+  const heads = told.films.flatMap((one) => ['after', told.films.length > 1 ? one.title : 'what happens', 'then']);
+  const table = node('table', {}, node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'step'), ...heads.map((text) => node('th', {scope: 'col'}, text)))), node('tbody', {}, ...rows));
+  box.append(legend, node('details', {}, node('summary', {}, 'Every step as a table'), node('div', {class: 'table', tabindex: 0, role: 'group', 'aria-label': 'Every step'}, table)));
+
+  function rowsOf(one, wide) {  // where each row is: pools have a line of their own
+    let y = one.lane ? HEAD + ROW + 6 : 2, pool = null;
+    const places = [];
+    for (const row of one.rows) {
+      if (row.pool !== pool) { pool = row.pool; places.push({y, pool}); y += HEAD; }
+      if (!wide) y += 15;
+      places.push({y, row});
+      y += ROW;
+    }
+    return {places, height: y + 4};
+  }
+  function paint(part, at) {
+    const {one, picture, lines, stuck} = part, stop = told.stops[Number(slider.value)][at], frame = one.frames[stop];
+    const width = Math.max(240, picture.getBoundingClientRect().width || 600), wide = width >= 400;
+    const left = wide ? Math.min(230, Math.max(...one.rows.map((row) => row.name.length * 6.6 + 14), 70)) : 0;
+    const seat = Math.min(46, (width - left - 4) / Math.max(1, one.seats));
+    const {places, height} = rowsOf(one, wide), tops = places.filter((place) => place.row).map((place) => place.y);
+    picture.replaceChildren();
+    picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    picture.setAttribute('height', height);
+    picture.setAttribute('aria-label', `${one.title}, ${frame.after}: ${frame.event}. ${frame.said}`);
+    patterns(picture);
+    for (const place of places) {
+      if (place.pool !== undefined) { draw(picture, 'text', {x: 0, y: place.y + 14, class: 'pool'}, place.pool); continue; }
+      draw(picture, 'text', {x: 0, y: place.y + (wide ? 17 : -3)}, place.row.name);
+      if (place.row.seats <= 64)
+        for (let i = 0; i < place.row.seats; i++) draw(picture, 'rect', {x: left + i * seat + 1, y: place.y + 1, width: Math.max(1, seat - 2), height: ROW - 2, fill: 'none', stroke: 'var(--edge)', 'stroke-opacity': .7});
+      else draw(picture, 'rect', {x: left, y: place.y + 1, width: place.row.seats * seat, height: ROW - 2, fill: 'var(--empty)'});
+    }
+    const ends = {};
+    const inLane = [];
+    for (const [holder, isNew, doing, row, spans, first, until, pod, amount] of one.blocks) {
+      if (stop < first || stop > until) continue;
+      const {colour, letter} = told.holders[holder], words = `${pod}, ${told.doing[doing]}`;
+      if (row === -1) inLane.push({holder, colour, letter, isNew, doing, amount, words});
+      else if (row >= 0) {
+        for (const [from, to] of spans) block(picture, left + from * seat, tops[row], (to - from) * seat, ROW, colour, letter, isNew, doing, words);
+        if (!isNew && holder === 0 && spans.length && !(ends.old && ends.old[1] <= tops[row])) ends.old = [left + (spans[0][0] + spans[0][1]) / 2 * seat, tops[row]];
+      }
+    }
+    let lane = left, beyond = 0;
+    for (const each of inLane.sort((a, b) => a.holder - b.holder)) {
+      const long = Math.max(16, Math.min(each.amount, 8) * seat);
+      if (beyond || lane + long > width - 44) { beyond += 1; continue; }
+      block(picture, lane, HEAD, long, ROW, each.colour, each.letter, each.isNew, each.doing, each.words);
+      if (each.isNew && each.holder === 0 && !ends.waits) ends.waits = [lane + long / 2, HEAD + ROW];
+      lane += long + 3;
+    }
+    if (one.lane) {
+      const others = inLane.filter((each) => each.holder >= one.about).length;
+      draw(picture, 'text', {x: 0, y: 14, class: 'pool'}, `${told.waiting}: ${frame.waiting || 'none'}${others ? `, and ${others} of others` : ''}`);
+      if (beyond) draw(picture, 'text', {x: lane + 4, y: HEAD + 17}, `+${beyond}`);
+    }
+    const frozen = stop === one.frames.length - 1 && Boolean(one.stuck);
+    stuck.hidden = !frozen;
+    if (frozen && one.is_cycle && ends.waits && ends.old) {
+      const [x0, y0] = ends.waits, [x1, y1] = ends.old, tip = `url(#${uid}a${at})`;
+      const reach = Math.min(width - 8, Math.max(x0, x1) + Math.max(60, seat * 2.6));
+      draw(picture, 'path', {d: `M${x0 - 8} ${y0}C${x0 - 8} ${(y0 + y1) / 2} ${x1 - 22} ${(y0 + y1) / 2} ${x1 - 22} ${y1 + 4}`, fill: 'none', stroke: BAD, 'stroke-width': 2.6, 'marker-end': tip});
+      draw(picture, 'path', {d: `M${x1 + 20} ${y1 + 4}C${reach} ${y1 - 8} ${reach} ${y0 + 12} ${x0 + 10} ${y0}`, fill: 'none', stroke: BAD, 'stroke-width': 2.6, 'stroke-dasharray': '6 4', 'marker-end': tip});
+      if (width - reach > 330) draw(picture, 'text', {x: reach + 4, y: (y0 + y1) / 2 + 5, class: 'why'}, 'needs what the old pods hold; they are kept until it is Ready');
+      else if (width - reach > 150) draw(picture, 'text', {x: reach + 4, y: (y0 + y1) / 2 + 5, class: 'why'}, 'kept until it is Ready');
+    }
+    // Ready and seats held, over the same stops as the slider
+    const marks = one.tracks, tall = marks.length * (LINE + 22) + 4, far = width - 9, step = last ? (far - 9) / last : 0;
+    lines.replaceChildren();
+    lines.setAttribute('viewBox', `0 0 ${width} ${tall}`);
+    lines.setAttribute('height', tall);
+    marks.forEach((track, i) => {
+      const top = i * (LINE + 22) + 18, most = Math.max(1, track.most);
+      const y = (value) => top + LINE - value / most * LINE;
+      draw(lines, 'text', {x: 0, y: top - 5}, `${track.name}: ${track.values[stop]} of ${track.most}`);
+      draw(lines, 'line', {x1: 9, x2: far, y1: top + LINE, y2: top + LINE, stroke: 'var(--edge)'});
+      let path = '';
+      told.stops.forEach((each, place) => {
+        const value = y(track.values[each[at]]), x = 9 + place * step;
+        path += place ? `H${x}V${value}` : `M${x} ${value}`;
+      });
+      draw(lines, 'path', {d: path, fill: 'none', stroke: track.colour, 'stroke-width': 2.6, 'stroke-dasharray': track.dash});
+      const x = 9 + Number(slider.value) * step;
+      draw(lines, 'line', {x1: x, x2: x, y1: top - 2, y2: top + LINE, stroke: 'var(--ink)', 'stroke-width': 1.5});
+      draw(lines, 'circle', {cx: x, cy: y(track.values[stop]), r: 4.5, fill: track.colour, stroke: 'var(--ink)'});
+    });
+  }
+  function show() {
+    const stop = told.stops[Number(slider.value)];
+    const said = told.films.map((one, at) => {
+      const frame = one.frames[stop[at]], over = stop[at] === one.frames.length - 1;
+      return `${told.films.length > 1 ? one.title + ': ' : ''}${frame.after}: ${frame.event}${over && one.over ? ' · ' + one.over : ''}`;
+    }).join(' | ');
+    now.replaceChildren(node('b', {}, `Step ${slider.value} of ${last}`), ` · ${said}`);
+    slider.setAttribute('aria-valuetext', `Step ${slider.value} of ${last}: ${said}`);
+    screens.classList.toggle('two', told.films.length > 1 && box.getBoundingClientRect().width >= 900);
+    shown.forEach(paint);
+  }
+  let ticking = null;
+  function halt() {
+    clearInterval(ticking);
+    ticking = null;
+    play.textContent = 'Play';
+    now.setAttribute('aria-live', 'polite');
+  }
+  function go(to) { slider.value = Math.max(0, Math.min(last, to)); show(); }
+  play.addEventListener('click', () => {
+    if (ticking !== null) { halt(); return; }
+    if (Number(slider.value) === last) go(0);
+    play.textContent = 'Pause';
+    now.setAttribute('aria-live', 'off');
+    ticking = setInterval(() => { if (Number(slider.value) >= last) halt(); else go(Number(slider.value) + 1); }, Math.max(150, Math.min(900, 15000 / Math.max(1, last))));
+  });
+  back.addEventListener('click', () => { halt(); go(Number(slider.value) - 1); });
+  on.addEventListener('click', () => { halt(); go(Number(slider.value) + 1); });
+  slider.addEventListener('input', () => { halt(); show(); });
+  const calm = () => { play.hidden = still.matches || last === 0; if (still.matches) halt(); };
+  still.addEventListener('change', calm);
+  calm();
+  slider.value = told.start;
+  root.replaceChildren(box);
+  show();
+  let seen = 0;
+  const size = new ResizeObserver((entries) => { const width = entries[0].contentRect.width; if (Math.abs(width - seen) > 1) { seen = width; show(); } });
+  size.observe(box);
+  return () => { halt(); size.disconnect(); still.removeEventListener('change', calm); };
+}

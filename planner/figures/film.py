@@ -1,0 +1,170 @@
+"""A run as a film: what a browser needs to draw it, and the script that does (`film.js`, `film.css`).
+
+One script for the page and for the report; why it isn't Plotly's frames: docs/decisions/0022.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from planner.figures import palette
+from planner.figures.labels import LONGEST
+from planner.figures.labels import short as shortened
+from planner.ground.words import count, duration, plural, printable, sentence
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.nodes import NO_POOL
+from planner.rollout.film import WAITS, Doing, Film, Frame, side_by_side
+
+_COLOURS: Final = (palette.SKY, palette.ORANGE, palette.GREEN, palette.PURPLE, palette.YELLOW, palette.VERMILION)
+_OTHERS: Final = "others"
+_DOING: Final = {
+    Doing.READY: "Ready",
+    Doing.STARTING: "not Ready",
+    Doing.TERMINATING: "terminating",
+    Doing.WAITING: "waiting for a node",
+}
+
+
+def told(films: Sequence[Film], titles: Sequence[str] = (), *, newly: str = "its new revision") -> dict[str, Any]:
+    """What `film.js` draws: films of one cluster, beside each other in one time.
+
+    It opens where a film that is stuck comes to its end, else at the beginning.
+    """
+    letters = _holders(films)
+    stops = side_by_side([one.frames for one in films])
+    names = [printable(one, one_line=True) for one in titles] or [printable(one.title, one_line=True) for one in films]
+    return {
+        "films": [_film(one, name, letters) for one, name in zip(films, names, strict=True)],
+        "holders": [
+            {"letter": letter, "name": printable(name, one_line=True), "colour": colour}
+            for name, (_, letter, colour) in letters.items()
+        ],
+        "stops": [list(one) for one in stops],
+        "start": len(stops) - 1 if any(one.is_stuck for one in films) else 0,
+        "doing": [_DOING[one] for one in Doing],
+        "newly": newly,
+        "waiting": "Waiting for a node",
+    }
+
+
+def _holders(films: Sequence[Film]) -> dict[str, tuple[int, str, str]]:
+    """Workload → (index, letter, colour): those that the films are about first, then who has the most seats; all others one."""
+    seats: Counter[str] = Counter()
+    for film in films:
+        for block in film.blocks:
+            seats[block.workload] += sum(end - start for start, end in block.seats) or 1
+    about = list(dict.fromkeys(key for film in films for key in film.about if key in seats))
+    order = about + sorted((key for key in seats if key not in about), key=lambda key: (-seats[key], key))
+    found = {key: (i, chr(ord("A") + i), _COLOURS[i]) for i, key in enumerate(order[: len(_COLOURS)])}
+    if len(order) > len(_COLOURS):
+        found[_OTHERS] = len(found), "+", palette.GREY
+    return found
+
+
+def _film(film: Film, name: str, letters: Mapping[str, tuple[int, str, str]]) -> dict[str, Any]:
+    names = shortened([one.name for one in film.nodes])
+    doing = list(Doing)
+    edges = film.wait_for
+    return {
+        "title": name,
+        "rows": [
+            {
+                "name": printable(f"{said} ({one.note})" if one.note else said, one_line=True)[: LONGEST + 12],
+                "pool": printable(one.pool or NO_POOL, one_line=True),
+                "seats": one.seats if film.resource else 0,
+            }
+            for one, said in zip(film.nodes, names, strict=True)
+        ],
+        "seats": max([one.seats for one in film.nodes] + [end for one in film.blocks for _, end in one.seats], default=1),
+        "blocks": [
+            [
+                letters.get(one.workload, letters.get(_OTHERS, (0, "", "")))[0], one.is_new, doing.index(one.doing), one.node,
+                [list(span) for span in one.seats], one.first, one.last, printable(one.pod, one_line=True), one.amount,
+            ]
+            for one in film.blocks
+        ],
+        "frames": [_frame(film, one) for one in film.frames],
+        "lane": any(one.waiting for one in film.frames) or any(one.node == WAITS for one in film.blocks),
+        "more": _more(film),
+        "stuck": "Nothing moves any more." if film.is_stuck else "",
+        "over": "nothing moves any more" if film.is_stuck else "done",
+        "cycle": [
+            printable(f"{one.source} — {one.label} → {one.target}", one_line=True)
+            for one in edges
+        ],
+        "about": len(film.about),
+        "is_cycle": bool(edges) and edges[-1].target == edges[0].source,
+        "tracks": _tracks(film),
+    }  # fmt: skip
+
+
+def _frame(film: Film, frame: Frame) -> dict[str, Any]:
+    after = "before" if frame.tick < 0 else f"after {duration(frame.seconds)}" if frame.seconds else "at once"
+    said = f"{frame.ready:,} of {film.wanted:,} Ready, {frame.waiting:,} {plural(frame.waiting, 'waits', 'wait')}"
+    held = f", {frame.held:,} {_noun(film, frame.held)} held" if film.resource else ""
+    return {
+        "after": after,
+        "event": printable(frame.event, one_line=True),
+        "said": said + held,
+        "waiting": frame.waiting,
+    }
+
+
+def _noun(film: Film, number: int) -> str:
+    return plural(number, "GPU") if is_gpu_resource(film.resource) else film.resource
+
+
+def _tracks(film: Film) -> list[dict[str, Any]]:
+    ready = [one.ready for one in film.frames]
+    found = [{"name": "Ready", "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none"}]  # fmt: skip
+    if film.resource:
+        held = [one.held for one in film.frames]
+        found.append(
+            {
+                "name": f"{_noun(film, 2)} held",
+                "values": held,
+                "most": max([film.capacity, *held]),
+                "colour": palette.PURPLE,
+                "dash": "7 3",
+            }
+        )
+    return found
+
+
+def _more(film: Film) -> str:
+    said = []
+    if film.more_nodes:
+        said.append(f"{count(film.more_nodes, 'more node')} that its pods are on or may go to aren't drawn")
+    if film.skipped > 0:
+        said.append(f"{count(film.skipped, 'step')} between these aren't shown")
+    if not film.resource:
+        said.append("its pods ask for no GPU: each block is a pod, others' aren't drawn")
+    return sentence("; ".join(said)) if said else ""
+
+
+def alt(film: Film) -> str:
+    """The film in words: how it begins, and how it ends."""
+    first, last = film.frames[0], film.frames[-1]
+    end = "nothing moves any more" if film.is_stuck else "it is done"
+    chain = "; ".join(f"{edge.source} → {edge.target} ({edge.label})" for edge in film.wait_for)
+    return (
+        f"{film.title} on {count(len(film.nodes), 'node')}, {count(len(film.frames), 'step')}: {first.ready:,} of {film.wanted:,} "
+        f"Ready before; after {duration(last.seconds)} {end}, {last.ready:,} Ready, {last.waiting:,} waiting."
+        + (f" {chain}." if chain else "")
+    )
+
+
+@cache
+def script() -> str:
+    """``film(root, told)``, as a browser runs it."""
+    return Path(__file__).with_name("film.js").read_text(encoding="utf-8")
+
+
+@cache
+def style() -> str:
+    """Its style."""
+    return Path(__file__).with_name("film.css").read_text(encoding="utf-8")

@@ -1,0 +1,437 @@
+"""A run as a film: at each of its quiet moments which pod has which seats of which node, and which pods wait.
+
+A `Camera` looks on while the engine plays; `developed` makes the film of what it saw. Nothing here plays anything: there is no
+frame of what wasn't played. The numbers beside a frame are the engine's own (`planner.rollout.pod_counts`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from planner.ground.records import dataclass
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Amounts, Pod
+from planner.kubernetes.requests import pod_requests
+from planner.rollout.answers import WaitForEdge
+from planner.rollout.ownership import pods_by_node
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.pod import LivePod
+from planner.scheduling.said_of_nodes import node_pools
+
+MOST_FRAMES: Final = 120
+MOST_NODES: Final = 24
+"""Rows of a film: who looks at more sees less."""
+MOST_WAITING: Final = 48
+"""Pods in a film that wait and never come to one of its rows."""
+WAITS, ELSEWHERE = -1, -2
+"""`Block.node` of a pod that waits, and of one whose node has no row."""
+
+Span = tuple[int, int]
+"""First seat, and the one after the last."""
+
+
+class Doing(StrEnum):
+    """What a pod does, as one sees it."""
+
+    READY = "ready"
+    STARTING = "starting"  # bound, and not Ready (yet, or any more)
+    TERMINATING = "terminating"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilmNode:
+    """A row. `seats`: how many of the film's resource the node has; of a film without one, how many pods are drawn on it at most."""
+
+    name: str
+    pool: str
+    seats: int
+    note: str = ""  # cordoned, not Ready
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A pod that does one thing at one place, from frame `first` to frame `last`.
+
+    Attributes
+    ----------
+    amount : of the film's resource that it asks for
+    node : index in `Film.nodes`; `WAITS`, `ELSEWHERE`
+    seats : spans of the node's seats; more than one where what was free wasn't in one piece
+    is_new : of the revision that the change makes; where none is made, a pod made meanwhile
+    """
+
+    pod: str  # namespace/name
+    workload: str
+    is_new: bool
+    amount: int
+    doing: Doing
+    node: int
+    seats: tuple[Span, ...]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A quiet moment, with the engine's numbers. `held`: of the film's resource, by those the film is about."""
+
+    tick: int
+    seconds: float
+    event: str
+    ready: int
+    waiting: int
+    held: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Film:
+    """What was played.
+
+    Attributes
+    ----------
+    about : workloads that the film is about, the one first whose `ready`, `waiting` and `held` the frames have
+    wanted : Ready pods that there are to be
+    resource : of which the seats are a number; "" where its pods ask for nothing of the kind, and a seat is a pod
+    more_nodes : that its pods may go to, or where something moves, and that have no row
+    skipped : moments between the frames that aren't shown
+    is_stuck : nothing moves any more, and it isn't done
+    wait_for : then, who waits for whom
+    """
+
+    title: str
+    about: tuple[str, ...]
+    wanted: int
+    resource: str
+    capacity: int
+    nodes: tuple[FilmNode, ...]
+    blocks: tuple[Block, ...]
+    frames: tuple[Frame, ...]
+    more_nodes: int
+    skipped: int
+    is_stuck: bool = False
+    wait_for: tuple[WaitForEdge, ...] = ()
+
+    def at(self, frame: int) -> list[Block]:
+        """The blocks that one sees in that frame."""
+        return [block for block in self.blocks if block.first <= frame <= block.last]
+
+
+def scarce_resource(requests: Amounts) -> str:
+    """The extended resource that is looked at: the pod's GPUs, else the first it asks for, else none ("")."""
+    extended = [name for name in requests if "/" in name]
+    return next((name for name in extended if is_gpu_resource(name)), extended[0] if extended else "")
+
+
+def side_by_side(some: Sequence[Sequence[Frame]]) -> tuple[tuple[int, ...], ...]:
+    """Films played beside each other in one time: for each stop which frame of each is on. A film that is over shows its last."""
+    now = [0] * len(some)
+    stops = [tuple(now)]
+    while any(one < len(film) - 1 for one, film in zip(now, some, strict=True)):
+        ahead = [
+            (film[one + 1].tick >= 0, film[one + 1].tick > 0, film[one + 1].seconds)
+            for one, film in zip(now, some, strict=True)
+            if one < len(film) - 1
+        ]
+        nearest = min(ahead)
+        for place, film in enumerate(some):
+            one = now[place] + 1
+            if one < len(film) and (film[one].tick >= 0, film[one].tick > 0, film[one].seconds) <= nearest:
+                now[place] = one
+        stops.append(tuple(now))
+    return tuple(stops)
+
+
+# ── what the camera sees ─────────────────────────────────────────────────────────────────────────────────────────────
+Seen = tuple[Doing, int] | None
+"""What a pod does and on which node of the cluster; None: it is gone."""
+
+
+class Camera:
+    """Looks on at the quiet moments of a run, and notes what has happened to pods since the last.
+
+    A run may go on in another simulation of the same nodes (moves in stages): pods are known by their uid.
+    """
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.seen: dict[str, list[tuple[int, Seen]]] = {}  # by uid: (look, what it did then), where that changed
+        self.pods: dict[str, LivePod] = {}
+        self._read = 0
+        self._simulation: Simulation | None = None
+
+    def look(self, simulation: Simulation) -> None:
+        """A quiet moment."""
+        if simulation is not self._simulation:
+            self._simulation, self._read = simulation, 0
+        news = simulation.pods.news
+        for pod in dict.fromkeys(news[self._read :]):
+            self.pods.setdefault(pod.uid, pod)
+            self.seen.setdefault(pod.uid, []).append((self.looks, _of(pod)))
+        self._read = len(news)
+        self.looks += 1
+
+
+def _of(pod: LivePod) -> Seen:
+    if pod.is_gone:
+        return None
+    if pod.is_terminating:
+        return Doing.TERMINATING, pod.node
+    if not pod.is_bound:
+        return Doing.WAITING, pod.node
+    return Doing.READY if pod.is_ready else Doing.STARTING, pod.node
+
+
+def _at_first(cluster: Cluster, pod: Pod) -> Seen:
+    node = cluster.node_index.get(pod.node_name, ELSEWHERE) if pod.node_name else WAITS
+    if pod.deleted_at is not None:
+        return Doing.TERMINATING, node
+    if not pod.node_name:
+        return Doing.WAITING, node
+    return Doing.READY if pod.is_ready else Doing.STARTING, node
+
+
+# ── the film ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def kept(moments: int, most: int = MOST_FRAMES) -> list[int]:
+    """Of so many moments those that are shown: evenly chosen, the first and the last kept."""
+    step = max(1, -(-moments // most))
+    return sorted({*range(0, moments, step), moments - 1})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Life:
+    """A pod, and what it does from which look on."""
+
+    name: str
+    workload: str
+    is_new: bool
+    amount: int
+    is_played: bool
+    since: tuple[tuple[int, Seen], ...]
+
+
+def developed(
+    cluster: Cluster,
+    camera: Camera,
+    frames: Sequence[Frame],
+    looks: Sequence[int],
+    *,
+    title: str,
+    about: Collection[str],
+    wanted: int,
+    resource: str,
+    keys: Mapping[str, str],
+    candidates: Iterable[int] = (),
+    is_revised: bool = True,
+    is_stuck: bool = False,
+    wait_for: tuple[WaitForEdge, ...] = (),
+) -> Film:
+    """The film of what `camera` saw on `cluster`.
+
+    Parameters
+    ----------
+    frames, looks : the frames, and which look of the camera each is
+    keys : the workload of each owner of pods that were made
+    candidates : nodes that the new pods may go to
+    is_revised : a change makes new pods; else every pod made meanwhile counts as new
+    """
+    names = set(about)
+    lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised), *_waiting(cluster, camera, resource)]
+    rows, more = _rows(cluster, [one for one in lives if one.is_played], names, candidates, resource)
+    lives = _in_sight([*lives, *_still(cluster, camera, resource, rows)], names, set(rows))
+    order = sorted(lives, key=lambda one: (one.since[0][0], one.workload not in names, one.workload, one.name))
+    blocks, widest = _seated(order, {node: row for row, node in enumerate(rows)}, looks, _seats(cluster, resource))
+    return Film(
+        title=title, about=tuple(about), wanted=wanted, resource=resource,
+        capacity=sum(_seats(cluster, resource)[node] for node in rows) if resource else 0,
+        nodes=tuple(_row(cluster, node, resource, widest.get(row, 1)) for row, node in enumerate(rows)),
+        blocks=tuple(blocks), frames=tuple(frames), more_nodes=more, skipped=camera.looks - len(frames),
+        is_stuck=is_stuck, wait_for=wait_for,
+    )  # fmt: skip
+
+
+def _in_sight(lives: Iterable[_Life], about: set[str], rows: set[int]) -> list[_Life]:
+    """Pods that are on a row at some time; of the others some that wait."""
+    found, left = list[_Life](), MOST_WAITING
+    for one in sorted(lives, key=lambda one: (one.workload not in about, one.since[0][0])):
+        if any(seen and seen[1] in rows for _, seen in one.since):
+            found.append(one)
+        elif left and any(seen and seen[0] is Doing.WAITING for _, seen in one.since):
+            found.append(one)
+            left -= 1
+    return found
+
+
+def _row(cluster: Cluster, node: int, resource: str, widest: int) -> FilmNode:
+    of = cluster.nodes[node]
+    return FilmNode(
+        name=of.name, pool=node_pools(cluster)[node], note="cordoned" if of.is_cordoned else "",
+        seats=_seats(cluster, resource)[node] if resource else widest,
+    )  # fmt: skip
+
+
+def _seats(cluster: Cluster, resource: str) -> list[int]:
+    row = cluster.row.get(resource)
+    found: list[int] = [0] * cluster.node_count if row is None else cluster.allocatable[row].tolist()
+    return found
+
+
+def _played(
+    cluster: Cluster, camera: Camera, resource: str, keys: Mapping[str, str], *, is_revised: bool
+) -> Iterable[_Life]:
+    """Pods to which something happened, or that were looked at."""
+    before = {pod.uid: pod for pod in cluster.snapshot.pods if pod.uid in camera.seen}
+    of = workload_keys(cluster.snapshot)
+    row = cluster.row.get(resource)
+    for uid, seen in camera.seen.items():
+        live = camera.pods[uid]
+        was = before.get(uid)
+        since = list(seen)
+        if was is not None and since[0][0] > 0:
+            since.insert(0, (0, _at_first(cluster, was)))
+        workload = of[uid] if was is not None else keys.get(live.owner, live.owner)
+        yield _Life(
+            name=f"{live.namespace}/{live.name}", workload=workload or POD.key(live.namespace, live.name),
+            is_new=live.is_new if is_revised else was is None,
+            amount=1 if not resource else next((amount for one, amount in live.shape.asks if one == row), 0),
+            is_played=True, since=tuple(since),
+        )  # fmt: skip
+
+
+def _waiting(cluster: Cluster, camera: Camera, resource: str) -> Iterable[_Life]:
+    """Others that wait for the same all along."""
+    of = workload_keys(cluster.snapshot)
+    for number in cluster.waiting if resource else ():
+        pod = cluster.snapshot.pods[number]
+        amount = pod_requests(pod.spec).get(resource, 0)
+        if pod.uid not in camera.seen and amount:
+            yield _unplayed(cluster, pod, of[pod.uid], amount)
+
+
+def _still(cluster: Cluster, camera: Camera, resource: str, rows: Iterable[int]) -> Iterable[_Life]:
+    """Pods on the film's nodes that hold seats, and to which nothing happens."""
+    of, on = workload_keys(cluster.snapshot), pods_by_node(cluster)
+    for node in rows if resource else ():
+        for number in on.get(node, ()):
+            pod = cluster.snapshot.pods[number]
+            amount = pod_requests(pod.spec).get(resource, 0)
+            if pod.uid not in camera.seen and amount:
+                yield _unplayed(cluster, pod, of[pod.uid], amount)
+
+
+def _unplayed(cluster: Cluster, pod: Pod, workload: str, amount: int) -> _Life:
+    name = f"{pod.namespace}/{pod.name}"
+    return _Life(
+        name=name, workload=workload, is_new=False, amount=amount, is_played=False, since=((0, _at_first(cluster, pod)),)
+    )  # fmt: skip
+
+
+def _rows(
+    cluster: Cluster, played: Sequence[_Life], about: set[str], candidates: Iterable[int], resource: str
+) -> tuple[list[int], int]:
+    """The nodes that get a row, by pool and name, and how many more are concerned: first those on which something happens, the
+    earliest first, then those that hold pods it is about, then those that such pods may go to, the fullest first."""
+    moving: dict[int, int] = {}  # node → the look of the first thing that happens there
+    holding: dict[int, None] = {}
+    for one in played:
+        if resource and not one.amount:
+            continue
+        for place, (look, seen) in enumerate(one.since):
+            nodes = {seen[1]} if seen else set()
+            if place:
+                was = one.since[place - 1][1]
+                nodes |= {was[1]} if was else set()
+                moving.update((node, look) for node in nodes if node >= 0 and look < moving.get(node, look + 1))
+            elif look:
+                moving.update((node, look) for node in nodes if node >= 0 and look < moving.get(node, look + 1))
+            if one.workload in about:
+                holding.update((node, None) for node in nodes if node >= 0)
+    row = cluster.row.get(resource)
+    may = [node for node in candidates if row is None or cluster.allocatable[row, node]]
+    if row is not None:
+        may.sort(key=lambda node: -int(cluster.requested[row, node]))
+    found = list(dict.fromkeys([*sorted(moving, key=lambda node: (moving[node], node)), *holding, *may]))
+    pools = node_pools(cluster)
+    return sorted(found[:MOST_NODES], key=lambda node: (pools[node], cluster.node_names[node])), len(found[MOST_NODES:])
+
+
+class _Seats:
+    """The seats of one node."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._taken: list[Span] = []
+        self.widest = 0
+
+    def take(self, amount: int) -> tuple[Span, ...]:
+        """So many: in one piece where there is one that large, else the first that are free; beyond the last where none is."""
+        gaps, at = list[Span](), 0
+        for start, end in sorted(self._taken):
+            if start > at:
+                gaps.append((at, start))
+            at = max(at, end)
+        gaps.append((at, max(at, self._number) + amount))
+        whole = next(((a, a + amount) for a, b in gaps if b - a >= amount and a + amount <= self._number), None)
+        spans = [whole] if whole else []
+        left = 0 if whole else amount
+        for start, end in gaps:
+            part = min(left, end - start)
+            if part:
+                spans.append((start, start + part))
+                left -= part
+        self._taken += spans
+        self.widest = max(self.widest, *(end for _, end in self._taken)) if self._taken else self.widest
+        return tuple(spans)
+
+    def leave(self, spans: Iterable[Span]) -> None:
+        """Give seats back."""
+        for one in spans:
+            self._taken.remove(one)
+
+
+def _seated(
+    lives: Sequence[_Life], rows: Mapping[int, int], looks: Sequence[int], seats: Sequence[int]
+) -> tuple[list[Block], dict[int, int]]:
+    """The blocks of all frames, and how many seats each row needs. A pod keeps its seats for as long as it is on its node."""
+    halls = {row: _Seats(seats[node]) for node, row in rows.items()}
+    shown: list[tuple[_Life, list[Seen]]] = [(one, [_then(one, look) for look in looks]) for one in lives]
+    places: dict[tuple[int, int], tuple[Span, ...]] = {}
+    for frame in range(len(looks)):
+        for number, (_, seen) in enumerate(shown):
+            was, now = seen[frame - 1] if frame else None, seen[frame]
+            if was and (now is None or now[1] != was[1]) and (number, was[1]) in places:
+                halls[rows[was[1]]].leave(places[number, was[1]])
+        for number, (one, seen) in enumerate(shown):
+            was, now = seen[frame - 1] if frame else None, seen[frame]
+            if now and now[1] in rows and one.amount and (was is None or was[1] != now[1]):
+                places[number, now[1]] = halls[rows[now[1]]].take(one.amount)
+    blocks = [
+        Block(
+            pod=one.name, workload=one.workload, is_new=one.is_new, amount=one.amount, doing=now[0], first=first, last=last,
+            node=WAITS if now[0] is Doing.WAITING else rows.get(now[1], ELSEWHERE), seats=places.get((number, now[1]), ()),
+        )
+        for number, (one, seen) in enumerate(shown)
+        for now, first, last in _stretches(seen)
+    ]  # fmt: skip
+    return blocks, {row: hall.widest for row, hall in halls.items()}
+
+
+def _then(one: _Life, look: int) -> Seen:
+    place = bisect_right([since for since, _ in one.since], look)
+    return one.since[place - 1][1] if place else None
+
+
+def _stretches(seen: Sequence[Seen]) -> Iterable[tuple[tuple[Doing, int], int, int]]:
+    """(what it does, first frame, last frame) of each stretch in which that stays the same."""
+    first = 0
+    for frame, now in enumerate(seen):
+        if frame + 1 == len(seen) or seen[frame + 1] != now:
+            if now is not None:
+                yield now, first, frame
+            first = frame + 1

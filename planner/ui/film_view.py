@@ -1,0 +1,82 @@
+"""A run as a film, on a page: one function that takes what was filmed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from planner.capacity.filming import rollout_film
+from planner.figures import film as drawing
+from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.records import Snapshot
+from planner.questions import strategies
+from planner.questions.question import Given
+from planner.questions.rollout import QUESTION, RolloutSettings, scenario_of
+from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
+from planner.rollout.film import Film
+from planner.ui import cache, errors
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Any:
+    """The component, registered once a server."""
+    return st.components.v2.component(
+        "headroom_film",
+        html='<div class="place"></div>',
+        css=drawing.style(),
+        js=f"{drawing.script()}\nexport default ({{data, parentElement}}) => film(parentElement.querySelector('.place'), data);\n",
+    )
+
+
+def show(films: Sequence[Film], titles: Sequence[str] = (), *, key: str, newly: str = "its new revision") -> None:
+    """The films beside each other in one time, with a slider and a play button over their steps."""
+    _component()(key=key, data=drawing.told(films, titles, newly=newly))
+
+
+@errors.part
+def rollout(
+    snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, shown: WorkloadRollout
+) -> None:
+    """The film of a rollout; where another strategy is looked at than today's, both beside each other. `shown`: which of the answer's
+    workloads."""
+    film = _filmed(snapshot, settings, given, shown)
+    if film is None:
+        st.caption("There is no film: it wasn't played, or not to its end.")
+        return
+    plain = strategies.without_strategy(settings)
+    before = None
+    if plain != settings:
+        found = cache.ask(QUESTION, snapshot, plain, given)
+        today = next((one for one in found.workloads if one.workload == shown.workload), None)
+        if today is not None and _strategy(today) != _strategy(shown):
+            before = _filmed(snapshot, plain, given, today)
+    if before is None:
+        show([film], key="film")
+    else:
+        show([before, film], ("Today's strategy", f"With {_strategy(shown)}"), key="film")
+    if note := _note(result, shown):
+        st.caption(note)
+
+
+def _note(result: RolloutResult, shown: WorkloadRollout) -> str:
+    """What the film doesn't show."""
+    if result.verdict is Verdict.UNKNOWN:
+        return "This is how it goes without what isn't known: see above."
+    if shown.verdict is Verdict.NEEDS_GROWTH:
+        return "This is how it goes with today's nodes: nobody waits here for those that may come."
+    if result.ties is not None and not result.ties.proven:
+        return "One of the placements that chance may bring: see above how many were played."
+    return ""
+
+
+def _filmed(snapshot: Snapshot, settings: RolloutSettings, given: Given, shown: WorkloadRollout) -> Film | None:
+    scenario = scenario_of(snapshot, settings)
+    return cache.answer(rollout_film, snapshot, scenario, shown, settings.meanwhile.beside(settings.pools.known(given)))
+
+
+def _strategy(shown: WorkloadRollout) -> str:
+    if shown.strategy_kind == ROLLING_UPDATE:
+        return f"maxSurge {shown.max_surge}, maxUnavailable {shown.max_unavailable}"
+    return shown.strategy_kind

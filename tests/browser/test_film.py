@@ -1,0 +1,80 @@
+"""The film of a rollout in a real browser: its steps by keyboard, its frozen end, and nothing that axe finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Visitor
+
+pytestmark = pytest.mark.browser
+PLACE = "rollout?workload=Deployment/prod/{}&section=What+happens"
+
+
+def film(visitor: Visitor, name: str, more: str = "") -> None:
+    visitor.open(PLACE.format(name) + more)
+    visitor.page.locator(".film svg[role=img]").first.scroll_into_view_if_needed()
+
+
+def test_the_deadlock_stands_frozen_with_its_cycle(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    film(visitor, "llm-serve")
+    box = visitor.page.locator(".film")
+    expect(box.locator(".stuck")).to_contain_text("old pods — are kept by → Deployment llm-serve")
+    expect(box.locator("path[marker-end]")).to_have_count(2)
+    expect(box.get_by_role("img")).to_have_attribute("aria-label", "Deployment/prod/llm-serve, at once: 1 waiting for a node. 2 of 2 Ready, 1 waits, 8 GPUs held")  # fmt: skip
+    box.get_by_role("button", name="One step back").press("Enter")
+    expect(box.locator(".stuck")).to_be_hidden()
+    expect(box.locator("path[marker-end]")).to_have_count(0)
+    visitor.is_healthy()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1360, "light"), (390, "dark")])
+def test_every_step_is_reached_by_keyboard(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
+    visitor = visit(width=width, scheme=scheme)
+    film(visitor, "ml-worker")
+    slider = visitor.page.locator(".film").get_by_role("slider", name="Step of the film")
+    expect(slider).to_have_value("0")
+    slider.press("ArrowRight")
+    expect(visitor.page.locator(".film .now")).to_contain_text("1 terminating, 3 waiting for a node")
+    slider.press("End")
+    expect(visitor.page.locator(".film .now")).to_contain_text("done")
+    visitor.is_within_width()
+    visitor.is_healthy()
+
+
+def test_it_plays_to_its_end(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.page.emulate_media(reduced_motion="no-preference")
+    film(visitor, "ml-worker")
+    visitor.page.locator(".film").get_by_role("button", name="Play").click()
+    expect(visitor.page.locator(".film .now")).to_contain_text("done", timeout=60_000)
+    expect(visitor.page.locator(".film").get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_who_wants_less_motion_gets_steps(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.page.emulate_media(reduced_motion="reduce")
+    film(visitor, "ml-worker")
+    expect(visitor.page.locator(".film").get_by_role("button", name="Play")).to_be_hidden()
+    expect(visitor.page.locator(".film").get_by_role("button", name="One step on")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_strategy_is_played_beside_todays_and_axe_finds_nothing(visit: Callable[..., Visitor], scheme: str) -> None:
+    visitor = visit(scheme=scheme)
+    film(visitor, "ml-worker", "&max_surge=0&max_unavailable=3")
+    captions = visitor.page.locator(".film figcaption")
+    expect(captions).to_have_text(["Today's strategy", "With maxSurge 0, maxUnavailable 3"])
+    found: Any = Axe().run(visitor.page).response
+    assert within(found["passes"])  # axe looks into the film
+    assert within(found["violations"]) == []
+
+
+def within(found: Any) -> list[str]:
+    """Rules that axe put to elements of the film: what is in a shadow root has a path as its target."""
+    return [one["id"] for one in found for node in one["nodes"] if isinstance(node["target"][0], list)]

@@ -1,0 +1,71 @@
+"""What a browser is told of a film: everything drawn is in the film, and nobody's name becomes markup."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from planner.capacity.filming import rollout_film
+from planner.capacity.rollouts import rollout
+from planner.figures import film as drawing
+from planner.figures import palette
+from planner.ground.records import replace
+from planner.inventory.change import WorkloadChange
+from planner.rollout.film import Film
+from planner.rollout.prepared import Scenario
+from planner.sources import demo
+
+
+def filmed(key: str, **change: int) -> Film:
+    snapshot, scenario = demo.read(), Scenario(changes=(WorkloadChange(workload=key, **change),))  # type: ignore[arg-type]
+    found = rollout_film(snapshot, scenario, rollout(snapshot, scenario).workloads[0])
+    assert found is not None
+    return found
+
+
+def test_a_stuck_film_opens_at_the_deadlock_with_its_cycle() -> None:
+    told = drawing.told([filmed("Deployment/prod/llm-serve")])
+    [film] = told["films"]
+    assert told["start"] == len(told["stops"]) - 1 == len(film["frames"]) - 1
+    assert (film["is_cycle"], film["stuck"]) == (True, "Nothing moves any more.")
+    assert film["cycle"][-1] == "old pods — are kept by → Deployment llm-serve"
+    assert told["holders"][0]["name"] == "Deployment/prod/llm-serve"
+
+
+def test_two_strategies_have_one_time_and_one_legend() -> None:
+    films = [filmed("Deployment/prod/ml-worker"), filmed("Deployment/prod/ml-worker", max_surge=0, max_unavailable=3)]
+    told = drawing.told(films, ("Today's strategy", "With maxSurge 0, maxUnavailable 3"))
+    assert [one["title"] for one in told["films"]] == ["Today's strategy", "With maxSurge 0, maxUnavailable 3"]
+    assert told["start"] == 0
+    for at, film in enumerate(told["films"]):
+        assert {stop[at] for stop in told["stops"]} == set(range(len(film["frames"])))  # every step is seen
+        assert all(len(track["values"]) == len(film["frames"]) for track in film["tracks"])
+        assert all(block[0] < len(told["holders"]) for block in film["blocks"])
+    colours = [one["colour"] for one in told["holders"]]
+    assert len(set(colours)) == len(colours)
+    assert set(colours) <= set(palette.CATEGORICAL)
+
+
+def test_names_out_of_a_cluster_are_printable_and_only_text() -> None:
+    film = filmed("Deployment/prod/llm-serve")
+    hostile = replace(
+        film, title="a\x1b[2J\n<img src=x>", nodes=tuple(replace(one, name=f"{one.name}\n<b>") for one in film.nodes)
+    )
+    told = json.dumps(drawing.told([hostile]), ensure_ascii=False)
+    assert "\x1b" not in told
+    assert "\\u001b" not in told
+    assert "\\n" not in told
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", drawing.script())
+
+
+def test_in_words() -> None:
+    said = drawing.alt(filmed("Deployment/prod/llm-serve"))
+    assert said.startswith(
+        "Deployment/prod/llm-serve on 2 nodes, 2 steps: 2 of 2 Ready before; after 0 s nothing moves any more"
+    )
+    assert "old pods → Deployment llm-serve (are kept by)" in said
+
+
+def test_a_workload_without_gpus_says_what_its_blocks_are() -> None:
+    told = drawing.told([filmed("Deployment/prod/web")])
+    assert told["films"][0]["more"] == "Its pods ask for no GPU: each block is a pod, others' aren't drawn."

@@ -1,0 +1,153 @@
+"""Films: what a frame holds is what the engine counted at that moment, and nothing is drawn that wasn't played."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from planner.capacity.filming import rollout_film
+from planner.capacity.rollouts import rollout
+from planner.ground.budget import allowed
+from planner.ground.records import replace
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.rollout.answers import PodState, Verdict, WorkloadRollout
+from planner.rollout.film import ELSEWHERE, MOST_NODES, Doing, Film, Frame, kept, side_by_side
+from planner.rollout.prepared import Scenario
+from planner.sources import demo
+
+SNAPSHOT = demo.read()
+ROLLING = [one.key for one in SNAPSHOT.workloads if one.traits.rolls_out]
+
+
+def filmed(snapshot: Snapshot, key: str, **change: int) -> tuple[Film | None, WorkloadRollout]:
+    scenario = Scenario(changes=(WorkloadChange(workload=key, **change),))  # type: ignore[arg-type]
+    [shown] = rollout(snapshot, scenario).workloads
+    return rollout_film(snapshot, scenario, shown), shown
+
+
+def states(film: Film, frame: int, key: str) -> dict[str, int]:
+    found = Counter[str]()
+    for block in film.at(frame):
+        if block.workload == key:
+            found[_state(block.doing, is_new=block.is_new)] += 1
+    return {state.value: found[state.value] for state in PodState}
+
+
+def _state(doing: Doing, *, is_new: bool) -> str:
+    match doing:
+        case Doing.READY:
+            return (PodState.NEW_READY if is_new else PodState.OLD_READY).value
+        case Doing.STARTING:
+            return (PodState.NEW_STARTING if is_new else PodState.OLD_NOT_READY).value
+        case Doing.WAITING:
+            return PodState.PENDING.value
+        case Doing.TERMINATING:
+            return PodState.TERMINATING.value
+
+
+@pytest.mark.parametrize("key", ROLLING)
+def test_a_frame_holds_what_the_engine_counted(key: str) -> None:
+    film, shown = filmed(SNAPSHOT, key)
+    assert film is not None
+    assert (film.is_stuck, film.wait_for) == (shown.verdict is Verdict.STUCK, shown.wait_for)
+    assert len(film.frames) == len(shown.timeline)
+    for number, (frame, row) in enumerate(zip(film.frames, shown.timeline, strict=True)):
+        assert (frame.tick, frame.seconds, frame.ready, frame.event) == (row.tick, row.seconds, row.ready, row.event)
+        if film.more_nodes:
+            continue  # what has no row isn't drawn
+        assert states(film, number, key) == dict(row.counts)
+        own = [block for block in film.at(number) if block.workload == key and block.node >= 0]
+        if film.resource:
+            held = sum(end - start for block in own for start, end in block.seats)
+            assert held == frame.held == row.held_by_workload.get(film.resource, 0)
+
+
+@pytest.mark.parametrize("key", ROLLING)
+def test_no_seat_is_taken_twice_and_none_moves(key: str) -> None:
+    film, _ = filmed(SNAPSHOT, key)
+    assert film is not None
+    assert len(film.nodes) <= MOST_NODES
+    assert all(block.node != ELSEWHERE or not block.seats for block in film.blocks)
+    places: dict[tuple[str, int], object] = {}
+    for number in range(len(film.frames)):
+        taken = Counter(
+            (block.node, seat) for block in film.at(number) for span in block.seats for seat in range(*span)
+        )
+        assert all(amount == 1 for amount in taken.values())
+        assert all(seat < film.nodes[node].seats for node, seat in taken)  # nobody holds more than there is
+        for block in film.at(number):
+            if block.node >= 0:
+                assert places.setdefault((block.pod, block.node), block.seats) == block.seats
+
+
+def test_the_moment_of_deadlock_is_the_last() -> None:
+    film, _ = filmed(SNAPSHOT, "Deployment/prod/llm-serve")
+    assert film is not None
+    end = len(film.frames) - 1
+    waits = [block for block in film.at(end) if block.is_new]
+    assert [(block.doing, block.amount) for block in waits] == [(Doing.WAITING, 4)]
+    old = [block for block in film.at(end) if block.node >= 0]
+    assert [(film.nodes[block.node].pool, block.seats, block.is_new) for block in old] == [
+        ("gpu-a100", ((0, 4),), False)
+    ] * 2
+    assert film.wait_for[-1].target == film.wait_for[0].source  # a cycle
+    others = {block.workload for block in film.at(end) if block.node < 0} - {"Deployment/prod/llm-serve"}
+    assert "Deployment/llm-lab/llm-canary" in others  # it waits for the same
+
+
+def test_a_strategy_of_the_grid_is_played_beside() -> None:
+    today, _ = filmed(SNAPSHOT, "Deployment/prod/ml-worker")
+    other, shown = filmed(SNAPSHOT, "Deployment/prod/ml-worker", max_surge=0, max_unavailable=3)
+    assert today is not None
+    assert other is not None
+    assert min(frame.ready for frame in other.frames) == shown.lowest_ready == 3
+    stops = side_by_side([today.frames, other.frames])
+    assert (stops[0], stops[-1]) == ((0, 0), (len(today.frames) - 1, len(other.frames) - 1))
+    for (a, b), (c, d) in pairwise(stops):
+        assert (a <= c <= a + 1, b <= d <= b + 1) == (True, True)
+        moved = [film.frames[n].seconds for film, n, m in ((today, c, a), (other, d, b)) if n > m]
+        for film, at in ((today, c), (other, d)):  # nobody is ahead of a step that the other has yet to make
+            assert at + 1 == len(film.frames) or film.frames[at + 1].seconds >= max(moved)
+
+
+def refused(kind: str) -> FrozenMap[Presence]:
+    return FrozenMap({**SNAPSHOT.presence, kind: Presence.REFUSED})
+
+
+@pytest.mark.parametrize(
+    "blind",
+    [replace(SNAPSHOT, presence=refused("Pod"), pods=()), replace(SNAPSHOT, presence=refused("Node"), nodes=())],
+    ids=["pods", "nodes"],
+)
+def test_what_was_not_played_has_no_film(blind: Snapshot) -> None:
+    film, shown = filmed(blind, "Deployment/prod/llm-serve")
+    assert (shown.verdict, film) == (Verdict.UNKNOWN, None)
+    seen, seen_shown = filmed(SNAPSHOT, "Deployment/prod/llm-serve")
+    assert seen is not None
+    assert rollout_film(blind, Scenario(changes=(WorkloadChange(workload=seen.about[0]),)), seen_shown) is None
+
+
+def test_what_was_cut_has_no_film() -> None:
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/prod/ml-worker"),))
+    [shown] = rollout(SNAPSHOT, scenario).workloads
+    with allowed(units=2_000):
+        assert rollout_film(SNAPSHOT, scenario, shown) is None
+
+
+def test_chosen_moments_keep_both_ends() -> None:
+    assert kept(5) == [0, 1, 2, 3, 4]
+    assert (kept(1_000)[0], kept(1_000)[-1], len(kept(1_000)) <= 121) == (0, 999, True)
+
+
+def test_frames_before_the_change_stay_before() -> None:
+    def frames(*seconds: float) -> list[Frame]:
+        return [
+            Frame(tick=i - 1, seconds=at, event="", ready=0, waiting=0, held=0)
+            for i, at in enumerate((0.0, 0.0, *seconds))
+        ]
+
+    assert side_by_side([frames(30, 60), frames(60)]) == ((0, 0), (1, 1), (2, 1), (3, 2))
+    assert side_by_side([frames(), frames(10)]) == ((0, 0), (1, 1), (1, 2))
