@@ -48,9 +48,6 @@ class Filter:
         return not any(getattr(self, one.name) for one in fields(self))
 
 
-EVERYTHING: Final = Filter()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """What a filter lets through of a snapshot. `said`: ``in namespace prod``, or empty where nothing is filtered."""

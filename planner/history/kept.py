@@ -62,11 +62,6 @@ def decode(data: bytes | bytearray, where: str) -> Snapshot:
     return Snapshot(**others, pods=pods, events=events)  # messages that an earlier release kept as they were
 
 
-def without_logs(snapshot: Snapshot) -> Snapshot:
-    """What `decode` gives back."""
-    return replace(snapshot, logs=())
-
-
 def _written(value: Any) -> Any:
     if isinstance(value, FrozenMap):
         return dict(value)

@@ -238,4 +238,3 @@ FIELDS: dict[str, dict[str, Field]] = {
     "PodResourceClaim": _all("name", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSchedulingGate": _all("name"),
 }
-ROOTS = ("DeploymentSpec", "StatefulSetSpec", "DaemonSetSpec")

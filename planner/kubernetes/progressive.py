@@ -15,7 +15,7 @@ ABORT_SCALE_DOWN_DELAY_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class CanaryStep:
     """A step of a canary; one of its fields is set.
 
     Attributes
@@ -47,7 +47,7 @@ class Canary:
     minPodsPerReplicaSet. `unmodelled`: the names of fields that change how many pods there are, in a way that isn't modelled.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CanaryStep, ...] = ()
     is_routed: bool = False
     whole_weight: int = WHOLE_WEIGHT
     scales_stable: bool = False

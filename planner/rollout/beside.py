@@ -1,8 +1,8 @@
-"""Whom of those in flight a change may meet: they are played beside it, the others are left where they are.
+"""Which rollouts in flight have to be played beside a change, since their pods and its pods may want the same room.
 
-Left are those whose pods, and whatever waits for their room, stay on nodes where nothing of the change is or can go; and all,
-where the nodes have room for the change whatever the others do: even if every pod that they may still make went where it costs
-most.
+A rollout is left out where its pods are on, and may go to, no node that is one for the change's pods: neither directly, nor
+by way of other rollouts or waiting pods that may go to nodes of both. All are left out where the change finds room whatever
+they do: even if each pod that they may still make took as many of the change's seats as one of them ever can.
 """
 
 from __future__ import annotations
@@ -30,9 +30,15 @@ from planner.scheduling.state import anti_terms, speaking, spoken_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Others:
-    """All in flight, and what waits: `reach` is bool[one, node], `waiting` (shape, how many, where they may go).
+    """The rollouts in flight, one row each, and the pods that wait.
 
-    `speak` of pods in other namespaces: bool[one]; `push` somebody out if they must: bool[one].
+    Attributes
+    ----------
+    reach : bool[rollout, node], where its pods are or may go
+    shapes : of the pods that it has or may make
+    waiting : (shape, how many, bool[node] where they may go)
+    speak : bool[rollout], whether its pods' terms are about pods of other namespaces
+    push : bool[rollout], whether its pods may preempt others
     """
 
     flying: tuple[InFlight, ...]
@@ -77,8 +83,8 @@ def _pushes(cluster: Cluster, shape: Shape, nodes: BoolArray) -> bool:
 
 
 def beside(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
-    """Those in flight that have to be played beside `changed`, workloads as the change makes them; with `bound` those too that
-    metrics bring to it."""
+    """Those in flight that have to be played beside `changed`, the workloads as the change makes them. `bound`: an autoscaler's
+    bound to which metrics may bring others meanwhile, which then count as in flight."""
     if not at_bound(cluster, bound):
         return ()
     keys = {workload.key for workload in changed}

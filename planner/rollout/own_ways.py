@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from planner.ground.records import dataclass, replace
-from planner.kubernetes.progressive import Canary, Step
+from planner.kubernetes.progressive import Canary, CanaryStep
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
 
@@ -49,7 +49,7 @@ def _routed(workload: Workload, strategy: Strategy, canary: Canary) -> Iterator[
         yield _with(strategy, canary, "dynamicStableScale: true", {"dynamicStableScale": True}, scales_stable=True)
     count = min(workload.replicas, _MOST_STEPS)
     weights = [-(-canary.whole_weight * place // count) for place in range(1, count)]
-    steps = tuple(Step(weight=one) for one in weights)
+    steps = tuple(CanaryStep(weight=one) for one in weights)
     if steps and steps != canary.steps:
         patch = {"dynamicStableScale": True, "steps": [{"setWeight": one} for one in weights]}
         title = f"dynamicStableScale: true, {len(steps)} small steps"

@@ -25,7 +25,7 @@ import numpy as np
 
 from planner.ground.records import replace
 from planner.rollout.lines import LONG_AGO, Feasible, Group, Line, Member, has_left, member_of
-from planner.rollout.queueing_hints import Event
+from planner.rollout.queueing_hints import ClusterEvent
 from planner.rollout.waiting import Waiter, waiting_of
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails
@@ -92,7 +92,7 @@ class SchedulingQueue:
         self._looked_at: list[int] = []  # pods of the snapshot in lines that are in motion
         self._unlisted: list[int] = []  # pods of the snapshot that didn't wait in it
 
-        self._events: list[Event] = []
+        self._events: list[ClusterEvent] = []
         self._last_removal = -1  # the last event for which those who wait for resources hope
         self._version = 0  # of what the scheduler sees
         self._failed_at = 0
@@ -183,7 +183,7 @@ class SchedulingQueue:
             self._gated.remove(pod)
             heappush(self._active, (-pod.priority, pod.arrived, pod))
 
-    def happened(self, event: Event) -> None:
+    def happened(self, event: ClusterEvent) -> None:
         self._events.append(event)
         if event.is_removal and self._has_resources:
             self._last_removal = len(self._events) - 1
@@ -401,8 +401,12 @@ class SchedulingQueue:
         return line
 
     def end(self) -> None:
-        """The scheduler's turn ends: all who were refused in it go behind everybody else, in the order they had among
-        themselves, each line as one."""
+        """The scheduler's turn ends, and whoever was refused in it gets a new turn (its number in the queue), higher than all others'.
+
+        kube-scheduler orders pods of equal priority by when they were last tried. Pods refused in one turn of the scheduler
+        keep the order that they had: each turn that they came with becomes a new one, in the same order. The lines of a
+        group were tried together and share one.
+        """
         resources, tick = self._resources, self.tick_number
         before = dict(self._retried)
         if self._last_removal >= resources.seen:
@@ -426,8 +430,10 @@ class SchedulingQueue:
             group.turn, group.failed_tick, group.seen, group.call = turns[old], tick, len(self._events), self._call
 
     def _joined_places(self) -> dict[LivePod, tuple[bool, bool, int]]:
-        """Of those who joined the ones that wait for resources: whether they were tried since something went, whether they
-        backed off then, and their turn."""
+        """Where the pods that came to wait for resources since the group's last turn would stand by themselves.
+
+        Pod → (whether it was tried after the last pod had gone, or is still to be; whether it backed off then; its turn then).
+        """
         refused = {p: (off, turn) for off, turn, p in self._refused}
         found: dict[LivePod, tuple[bool, bool, int]] = {}
         for pod in self._joined:
@@ -439,8 +445,8 @@ class SchedulingQueue:
         return found
 
     def _turn_of_joined(self) -> tuple[bool, int]:
-        """The first of their turns where nobody else waits for resources: the group then has no turn of its own that counts,
-        and others may have had theirs in between."""
+        """Whether the first of the newcomers backed off, and its turn: where the group has newcomers only, its own turn is
+        from before they came. (False, -1), which is before everybody, where others wait in it too."""
         joined = self._joined_places()
         heads = (line.head() for line in (*self._at_first, *self._feasible.started) if line.group is self._resources)
         if any(head is not None and head.pod not in joined for head in heads):
@@ -448,8 +454,8 @@ class SchedulingQueue:
         return min((place[1:] for place in joined.values() if place[0]), default=(False, -1))
 
     def _merge(self, turn: tuple[bool, int]) -> None:
-        """Those who joined have the turn of all that wait for resources from now on, in the order in which they were tried:
-        before the others if that was before `turn`."""
+        """The newcomers become the group's: their own turns count no more, and they stand in it in the order in which they were
+        tried. Those who were tried before the group was (`turn`, as `_turn_of_joined` has it) come to its front, the rest to its end."""
         joined = self._joined_places()
         order = sorted(joined, key=lambda p: (*joined[p], p.queued_at))
         first = [p for p in order if joined[p] < (True, *turn)]
@@ -515,8 +521,8 @@ class SchedulingQueue:
         return sorted(found, key=lambda w: w.arrived)
 
     def _words_of_all(self, line: Line) -> str | Words | None:
-        """What was last said to the snapshot's pods in the line; None: nothing. Where not all were told the same, they
-        are brought to life, so that each can be asked."""
+        """kube-scheduler's last message to the snapshot's pods in the line, where all have the same; None where they have
+        none from this run, or several: those pods become live ones (`_bring`), so that each can be asked for its own."""
         if line.group is not self._resources or self._resources.call < 0 or not line.indices:
             return None
         if len({self._place(line, line.member(line.indices[0])), self._place(line, line.member(line.indices[-1]))}) > 1:
@@ -535,7 +541,8 @@ class SchedulingQueue:
         return words
 
     def _place(self, line: Line, member: Member) -> int:
-        """How many attempts had come to something when the last turn for resources came to `member`."""
+        """How many pods had been placed or nominated when `member` had its place in the last turn of those that wait for resources:
+        its words tell of the cluster as it was then."""
         failed_tick, turn, tick = self._retried_at
         key = self._key(member, line.shape.priority, (failed_tick, turn), tick)
         return next(i for i, (until, _, _) in enumerate(self._came_then) if key < until or until is _LAST)

@@ -18,7 +18,7 @@ _FREED_BY_REMOVAL = frozenset(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Event:
+class ClusterEvent:
     """A pod was bound or is gone; what that means to pods that wait depends on what refused them.
 
     Source: the plugins' EventsToRegister and queueing hints (kubernetes `pkg/scheduler/framework/plugins`).

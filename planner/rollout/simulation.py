@@ -21,7 +21,7 @@ from planner.rollout.claims import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock
 from planner.rollout.pods import Pods
 from planner.rollout.queue import SchedulingQueue
-from planner.rollout.queueing_hints import Event
+from planner.rollout.queueing_hints import ClusterEvent
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -137,7 +137,7 @@ class Simulation:
         self.choices = self.orders = self.ends = 0
         self.is_idle = False
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
-        self._events: dict[tuple[Shape, bool], Event] = {}
+        self._events: dict[tuple[Shape, bool], ClusterEvent] = {}
         self._made = 0
         for node in cluster.absent:
             self.state.shut(node)
@@ -248,8 +248,9 @@ class Simulation:
                 self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
 
     def _wake_held_up(self, namespace: str) -> None:
-        """Something of the namespace has gone: whose pods were refused until now may look again. Nobody tells a ReplicaSet of
-        it: it tries when its back-off of up to 1,000 s is over, before whoever else waits for the room, or later.
+        """Something of the namespace has gone, and with it what a quota counts: controllers whose pods the quota refused may try
+        again. No event tells a ReplicaSet so. It tries when its back-off of up to 1,000 s is over, which may be before or
+        after others take what is free: with a seed it sometimes sleeps through this tick.
 
         Source: client-go `util/workqueue/default_rate_limiters.go` `ItemExponentialFailureRateLimiter`.
         """
@@ -283,10 +284,11 @@ class Simulation:
             self.queue.let_in(pod)
 
     def rouse(self, about: Shape) -> None:
-        """Something has changed that isn't told of a pod: everybody looks anew. `about` is any shape."""
+        """Something other than a pod has changed (nodes, a quota): every waiting pod is tried again, and every controller looks.
+        `about`: any shape, since the event has to have one."""
         self.is_idle = False
         self.queue.changed()
-        self.queue.happened(Event(about, is_removal=True, is_nodes=True))
+        self.queue.happened(ClusterEvent(about, is_removal=True, is_nodes=True))
         self.claims.retry()
         for key in self.controllers:
             self.clock.wake(key)
@@ -321,7 +323,7 @@ class Simulation:
         self.queue.refuse(pod, attempt)
         if attempt.deallocates and self.state.devices.deallocate_unused(pod.shape.devices, pod.uid):
             self.queue.changed()
-            self.queue.happened(Event(pod.shape, is_removal=False, frees_claim=True))
+            self.queue.happened(ClusterEvent(pod.shape, is_removal=False, frees_claim=True))
         if attempt.nominated != NOWHERE:
             return self._preempt(pod, attempt.nominated, attempt.victims)
         if attempt.gives_up and pod.nominated != NOWHERE:
@@ -334,7 +336,7 @@ class Simulation:
         self.queue.changed()
         self.state.changed.append(pod.nominated)
         self.scheduler.clear_nomination(pod)
-        self.queue.happened(Event(pod.shape, is_removal=True))
+        self.queue.happened(ClusterEvent(pod.shape, is_removal=True))
 
     def _bind(self, pod: LivePod, node: int) -> Refusal | None:
         """Bind the pod, unless a quota refuses the claim made for its extended resources: an error, no refusal of a node.
@@ -358,13 +360,13 @@ class Simulation:
         return None
 
     def _claims_freed(self, pod: LivePod) -> None:
-        self.queue.happened(Event(pod.shape, is_removal=False, frees_claim=True))
+        self.queue.happened(ClusterEvent(pod.shape, is_removal=False, frees_claim=True))
 
-    def _event(self, shape: Shape, *, is_removal: bool) -> Event:
+    def _event(self, shape: Shape, *, is_removal: bool) -> ClusterEvent:
         """One for all pods of the shape that are bound, or gone."""
         event = self._events.get((shape, is_removal))
         if event is None:
-            event = self._events[shape, is_removal] = Event(shape, is_removal=is_removal)
+            event = self._events[shape, is_removal] = ClusterEvent(shape, is_removal=is_removal)
         return event
 
     def _note_attached(self, pod: LivePod, node: int) -> None:
@@ -398,7 +400,7 @@ class Simulation:
         return did_something
 
     def foresee_pods(self, count: int) -> None:
-        """So many pods will be made, unless one of them is refused: too many to play through, or to hold, aren't begun."""
+        """Ends the run as too large before `count` pods are made, where that is more than it may make or has work left for."""
         if self._made + count > _MOST_MADE:
             raise too_large()
         self.work.foresee(count * _POD_UNITS)
@@ -433,7 +435,8 @@ class Simulation:
         return busy
 
     def _pass_by(self, pod: LivePod) -> None:
-        """A round after something that only the controller of `pod` hears of; nothing comes of it where that isn't played."""
+        """Lets the time of a round go by after `pod` changed. Only its controller hears of that: where it isn't played, nobody
+        has work and no retry is due, the round would do nothing, and is left out."""
         retry = self.clock.next_retry if self.is_idle else None
         if not self.is_idle or pod.owner in self.controllers or self.queue.has_work or retry is not None:
             self.round()
@@ -455,8 +458,11 @@ class Simulation:
         raise AssertionError("controllers and scheduler never come to rest")
 
     def wait(self, most_ms: float) -> float:
-        """Nothing moves any more. Whoever was refused a pod tries again when his delay is over: until something moves, or nobody does
-        anything for `most_ms`. For how long that was, in ms; 0 where nothing came of it."""
+        """Nothing moves any more but for controllers that try again, later each time, after the API server refused them a pod.
+
+        Lets time go by, in ms, until one of these retries makes something move; the time that took. 0 where none does
+        within `most_ms` of the last that did anything.
+        """
         begun = since = self.clock.ms
         while not self.is_moving:
             if self.round():

@@ -19,7 +19,7 @@ _METRICS_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Latest:
     """What is known now. `listed_at` is this machine's clock when the listing began; `metrics` come a little later."""
 
     snapshot: Snapshot
@@ -65,7 +65,7 @@ class Keeper:
         self.every_seconds = every_seconds
         self._look_seconds, self._age = look_seconds or every_seconds, age
         self.failures = 0
-        self.kept: Kept | None = None
+        self.kept: Latest | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
 
@@ -95,12 +95,12 @@ class Keeper:
         began -= self._age()
         before = self.kept
         if before is not None and before.snapshot.digest == snapshot.digest:
-            self.kept = Kept(snapshot=before.snapshot, pools=before.pools, listed_at=began, metrics=before.metrics)
+            self.kept = Latest(snapshot=before.snapshot, pools=before.pools, listed_at=began, metrics=before.metrics)
             return
         pools = growing(snapshot, self._limits(snapshot))
         self._know(snapshot, pools)
         metrics = before.metrics if before else None
-        self.kept = Kept(snapshot=snapshot, pools=pools, listed_at=began, metrics=metrics)
+        self.kept = Latest(snapshot=snapshot, pools=pools, listed_at=began, metrics=metrics)
 
     def tell(self) -> None:
         """Work the metrics out, where the snapshot is another one."""
@@ -108,7 +108,7 @@ class Keeper:
         if kept is None or (kept.metrics is not None and kept.metrics.digest == kept.snapshot.digest):
             return
         metrics = self._metrics(kept.snapshot, kept.pools)
-        self.kept = Kept(snapshot=kept.snapshot, pools=kept.pools, listed_at=kept.listed_at, metrics=metrics)
+        self.kept = Latest(snapshot=kept.snapshot, pools=kept.pools, listed_at=kept.listed_at, metrics=metrics)
 
     def _run(self) -> None:
         told_at, took, was_failing = float("-inf"), 0.0, False

@@ -280,7 +280,7 @@ class Reader:
                 one.is_outdated = False
                 raise watches.GoneError
 
-    def _fold(self, kind: str, event: watches.Event) -> str:
+    def _fold(self, kind: str, event: watches.WatchEvent) -> str:
         version = watches.version_of(event)
         with self._lock:
             if event.type != watches.BOOKMARK:
@@ -290,7 +290,7 @@ class Reader:
         return version
 
     @contextmanager
-    def _stream(self, path: str, version: str) -> Iterator[Iterator[watches.Event]]:
+    def _stream(self, path: str, version: str) -> Iterator[Iterator[watches.WatchEvent]]:
         seconds = random.randint(*self._timing.watch)
         response, events = watches.opened(
             self._connection, path, version, seconds=seconds, silence_seconds=self._timing.silence

@@ -86,7 +86,7 @@ _TYPES: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredSnapshot:
     """One snapshot of a store."""
 
     cluster: str
@@ -95,7 +95,7 @@ class Kept:
     path: str
 
 
-def latest_of(every: Sequence[Kept], now: float) -> Kept:
+def latest_of(every: Sequence[StoredSnapshot], now: float) -> StoredSnapshot:
     """The newest of some that is no slip of the future; where all are of the future, the newest."""
     return ([one for one in every if one.taken_at <= now + AHEAD_SECONDS] or list(every))[-1]
 
@@ -221,7 +221,7 @@ class Store:
 
     def snapshots(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
-    ) -> tuple[Kept, ...]:
+    ) -> tuple[StoredSnapshot, ...]:
         """The whole snapshots there are, by cluster and time."""
         found = {
             (one.partition.cluster, name): path
@@ -229,7 +229,7 @@ class Store:
             for name, path in one.entry.snapshots.items()
         }
         every = (
-            Kept(cluster=cluster, snapshot=name, taken_at=names.moment_of(name), path=path)
+            StoredSnapshot(cluster=cluster, snapshot=name, taken_at=names.moment_of(name), path=path)
             for (cluster, name), path in sorted(found.items())
         )
         return tuple(
@@ -238,7 +238,7 @@ class Store:
             if (since is None or one.taken_at >= since) and (until is None or one.taken_at <= until)
         )
 
-    def at(self, place: Place, *, now: float) -> Kept:
+    def at(self, place: Place, *, now: float) -> StoredSnapshot:
         """The newest snapshot that `place` includes.
 
         Raises
@@ -261,7 +261,7 @@ class Store:
             raise NotKnownError(what, where=self.url, mend=f"The first is of {first}")
         return found[-1]
 
-    def snapshot(self, one: Kept, *, limit_bytes: int | None = None) -> Snapshot:
+    def snapshot(self, one: StoredSnapshot, *, limit_bytes: int | None = None) -> Snapshot:
         """The whole snapshot; its source says where it came from.
 
         Raises

@@ -39,7 +39,7 @@ class BusyError(SourceError):
         self.seconds = seconds
 
 
-class Event(msgspec.Struct):
+class WatchEvent(msgspec.Struct):
     """A line of a watch."""
 
     type: str
@@ -58,11 +58,11 @@ class _Told(msgspec.Struct):
     message: str | None = None
 
 
-_lines: Final = msgspec.json.Decoder(Event)
+_lines: Final = msgspec.json.Decoder(WatchEvent)
 _told: Final = msgspec.json.Decoder(_Told)
 
 
-def version_of(event: Event) -> str:
+def version_of(event: WatchEvent) -> str:
     """The resourceVersion that an event brings its kind to; "" where it doesn't say."""
     return version_in(event.object)
 
@@ -78,7 +78,7 @@ def version_in(body: bytes | msgspec.Raw) -> str:
 
 def opened(
     connection: Connection, path: str, version: str, *, seconds: int, silence_seconds: float
-) -> tuple[urllib3.BaseHTTPResponse, Iterator[Event]]:
+) -> tuple[urllib3.BaseHTTPResponse, Iterator[WatchEvent]]:
     """A watch of `path` from `version` on: the answer, whose connection may be shut down to end it, and its events.
 
     Parameters
@@ -105,7 +105,7 @@ def opened(
     return response, _events(connection, path, response)
 
 
-def _events(connection: Connection, path: str, response: urllib3.BaseHTTPResponse) -> Iterator[Event]:
+def _events(connection: Connection, path: str, response: urllib3.BaseHTTPResponse) -> Iterator[WatchEvent]:
     with response:
         rest = bytearray()
         for piece in bounded.pieces(response):
@@ -122,7 +122,7 @@ def _events(connection: Connection, path: str, response: urllib3.BaseHTTPRespons
                     yield _event(connection, path, line)
 
 
-def _event(connection: Connection, path: str, line: bytes) -> Event:
+def _event(connection: Connection, path: str, line: bytes) -> WatchEvent:
     try:
         event = _lines.decode(line)
     except (msgspec.MsgspecError, RecursionError, ValueError):

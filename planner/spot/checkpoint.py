@@ -120,15 +120,3 @@ def _pieces_survived(lives: Lives, hazard: float, bulk: float, restart: float, p
     ends: Floats = np.asarray(restart + piece * np.arange(1, count + 1), dtype=np.float64)
     alive = lives.survival(ends, hazard) * np.exp(-bulk * ends)
     return float(alive[alive > _NEGLIGIBLE].sum())
-
-
-def wall_hours(pattern: Pattern, lives: Lives, hazard: float, bulk: float, restart: float) -> float:
-    """Expected node-hours for one job, lost work and restarts included; inf when it never ends.
-
-    For exponential lives without checkpoints M e^(R/M) (e^(T/M) − 1), with checkpoints Daly's
-    M e^(R/M) (e^((tau+delta)/M) − 1) T/tau (Daly 2006, eq. 20).
-    """
-    useful = useful_hours_per_life(pattern, lives, hazard, bulk, restart)
-    if useful == inf or np.isinf(lives.mean(hazard, bulk)):
-        return pattern.span_hours
-    return pattern.work_hours * lives.mean(hazard, bulk) / useful if useful else inf

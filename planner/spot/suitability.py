@@ -15,7 +15,6 @@ import yaml
 
 from planner.ground import vocabulary
 from planner.ground.records import dataclass, replace
-from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.ground.words import Text
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import protection
@@ -121,16 +120,6 @@ def check_workload(
         objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object and check.yaml),
         commands=_commands(case) if with_cures else (),
         advice=_advice(case) if with_cures else (),
-    )
-
-
-def check_all(snapshot: Snapshot, *, capacity: Capacity = Capacity.SPOT) -> tuple[Suitability, ...]:
-    """The checklist for every workload outside the system's namespaces that runs pods, in the snapshot's order."""
-    pods = pods_by_workload(snapshot)
-    return tuple(
-        check_workload(snapshot, workload, capacity=capacity, pods=pods.get(workload.key, ()))
-        for workload in snapshot.workloads
-        if workload.namespace not in SYSTEM_NAMESPACES and not workload.is_finished
     )
 
 

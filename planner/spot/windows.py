@@ -43,12 +43,6 @@ class Window:
     source: str
 
 
-def provider_of(nodes: Iterable[Node]) -> Provider:
-    """Who runs these nodes (`cloud_of`); the first of which a notice is known decides. Google's VMs that GKE doesn't run (kOps)
-    are nobody's here: what they get is GKE's shortest notice anyway."""
-    return next((Provider(cloud.name) for cloud in clouds_of(nodes) if cloud.notice), Provider.OTHER)
-
-
 def window_of(nodes: Iterable[Node], capacity: Capacity = Capacity.SPOT) -> Window:
     """The window on nodes like `nodes`; the shortest there is where their provider isn't known."""
     nodes = tuple(nodes)

@@ -18,7 +18,7 @@ from planner.history import names
 from planner.history.levels import History
 from planner.inventory.node_lives import Watch
 from planner.kubernetes.records import Snapshot
-from planner.sources.store import Kept, Store, days_before, latest_of
+from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
 from planner.ui import link, session, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"
@@ -43,7 +43,7 @@ def _clusters(url: str) -> tuple[str, ...]:
 
 
 @st.cache_resource(ttl="5m", show_spinner="Reading the store …")
-def _snapshots(url: str, cluster: str) -> tuple[Kept, ...]:
+def _snapshots(url: str, cluster: str) -> tuple[StoredSnapshot, ...]:
     return Store(url).snapshots((cluster,))
 
 
@@ -53,7 +53,7 @@ def _history(url: str, clusters: tuple[str, ...], days: float | None) -> History
 
 
 @st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
-def _snapshot(url: str, one: Kept) -> Snapshot:
+def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
     return Store(url).snapshot(one)
 
 
@@ -79,7 +79,7 @@ def latest(cluster: str) -> Snapshot:
     return _called(url, latest_of(_snapshots(url, cluster), time.time()))
 
 
-def _called(url: str, one: Kept) -> Snapshot:
+def _called(url: str, one: StoredSnapshot) -> Snapshot:
     return replace(sign_in.seen(_snapshot(url, one)), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.inventory.fields import FIELDS, ROOTS, Standing
+from planner.inventory.fields import FIELDS, Standing
 from tests.architecture import documents
 from tests.architecture.tree import ROOT
 
@@ -16,6 +16,8 @@ VERSION = "v1.36.0-local"
 PLAIN = {"io.k8s.apimachinery.pkg.api.resource.Quantity", "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
          "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}  # fmt: skip
 Schema = dict[str, Any]
+
+ROOTS = ("DeploymentSpec", "StatefulSetSpec", "DaemonSetSpec")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from planner.history.rows import rows_of
 from planner.kubernetes.nodes import is_gke, out_of_use
 from planner.rollout.admission import tolerates_extended_resources
-from planner.spot.windows import Provider, provider_of
+from planner.spot.windows import Provider, window_of
 from tests.builders.objects import node, snapshot
 
 
@@ -29,4 +29,4 @@ def test_who_runs_a_node_is_told_alike_to_admission_and_to_the_notice() -> None:
         found = snapshot(one)
         assert is_gke(found.nodes[0]) is is_one
         assert tolerates_extended_resources(found) is is_one
-        assert (provider_of(found.nodes) is Provider.GKE) is is_one
+        assert (window_of(found.nodes).provider is Provider.GKE) is is_one

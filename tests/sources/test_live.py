@@ -574,7 +574,7 @@ def recorded(name: str) -> Play:
     return lambda _: Answer(stream=iter([json.dumps(line).encode() + b"\n" for line in one["lines"]]))
 
 
-def opened(name: str) -> tuple[list[watches.Event], Connection]:
+def opened(name: str) -> tuple[list[watches.WatchEvent], Connection]:
     with api_server(recorded(name)) as (configuration, _):
         connection = Connection(configuration, name="test")
         _, events = watches.opened(connection, "/watched", "169", seconds=6, silence_seconds=5)

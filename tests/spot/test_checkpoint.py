@@ -4,8 +4,9 @@ import pytest
 
 from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Capacity, Work
-from planner.spot.checkpoint import daly_hours, lost_request_hours, pattern_of, wall_hours, young_hours
+from planner.spot.checkpoint import daly_hours, lost_request_hours, pattern_of, young_hours
 from planner.spot.interruption import lives_of
+from tests.spot.daly import wall_hours
 
 BASE = Assumptions(nodes=1, on_demand_usd_per_hour=1, spot_usd_per_hour=0.5, zone_losses_per_month=0)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planner.ground.records import replace
 from planner.spot.assumptions import Assumptions, Capacity, Fallback, Life, Work
-from planner.spot.checkpoint import pattern_of, wall_hours
+from planner.spot.checkpoint import pattern_of
 from planner.spot.economics import (
     STEPS,
     bill,
@@ -20,6 +20,7 @@ from planner.spot.economics import (
 from planner.spot.environment import BulkLosses, most_losses
 from planner.spot.interruption import lives_of
 from planner.spot.months import LARGEST_POOL, simulate
+from tests.spot.daly import wall_hours
 
 BASE = Assumptions(
     nodes=6,

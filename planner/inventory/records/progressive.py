@@ -21,9 +21,9 @@ from planner.kubernetes.progressive import (
     WHOLE_WEIGHT,
     BlueGreen,
     Canary,
+    CanaryStep,
     Groups,
     Progress,
-    Step,
 )
 from planner.kubernetes.records import Strategy
 from planner.kubernetes.shares import check_share
@@ -84,17 +84,17 @@ def _canary(canary: wire.Canary) -> Canary:
     )
 
 
-def _step(step: wire.CanaryStep) -> Step:
+def _step(step: wire.CanaryStep) -> CanaryStep:
     if step.set_weight is not None:
-        return Step(weight=step.set_weight)
+        return CanaryStep(weight=step.set_weight)
     if step.pause is not None:
-        return Step(is_pause=True, pause_seconds=seconds(step.pause.duration))
+        return CanaryStep(is_pause=True, pause_seconds=seconds(step.pause.duration))
     if step.set_canary_scale is not None:
         scale = step.set_canary_scale
-        return Step(
+        return CanaryStep(
             scale_replicas=scale.replicas, scale_weight=scale.weight, scale_matches=bool(scale.match_traffic_weight)
         )
-    return Step(other=next((name for name in _OTHER_STEPS if getattr(step, name) is not None), "unknown"))
+    return CanaryStep(other=next((name for name in _OTHER_STEPS if getattr(step, name) is not None), "unknown"))
 
 
 def seconds(duration: int | str | None) -> float | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from planner.ground.records import replace
 from planner.ground.vocabulary import ROLLOUTS_DESIRED_REPLICAS, ROLLOUTS_POD_TEMPLATE_HASH
 from planner.kubernetes.kinds import REPLICA_SET
-from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, Progress, Step
+from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, CanaryStep, Progress
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.argo_counts import CanaryCounts, SetNumbers
@@ -106,7 +106,7 @@ class ArgoController:
         return self.sets.get(self.new_hash)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[CanaryStep, ...]:
         return self.canary.steps if self.canary is not None else ()
 
     def _others(self) -> list[tuple[str, ReplicaSetController]]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from planner.ground.records import dataclass
-from planner.kubernetes.progressive import Canary, Step
+from planner.kubernetes.progressive import Canary, CanaryStep
 from planner.kubernetes.records import Workload
 from planner.kubernetes.shares import rolling_limits
 
@@ -57,12 +57,12 @@ class CanaryCounts:
         return next((one.weight for one in self._so_far if one.weight is not None), 0)
 
     @property
-    def _so_far(self) -> list[Step]:
+    def _so_far(self) -> list[CanaryStep]:
         """The steps up to this one, the latest first."""
         return list(reversed(self.canary.steps[: (self.step or 0) + 1]))
 
     @property
-    def _scale(self) -> Step | None:
+    def _scale(self) -> CanaryStep | None:
         """`UseSetCanaryScale`."""
         if not self.canary.is_routed or self.step is None or self.step >= len(self.canary.steps):
             return None

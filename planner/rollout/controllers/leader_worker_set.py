@@ -155,7 +155,6 @@ class LeaderWorkerSetController:
         self.replicas_told = int(told) if told.isascii() and told.isdecimal() else self.before.replicas
         self.leaders = self._leaders(simulation, found, has_new_template=has_new_template and found is not None)
         self.workers: dict[int, WorkerSet] = {}  # by group
-        self._taken_up = False
 
     @classmethod
     def start(
