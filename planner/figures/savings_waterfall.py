@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.ground.words import usd
-from planner.spot.economics import Savings, SavingsStep
+from planner.spot.economics import Savings, Step
 
 _SHOWN_ABOVE = 0.0005  # of the on-demand cost: a step below that is no bar (the table has it)
 
@@ -70,14 +70,14 @@ def figure(savings: Savings) -> go.Figure:
     return drawn
 
 
-def shown(savings: Savings) -> tuple[SavingsStep, ...]:
+def shown(savings: Savings) -> tuple[Step, ...]:
     """The steps worth a bar: both ends, and what moves the cost."""
     least = savings.on_demand_usd * _SHOWN_ABOVE
     kept = [step for step in savings.steps[1:-1] if abs(step.usd.mean) > least]
     return (savings.steps[0], *kept, savings.steps[-1])
 
 
-def _label(step: SavingsStep, *, first: bool) -> str:
+def _label(step: Step, *, first: bool) -> str:
     if first or step.is_total:
         return usd(step.usd.mean)
     return f"{'+' if step.usd.mean > 0 else ''}{usd(step.usd.mean)}"

@@ -38,7 +38,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsStep:
+class Step:
     """One step of the way from the on-demand cost to the net cost. `usd`: what it adds (or, below 0, takes off)."""
 
     name: str
@@ -74,7 +74,7 @@ class Savings:
 
     sentence: Text
     is_worth_it: bool  # in the mean
-    steps: tuple[SavingsStep, ...]
+    steps: tuple[Step, ...]
     on_demand_usd: float  # what the pool costs without spot, commitments included
     avoidable_usd: float  # of it, what isn't committed already: the most that could be saved
     net_usd: Band
@@ -213,8 +213,8 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
         sentence=Text(_sentence(assumptions, saved_band, before)),
         is_worth_it=saved_band.mean > 0,
         steps=(
-            *(SavingsStep(name=name, what=what, usd=band(getattr(costs, field))) for field, name, what in STEPS),
-            SavingsStep(name="Net", what="what the month costs", usd=band(net), is_total=True),
+            *(Step(name=name, what=what, usd=band(getattr(costs, field))) for field, name, what in STEPS),
+            Step(name="Net", what="what the month costs", usd=band(net), is_total=True),
         ),
         on_demand_usd=before,
         avoidable_usd=avoidable,
