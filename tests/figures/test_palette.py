@@ -23,9 +23,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_theme_has_the_palette(scheme: str) -> None:
-    assert tuple(THEME[scheme]["chartCategoricalColors"]) == (
-        palette.BLUE, palette.GREEN, palette.SKY, palette.ORANGE, palette.VERMILION, palette.PURPLE, palette.YELLOW, palette.GREY,
-    )  # fmt: skip
+    assert tuple(THEME[scheme]["chartCategoricalColors"]) == palette.CATEGORICAL
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
