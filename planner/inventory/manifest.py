@@ -499,13 +499,13 @@ def _placed(
     if more := untold(row, one):
         resolved = runtimes.resolved(one, row) if runtimes is not None else None
         if resolved is not None:
-            return _placed(row, resolved, number, snapshot)
+            return _placed(row, resolved, number, snapshot, was=was)
         return _told_in_part(_key(kind, namespace, name), more)
     if not sets or not groups:
         return _without_pods(_key(kind, namespace, name))
     placed = Placed(
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
-        waits=() if idle else waits_of(row, read, groups), idle=idle,
+        waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=row.assumes,
     )  # fmt: skip
     workload = Workload(
         kind=kind, namespace=namespace, name=name.removesuffix("-"), template=sets[0].template, replicas=placed.pods,
@@ -709,6 +709,8 @@ def _placement_only(found: PlacedWorkload) -> Finding:
         "rolls out"
     )
     mend = "What is played is the scheduler, not the kind's own controller"
+    if found.placed.assumes:
+        what += f"; {found.placed.assumes}"
     return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what, mend=mend)
 
 

@@ -1,9 +1,10 @@
-"""Pods whose template another object gives: a KServe model's, by the ServingRuntime that it names.
+"""Pods whose template another object gives: a KServe model's, by the ServingRuntime that it names, or an LLM service's, laid over the
+configurations that it names.
 
 Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.sealed`); those of the manifest count before them. A
 model that names none is matched by KServe among all there are, by priority and age: that isn't modelled.
 
-Source: kserve `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
+Source: kserve `pkg/controller/v1alpha1/llmisvc/config_merge.go` `combineBaseRefsConfig`, `getConfig` (commit 0217bdab); `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
 `MergeRuntimeContainers`, `MergePodSpec`; `pkg/apis/serving/v1beta1/predictor_model.go` `RuntimeSupportsModel`.
 """
 
@@ -17,7 +18,7 @@ from planner.ground.errors import ChangeError
 from planner.inventory import wire
 from planner.inventory.sealed import fields_of, seal
 from planner.kubernetes.patches import merge
-from planner.kubernetes.pod_templates import RUNTIME_GROUP, RUNTIMES, Templated
+from planner.kubernetes.pod_templates import BASE, BASE_NAMESPACE, RUNTIME_GROUP, RUNTIMES, Templated
 from planner.kubernetes.records import Snapshot
 
 Object = dict[str, Any]
@@ -42,6 +43,8 @@ class Runtimes:
         updates, spec = row.updates, document.get("spec")
         part = spec.get(updates.through) if updates is not None and updates.through and isinstance(spec, dict) else None
         model = part.get(updates.model) if updates is not None and isinstance(part, dict) else None
+        if row.refers and isinstance(spec, dict):
+            return self._over_bases(document, spec, row.refers)
         if updates is None or not isinstance(spec, dict) or not isinstance(part, dict) or not isinstance(model, dict):
             return None
         format_of, name = model.get("modelFormat"), model.get("runtime")
@@ -64,6 +67,36 @@ class Runtimes:
         kept = {key: one for key, one in part.items() if key != updates.model}
         return {**document, "spec": {**spec, updates.through: {**kept, **merged["spec"]}}}
 
+    def _over_bases(self, document: Object, spec: Object, refers: str) -> Object | None:
+        """The document laid over what it refers to, the last of them first; None where one of them isn't there."""
+        metadata, names = document.get("metadata"), spec.get(refers)
+        if not isinstance(metadata, dict) or not isinstance(names, list) or not names:
+            return None
+        laid: Object = {}
+        for one in names:
+            name = one.get("name") if isinstance(one, dict) else None
+            base = self._base(name, str(metadata.get("namespace") or "")) if isinstance(name, str) else None
+            if base is None:
+                return None
+            laid = _laid_over(laid, base)
+        try:
+            laid = _laid_over(laid, _sealed_parts({key: each for key, each in spec.items() if key != refers}))
+        except ChangeError:
+            return None
+        return {**document, "spec": laid}
+
+    def _base(self, name: str, namespace: str) -> Object | None:
+        for place in (namespace, BASE_NAMESPACE):
+            key = (BASE, place, name)
+            given = self._given.get(key)
+            if given is not None:
+                self.used.add("/".join(key))
+            text = runtime_of(given) if given is not None else self._there.get(key, "")
+            found = json.loads(text) if text else None
+            if isinstance(found, dict):
+                return found
+        return None
+
     def _named(self, name: str, namespace: str) -> Object | None:
         for kind, is_namespaced in RUNTIMES.items():
             for known, place, called in (*self._given, *self._there):
@@ -82,13 +115,15 @@ def is_runtime(document: Mapping[str, Any]) -> bool:
     """Whether an object is one."""
     group = str(document.get("apiVersion") or "").partition("/")[0]
     kind = document.get("kind")
-    return isinstance(kind, str) and kind in RUNTIMES and group == RUNTIME_GROUP
+    return isinstance(kind, str) and (kind in RUNTIMES or kind == BASE) and group == RUNTIME_GROUP
 
 
 def runtime_of(document: Mapping[str, Any]) -> str:
     """What is kept of a runtime, as JSON: its pods' spec, sealed, and the (format, version) that it serves; "" of one that isn't for
     single models on one node."""
     spec = document.get("spec")
+    if is_runtime(document) and document.get("kind") == BASE:
+        return json.dumps(_sealed_parts(spec)) if isinstance(spec, dict) and not spec.get("runtime") else ""
     if not is_runtime(document) or not isinstance(spec, dict) or any(spec.get(name) for name in _NOT_OURS):
         return ""
     if not isinstance(spec.get("containers"), list):
@@ -98,3 +133,45 @@ def runtime_of(document: Mapping[str, Any]) -> str:
     each = [[one.get("name"), version] for one in formats for version in ("", str(one.get("version") or ""))]
     own = {key: one for key, one in spec.items() if key in fields_of(wire.PodSpec)}
     return json.dumps({"formats": each, "spec": seal({"spec": own})["spec"]})
+
+
+_POD_SPECS: Final = ("template", "worker")
+_WITHIN: Final = ("prefill", "router", "scheduler")
+_SAID: Final = ("replicas", "minReplicas", "scaling", "parallelism", "pool", *_POD_SPECS, *_WITHIN)
+"""Fields of an LLM service that its pods hang on."""
+
+
+def _sealed_parts(spec: Mapping[str, Any]) -> Object:
+    """What its pods hang on, with what isn't kept of their specs sealed."""
+    found: Object = {}
+    for key in _SAID:
+        value = spec.get(key)
+        if key in _POD_SPECS and isinstance(value, dict):
+            found[key] = seal({"spec": {name: one for name, one in value.items() if name in fields_of(wire.PodSpec)}})[
+                "spec"
+            ]
+        elif key in _WITHIN and isinstance(value, dict):
+            found[key] = _sealed_parts(value)
+        elif value is not None:
+            found[key] = value
+    return found
+
+
+def _laid_over(base: Object, over: Object) -> Object:
+    """`over` merged into `base`: a pod's spec strategically, as KServe does it.
+
+    Raises
+    ------
+    ChangeError
+        When it can't be merged.
+    """
+    found = dict(base)
+    for key, value in over.items():
+        there = base.get(key)
+        if key in _POD_SPECS and isinstance(there, dict) and isinstance(value, dict):
+            found[key] = merge({"spec": there}, {"spec": value})["spec"]
+        elif key in _WITHIN and isinstance(there, dict) and isinstance(value, dict):
+            found[key] = _laid_over(there, value)
+        else:
+            found[key] = value
+    return found

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from planner.ground.records import dataclass
 from planner.kubernetes.accelerators import Unit, accelerator
-from planner.kubernetes.pod_templates import Document, Templated, hidden_templates, told_lists, untold_places
+from planner.kubernetes.pod_templates import Document, Gang, Templated, hidden_templates, told_lists, untold_places
 
 _DEEPEST: Final = 24
 _MOST_OF_A_LIST: Final = 100
@@ -58,10 +58,13 @@ def untold(row: Templated | None, document: Document) -> Untold:
         return Untold(places=tuple(hidden_templates(document)), asked=accelerators_asked(document))
     own = _apart(document)
     told = told_lists(row, own)
+    places = tuple(untold_places(row, own, told))
+    if row.gang is Gang.IN_TURN and not places:  # what its entrypoint doesn't lead to makes no pods
+        return Untold(places=(), asked=())
     asked = accelerators_asked(own, apart=told)
     # a known kind's fields that are called so repeat what its containers ask for: KubeRay's resources: {GPU: 1}
     named = tuple(one for one in asked if one.resource.lower() not in _PLAIN_NAMES)
-    return Untold(places=tuple(untold_places(row, own, told)), asked=named)
+    return Untold(places=places, asked=named)
 
 
 def _apart(value: Any) -> Any:

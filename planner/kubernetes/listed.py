@@ -10,7 +10,7 @@ from typing import Final
 
 from planner.ground.records import dataclass
 from planner.kubernetes.kinds import PARTS, WORKLOADS
-from planner.kubernetes.pod_templates import RUNTIME_GROUP, RUNTIMES, TEMPLATED
+from planner.kubernetes.pod_templates import BASE, RUNTIME_GROUP, RUNTIMES, TEMPLATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,7 @@ LISTED: Final = {
             Listed(kind=kind, group=RUNTIME_GROUP, resource=f"{kind.lower()}s", versions=("v1alpha1",), is_namespaced=is_namespaced)
             for kind, is_namespaced in RUNTIMES.items()
         ),
+        Listed(kind=BASE, group=RUNTIME_GROUP, resource=f"{BASE.lower()}s", versions=("v1alpha2", "v1alpha1")),
     )
 }  # fmt: skip
 """By name."""

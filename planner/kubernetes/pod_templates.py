@@ -7,19 +7,21 @@ mpi-operator v2beta1; JobSet v1alpha2; KServe v1beta1 and v1alpha1; Kaito v1beta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from math import prod
 from typing import Any, Final
 
 from planner.ground import words
 from planner.ground.records import dataclass
+from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, workflow
 from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import Units
 from planner.kubernetes.updates import (
     CRON_JOB,
+    CRON_WORKFLOW,
     JOB_SET,
     KNATIVE_SERVICE,
     KSERVE,
@@ -41,6 +43,7 @@ class Gang(StrEnum):
     NONE = "pod by pod"
     WHOLE = "all or nothing"
     GROUP = "group by group"
+    IN_TURN = "one after another, as each ends"
 
 
 class Idle(StrEnum):
@@ -104,6 +107,9 @@ class Templated:
     updates : what a change of one that is there does to its pods; None where that isn't modelled
     versions : of its group, the first that is served is read live; () where no server of today has it
     is_reviewed : whether the webhook is asked about each write: not of what controllers make all day (Pods, ReplicaSets, Jobs)
+    refers : where it names the objects that its own fields are laid over, one after another
+    assumes : what of its pods isn't counted, as a sentence without a full stop
+    composes : what tells its pods where paths and counts don't; `sets` is empty then
     scales : the role whose pods ``kubectl scale`` counts; None where its kind has no such subresource
     """
 
@@ -114,25 +120,14 @@ class Templated:
     versions: tuple[str, ...] = ("v1",)
     is_reviewed: bool = True
     scales: str | None = None
+    composes: Callable[[Document], Composed] | None = None
+    refers: str = ""
+    assumes: str = ""
     gang: Gang = Gang.NONE
     groups: Count | None = None
     suspend: str = ""
     is_by_template: bool = False
     updates: Updates | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundSet:
-    """A set of one document: its pod template as it stands there, and how many pods of it a group has.
-
-    `units` is the first of the counts: of a replicated Job its Jobs.
-    """
-
-    role: str
-    path: str
-    template: Document
-    count: int
-    units: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +147,7 @@ class Placed:
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
-    `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
+    `assumes`: what of its pods isn't counted; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
 
     sets: tuple[PlacedSet, ...]
@@ -164,6 +159,7 @@ class Placed:
     is_assumed: bool = False
     old: tuple[PlacedSet, ...] = ()
     leaving: frozenset[str] = frozenset()
+    assumes: str = ""
     rules: str = ""
     course: str = ""
 
@@ -213,14 +209,11 @@ def _replica_specs(
     field: str,
     gang: Gang = Gang.NONE,
     updates: Updates = KUBEFLOW_JOB,
-    *,
-    versions: tuple[str, ...] = ("v1",),
-    scales: str | None = "worker",
 ) -> Templated:
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
     return Templated(
-        kind=kind, group="kubeflow.org", versions=versions, sets=sets, waits="condition=Running", gang=gang,
-        suspend="spec.runPolicy.suspend", updates=updates, scales=scales,
+        kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang,
+        suspend="spec.runPolicy.suspend", updates=updates, scales="worker",
     )  # fmt: skip
 
 
@@ -325,7 +318,19 @@ TEMPLATED: Final = (
         ),
     ),
     _replica_specs("PyTorchJob", "pytorchReplicaSpecs", Gang.WHOLE),
-    _replica_specs("MPIJob", "mpiReplicaSpecs", Gang.WHOLE, MPI_JOB, versions=("v2beta1", "v1"), scales=None),
+    Templated(
+        kind="MPIJob",
+        group="kubeflow.org",
+        versions=("v2beta1", "v1"),
+        sets=(
+            PodSet(role="launcher", base="spec.mpiReplicaSpecs.Launcher", counts=(Count(path="replicas"),)),
+            PodSet(role="worker", base="spec.mpiReplicaSpecs.Worker", counts=(Count(path="replicas", default=0),)),
+        ),
+        waits="condition=Running",
+        gang=Gang.WHOLE,
+        suspend="spec.runPolicy.suspend",
+        updates=MPI_JOB,
+    ),
     _replica_specs("TFJob", "tfReplicaSpecs"),
     _replica_specs("XGBoostJob", "xgbReplicaSpecs"),
     _replica_specs("PaddleJob", "paddleReplicaSpecs"),
@@ -371,10 +376,33 @@ TEMPLATED: Final = (
         group="serving.kserve.io",
         versions=("v1alpha2", "v1alpha1"),
         waits="condition=Ready",
-        sets=(
-            PodSet(base="spec", is_spec=True, counts=(Count(path="replicas"),)),
-            PodSet(role="prefill", base="spec.prefill", is_spec=True, counts=(Count(path="replicas"),)),
-        ),
+        sets=(),
+        composes=llm_inference_service,
+        refers="baseRefs",
+        assumes="what KServe's own configurations add (the pod of a scheduler whose template isn't given, a storage initializer) isn't counted",
+    ),
+    Templated(
+        kind="Workflow",
+        group="argoproj.io",
+        versions=("v1alpha1",),
+        waits="condition=PodRunning",
+        sets=(),
+        gang=Gang.IN_TURN,
+        suspend=_SUSPEND,
+        composes=workflow,
+        assumes="what its executor's containers ask for isn't counted",
+    ),
+    Templated(
+        kind="CronWorkflow",
+        group="argoproj.io",
+        versions=("v1alpha1",),
+        waits="",
+        sets=(),
+        gang=Gang.IN_TURN,
+        suspend=_SUSPEND,
+        updates=CRON_WORKFLOW,
+        composes=cron_workflow,
+        assumes="what its executor's containers ask for isn't counted",
     ),
     Templated(
         kind="Workspace",
@@ -396,6 +424,10 @@ TEMPLATED: Final = (
 RUNTIME_GROUP: Final = "serving.kserve.io"
 RUNTIMES: Final = {"ServingRuntime": True, "ClusterServingRuntime": False}
 """Kinds that give a model's pods their template → whether they are of a namespace; that one's come first."""
+BASE: Final = "LLMInferenceServiceConfig"
+"""The kind whose fields others are laid over."""
+BASE_NAMESPACE: Final = "kserve"
+"""Where one is looked for that the object's own namespace doesn't have: kserve `pkg/constants` `KServeNamespace`."""
 
 _ROLE: Final = "{role}"
 _BY_KIND: Final = {(row.kind, row.group): row for row in TEMPLATED}
@@ -423,6 +455,9 @@ def group_count(row: Templated, document: Document) -> int:
 
 def found_sets(row: Templated, document: Document, *, with_none: bool = False) -> list[FoundSet]:
     """The pod sets of a document, those without a template left out; those without a pod too, but `with_none`."""
+    if row.composes is not None:
+        sets = row.composes(document).sets
+        return [one for one in sets if one.count > 0 or with_none or row.gang is Gang.IN_TURN]
     found = []
     for one in row.sets:
         for name, path, base in _places(document, one.base):
@@ -457,11 +492,13 @@ def is_suspended(row: Templated, document: Document) -> bool:
 def untold_places(row: Templated, document: Document, told: frozenset[int]) -> list[str]:
     """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
     preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
+    if row.composes is not None:
+        return list(row.composes(document).untold)
     without = [
         path or one.template
         for one in row.sets
         for _, path, base in _places(document, one.base)
-        if not one.is_optional and _template(base, one)[1] is None
+        if _template(base, one)[1] is None and not (one.is_optional and _at(base, one.template) is None)
     ]
     return without + hidden_templates(document, apart=told)
 

@@ -128,7 +128,8 @@ KUBEFLOW_JOB: Final = Updates(
 MPI_JOB: Final = Updates(
     way=Way.STAYS,
     project="Kubeflow mpi-operator",
-    source="mpi-operator `pkg/controller/mpi_job_controller.go` `getOrCreateWorker`, and for the launcher `syncHandler`",
+    source="mpi-operator (commit 012dae56) `pkg/controller/mpi_job_controller.go` `getOrCreateWorker` (a worker that is there stays), "
+    "`syncHandler` (the launcher's Job is made once)",
 )
 JOB_SET: Final = Updates(
     way=Way.REFUSED,
@@ -151,6 +152,13 @@ CRON_JOB: Final = Updates(
     one_at_a_time=("spec.concurrencyPolicy", ("Forbid", "Replace")),
 )
 
+CRON_WORKFLOW: Final = Updates(
+    way=Way.NEXT,
+    project="Argo Workflows",
+    source="argo-workflows `workflow/cron/operator.go` `enforceRuntimePolicy`",
+    pods_at=("spec.workflowSpec",),
+    one_at_a_time=("spec.concurrencyPolicy", ("Forbid", "Replace")),
+)
 KSERVE: Final = Updates(
     way=Way.THROUGH,
     project="KServe",

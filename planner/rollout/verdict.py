@@ -149,6 +149,12 @@ def placed_words(run: Run, revision: Revision) -> str:
     if revision.placed is None or not isinstance(controller, PlacedController):
         return ""
     wanted = revision.placed.pods
+    if revision.placed.gang is Gang.IN_TURN:
+        sets = len(revision.placed.sets)
+        done = run.done[revision.after.key]
+        if sets == 1:
+            return "its pods find a node" if done else "none of its pods finds a node"
+        return f"{sets if done else controller.begun - 1} of its {sets} kinds of pods find a node, one after another"
     bound = sum(pod.is_bound for pod in run.pods[revision.after.key])
     if bound == wanted:
         return f"all its {wanted} pods are placed" if wanted > 1 else "its pod is placed"

@@ -283,6 +283,23 @@ def _serving() -> Iterator[Case]:
     yield _case(
         "llminferenceservice", thing("serving.kserve.io/v1alpha1", "LLMInferenceService", "llm", llm), pods=2, gpus=8
     )
+    llms = ("serving.kserve.io/v1alpha1", "LLMInferenceService")
+    groups = {**llm, "worker": pod_spec(8), "parallelism": {"data": 32, "dataLocal": 8}}
+    yield _case("llminferenceservice-groups", thing(*llms, "mn", groups), pods=8, gpus=56)
+    lined = {**llm, "worker": pod_spec(8), "parallelism": {"pipeline": 2}, "replicas": 1}
+    yield _case("llminferenceservice-pipeline", thing(*llms, "pp", lined), pods=2, gpus=12)
+    base = thing(
+        "serving.kserve.io/v1alpha1", "LLMInferenceServiceConfig", "base", {"replicas": 3, "worker": pod_spec(8)}
+    )
+    over = {
+        "baseRefs": [{"name": "base"}],
+        "model": {"uri": "hf://x"},
+        "template": pod_spec(4),
+        "parallelism": {"pipeline": 3},
+    }
+    yield _case("llminferenceservice-with-its-config", thing(*llms, "over", over), base, pods=9, gpus=60)
+    yield _unknown("llminferenceservice-without-its-config", thing(*llms, "alone", over), why=ELSEWHERE)
+    yield _unknown("llminferenceservice-worker-elsewhere", thing(*llms, "we", {**llm, "worker": {}}), why=ELSEWHERE)
     parted = {**llm, "prefill": {"replicas": 1, "template": pod_spec(2)}}
     yield _case(
         "llminferenceservice-prefill",
@@ -367,14 +384,34 @@ def _batch() -> Iterator[Case]:
     yield _unknown("volcano-jobtemplate", thing("flow.volcano.sh/v1alpha1", "JobTemplate", "jt", tasks))
     steps = [{"name": "train", "container": container(8)}, {"name": "eval", "container": container(8)}]
     argo = "argoproj.io/v1alpha1"
-    yield _unknown("workflow", thing(argo, "Workflow", "wf", {"entrypoint": "train", "templates": steps}))
+    yield _case("workflow", thing(argo, "Workflow", "wf", {"entrypoint": "train", "templates": steps}), pods=1, gpus=8)
+    fan = {
+        "name": "main",
+        "steps": [[{"name": "a", "template": "train", "withItems": [1, 2, 3]}], [{"name": "b", "template": "eval"}]],
+    }
+    both = {"entrypoint": "main", "templates": [fan, *steps]}
+    yield _case("workflow-steps", thing(argo, "Workflow", "wfs", both), pods=3, gpus=24)
+    yield _case("workflow-parallelism", thing(argo, "Workflow", "wfp", {**both, "parallelism": 1}), pods=1, gpus=8)
+    yield _case("workflow-suspended", thing(argo, "Workflow", "wfz", {**both, "suspend": True}))
+    yield _unknown(
+        "workflow-of-a-template", thing(argo, "Workflow", "wfr", {"workflowTemplateRef": {"name": "t"}}), why=ELSEWHERE
+    )
+    some = {"name": "main", "steps": [[{"name": "a", "template": "train", "withParam": "{{steps.x.outputs.result}}"}]]}
+    yield _unknown(
+        "workflow-as-many-as-told-then",
+        thing(argo, "Workflow", "wfm", {"entrypoint": "main", "templates": [some, *steps]}),
+        why="how many of its pods there are is told by a step of it",
+    )
     yield _unknown(
         "workflowtemplate", thing(argo, "WorkflowTemplate", "wft", {"entrypoint": "train", "templates": steps})
     )
     yield _unknown(
         "cronworkflow",
         thing(argo, "CronWorkflow", "cwf", {"schedule": "0 0 * * *", "workflowSpec": {"templates": steps}}),
+        why="it has no entrypoint",
     )
+    nightly = {"schedule": "0 0 * * *", "workflowSpec": both}
+    yield _case("cronworkflow-steps", thing(argo, "CronWorkflow", "cws", nightly), pods=3, gpus=24)
     wrapped = {"components": [{"template": job("inner", 8)}]}
     yield _unknown("appwrapper", thing("workload.codeflare.dev/v1beta2", "AppWrapper", "aw", wrapped))
     spark = {"driver": {"cores": 1}, "executor": {"instances": 4, "gpu": {"name": GPU, "quantity": 1}}}

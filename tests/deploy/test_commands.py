@@ -101,6 +101,11 @@ KINDS = {
     ("InferenceService", "serving.kserve.io"): Kind("v1beta1", {"predictor": {"minReplicas": 2, **POD_SPEC}}, READY),
     ("InferenceService", "serving.kubeflow.org"): Kind("v1beta1", {"predictor": {"minReplicas": 2, **POD_SPEC}}, READY),
     ("LLMInferenceService", "serving.kserve.io"): Kind("v1alpha1", {"replicas": 2, "template": POD_SPEC}, READY),
+    ("Workflow", "argoproj.io"): Kind(
+        "v1alpha1",
+        {"entrypoint": "main", "templates": [{"name": "main", "container": POD_SPEC["containers"][0]}]},
+        {"phase": "Running", "conditions": [{"type": "PodRunning", "status": "True"}]},
+    ),
     ("Workspace", "kaito.sh"): Kind(
         "v1beta1", {}, {"conditions": [{"type": "InferenceReady", "status": "True"}]},
         more={"resource": {"count": 2}, "inference": {"template": TEMPLATE}},
@@ -109,7 +114,7 @@ KINDS = {
         "v1alpha1", {"tasks": [{"name": "worker", "replicas": 2, "template": TEMPLATE}]}, {"state": {"phase": "Running"}}
     ),
 }  # fmt: skip
-NO_PODS_YET = {("CronJob", "batch")}
+NO_PODS_YET = {("CronJob", "batch"), ("CronWorkflow", "argoproj.io")}
 GONE = {("ReplicaSet", "extensions")}  # no server has it any more
 HOSTS = [f"gpu-{place}" for place in range(4)]
 NODES = [node(name, pool="gpu", gpus=1) for name in HOSTS]

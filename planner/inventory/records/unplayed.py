@@ -18,7 +18,8 @@ from planner.inventory.runtimes import runtime_of
 from planner.inventory.sealed import leaves
 from planner.kubernetes import records as model
 from planner.kubernetes.asked_for import untold
-from planner.kubernetes.pod_templates import FoundSet, Templated, found_sets, group_count, is_suspended, templated
+from planner.kubernetes.composed import FoundSet
+from planner.kubernetes.pod_templates import Templated, found_sets, group_count, is_suspended, templated
 from planner.kubernetes.updates import text_at
 
 MOST_BYTES: Final = 2**18

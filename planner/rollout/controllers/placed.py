@@ -37,6 +37,8 @@ class PlacedController:
         """Pods of the group that has begun are made; the next one begins when all of them have nodes."""
         if self.placed.leaving and not self._have_left(simulation):
             return False
+        if self.placed.gang is Gang.IN_TURN:
+            return not self.placed.idle and self._take_turns(simulation)
         groups = 0 if self.placed.idle else self.placed.groups
         if self._next is None and self.begun < groups and self._may_begin(simulation):
             simulation.foresee_pods(self.placed.group_size)
@@ -60,6 +62,28 @@ class PlacedController:
             self._next = next(self._to_make, None)
             made = True
         return made
+
+    def _take_turns(self, simulation: Simulation) -> bool:
+        """A pod of each set, the next when the one before has ended: whether each finds a node at all, however few run at once."""
+        pods = self.all_pods(simulation)
+        if self.begun == len(self.placed.sets) or self._refused_at == simulation.clock.tick:
+            return False
+        if pods and self.begun:
+            for pod in pods:
+                if pod.is_ready and not pod.is_terminating:
+                    simulation.delete(pod)
+                    return True
+            return False
+        one = self.placed.sets[self.begun]
+        name = f"{self.name}-{one.role or 'pod'}-{self.begun}"
+        pod_made = simulation.create(
+            self.key, self.namespace, name, one.template.labels, one.template.spec, None, is_new=True
+        )
+        if pod_made is None:
+            self._refused_at = simulation.clock.tick
+            return False
+        self.begun += 1
+        return True
 
     def _may_begin(self, simulation: Simulation) -> bool:
         return self.placed.gang is not Gang.GROUP or all(pod.is_bound for pod in self.all_pods(simulation))
@@ -94,6 +118,8 @@ class PlacedController:
         if self.placed.idle:
             return True
         pods = self.all_pods(simulation)
+        if self.placed.gang is Gang.IN_TURN:
+            return self.begun == len(self.placed.sets) and all(pod.is_ready for pod in pods)
         return len(pods) == self.placed.pods and all(pod.is_ready for pod in pods)
 
     def status(self, simulation: Simulation) -> dict[str, int]:

@@ -1,0 +1,316 @@
+"""Kinds whose pods hang on more than a path and a count: on which fields are there together, or on what runs at one time.
+
+Sources: kserve `pkg/apis/serving/v1alpha1/llm_inference_service_types.go`, `pkg/controller/v1alpha1/llmisvc/{config_merge,
+workload_multi_node,workload_single_node}.go` (commits 01bfd238, 0217bdab); argo-workflows `workflow/controller/{operator,steps,dag,
+workflowpod}.go`, `docs/fields.md` (read November 2026).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from planner.ground.records import dataclass
+from planner.kubernetes.accelerators import accelerator
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSet:
+    """A set of one document: its pod template as it stands there, and how many pods of it a group has.
+
+    `units` is the first of the counts: of a replicated Job its Jobs.
+    """
+
+    role: str
+    path: str
+    template: Document
+    count: int
+    units: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """The sets of a document, and the places at which it has pods that its own fields don't tell."""
+
+    sets: tuple[FoundSet, ...]
+    untold: tuple[str, ...] = ()
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _count(value: object, default: int = 0) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+
+
+# ── KServe's LLMInferenceService ─────────────────────────────────────────────────────────────────────────────────────
+def llm_inference_service(document: Document) -> Composed:
+    """Pods of `replicas` Deployments' pods, or with a `worker` of as many groups of a leader and workers; the same of `prefill`, and
+    the scheduler of the router. What the base configurations say has to be merged in before."""
+    spec = _mapping(document.get("spec"))
+    found: list[FoundSet] = []
+    untold = [f"spec.{field}" for field in ("baseRefs", "runtime") if spec.get(field)]
+    for role, path, base in (("", "spec", spec), ("prefill", "spec.prefill", spec.get("prefill"))):
+        if isinstance(base, Mapping):
+            _workload(found, untold, role, path, base)
+    scheduler = _mapping(_mapping(spec.get("router")).get("scheduler"))
+    if isinstance(scheduler.get("template"), Mapping) and not _mapping(scheduler.get("pool")).get("ref"):
+        template = _pod(scheduler["template"])
+        place = "spec.router.scheduler.template"
+        if template is None:
+            untold.append(place)
+        else:
+            count = _count(scheduler.get("replicas"), 1)
+            found.append(FoundSet(role="scheduler", path=place, template=template, count=count))
+    return Composed(sets=tuple(found), untold=tuple(untold))
+
+
+def _workload(found: list[FoundSet], untold: list[str], role: str, path: str, base: Document) -> None:
+    replicas = max(_count(base.get("replicas"), 1), _count(_mapping(base.get("scaling")).get("minReplicas")))
+    leader, worker = base.get("template"), base.get("worker")
+    parts = [("", "template", leader if leader is not None else worker, replicas)]
+    if worker is not None:
+        parts = [("leader", *parts[0][1:]), ("worker", "worker", worker, replicas * (_group_size(base) - 1))]
+    for part, field, given, count in parts:
+        template, place = _pod(given), f"{path}.{field}"
+        if template is None:
+            untold.append(place)
+        else:
+            found.append(
+                FoundSet(role="-".join(filter(None, (role, part))), path=place, template=template, count=count)
+            )
+
+
+def _group_size(base: Document) -> int:
+    """Pods of a group: `ParallelismSpec.GetSize`, and what LeaderWorkerSet takes where that is none."""
+    parallel = _mapping(base.get("parallelism"))
+    data, local, pipeline = (_count(parallel.get(name)) for name in ("data", "dataLocal", "pipeline"))
+    if data or local:
+        return max(1, max(1, data) // max(1, local))
+    return max(1, pipeline)
+
+
+def _pod(spec: object) -> Document | None:
+    """A PodTemplateSpec of a PodSpec, None where it has no container of its own."""
+    is_one = isinstance(spec, Mapping) and isinstance(spec.get("containers"), list) and spec["containers"]
+    return {"spec": spec} if is_one else None
+
+
+# ── Argo's Workflow ──────────────────────────────────────────────────────────────────────────────────────────────────
+_OF_POD: Final = ("nodeSelector", "tolerations", "affinity", "schedulerName", "securityContext")
+"""Fields that a template has for itself, or the whole workflow for all that haven't: `addSchedulingConstraints`."""
+_OF_SPEC: Final = ("hostNetwork", "dnsPolicy", "runtimeClassName")
+_CHANGES_PODS: Final = ("podSpecPatch", "volumeClaimTemplates")
+_NOT_PODS: Final = ("resource", "plugin", "http", "data")
+"""Templates that make other objects, or pods of the controller's own."""
+_LEAVES: Final = ("container", "script", "containerSet")
+_MOST_OF_A_GRAPH: Final = 14
+"""Tasks of which the widest moment is looked for; of more all are taken to run at once."""
+_MOST_TEMPLATES: Final = 2_000
+
+
+def workflow(document: Document) -> Composed:
+    """The pods of a Workflow: a set for each template that its entrypoint leads to, with how many of it run in its widest moment."""
+    return _Graph(_mapping(document.get("spec")), "spec").composed()
+
+
+def cron_workflow(document: Document) -> Composed:
+    """The same of the Workflow that a CronWorkflow makes."""
+    return _Graph(_mapping(_mapping(document.get("spec")).get("workflowSpec")), "spec.workflowSpec").composed()
+
+
+class _Graph:
+    def __init__(self, spec: Document, path: str) -> None:
+        self._spec, self._path = spec, path
+        self._templates = {
+            str(one.get("name")): (one, f"{path}.templates[{one.get('name')}]")
+            for one in _listed(spec.get("templates"))[:_MOST_TEMPLATES]
+            if isinstance(one, Mapping)
+        }
+        self._sets: dict[str, FoundSet] = {}
+        self._gpus: dict[str, int] = {}
+        self._untold: dict[str, None] = {}
+
+    def composed(self) -> Composed:
+        spec, path = self._spec, self._path
+        for field in (*_CHANGES_PODS, "workflowTemplateRef", "templateDefaults"):
+            if spec.get(field):
+                self._untold[f"{path}.{field}"] = None
+        if (
+            not spec
+            or (not self._templates and not self._untold)
+            or len(_listed(spec.get("templates"))) > _MOST_TEMPLATES
+        ):
+            self._untold[path] = None
+        widest = self._of_name(spec.get("entrypoint"), path, ()) if not self._untold else Counter[str]()
+        others = [one.get("template") for one in _mapping(spec.get("hooks")).values() if isinstance(one, Mapping)]
+        for other in (*others, spec.get("onExit")):
+            if other and not self._untold:
+                widest = self._wider(widest, self._of_name(other, path, ()))
+        widest = self._capped(widest, spec.get("parallelism"))
+        sets = tuple(
+            FoundSet(role=one.role, path=one.path, template=one.template, count=widest[name])
+            for name, one in self._sets.items()
+        )
+        return Composed(sets=sets, untold=tuple(self._untold))
+
+    def _of_name(self, name: object, where: str, above: tuple[str, ...]) -> Counter[str]:
+        if not isinstance(name, str) or name not in self._templates:
+            self._untold[f"{where}.entrypoint" if not above else where] = None
+            return Counter()
+        if name in above or len(above) > 50:  # a loop: what it does again comes after what is counted
+            return Counter()
+        template, path = self._templates[name]
+        return self._of(template, name, path, (*above, name))
+
+    def _of(self, template: Document, name: str, path: str, above: tuple[str, ...]) -> Counter[str]:
+        for field in (*_CHANGES_PODS, *_NOT_PODS, "templateRef", "daemon"):
+            if template.get(field):
+                self._untold[f"{path}.{field}"] = None
+        if any(isinstance(template.get(field), Mapping) for field in _LEAVES):
+            return self._leaf(template, name, path)
+        for field in _OF_POD:  # a template of steps hands it to those of its pods that have none
+            if template.get(field) and ("steps" in template or "dag" in template):
+                self._untold[f"{path}.{field}"] = None
+        if isinstance(template.get("steps"), list):
+            widest = Counter[str]()
+            for number, group in enumerate(template["steps"]):
+                beside = Counter[str]()
+                for one in group if isinstance(group, list) else [group]:
+                    beside += self._task(_mapping(one), f"{path}.steps[{number}]", above)
+                widest = self._wider(widest, beside)
+            return self._capped(widest, template.get("parallelism"))
+        if isinstance(template.get("dag"), Mapping):
+            return self._capped(self._dag(template["dag"], f"{path}.dag", above), template.get("parallelism"))
+        if "suspend" not in template:
+            self._untold[path] = None
+        return Counter()
+
+    def _task(self, one: Document, path: str, above: tuple[str, ...]) -> Counter[str]:
+        """A step or task, as often as it is repeated. Whether its condition holds isn't asked: it may."""
+        place = f"{path}[{one.get('name')}]"
+        if one.get("templateRef"):
+            self._untold[f"{place}.templateRef"] = None
+            return Counter()
+        for hook in _mapping(one.get("hooks")).values():
+            self._of_name(_mapping(hook).get("template"), place, above)
+        inline = one.get("inline")
+        if isinstance(inline, Mapping):
+            widest = self._of(inline, place, f"{place}.inline", above)
+        else:
+            widest = self._of_name(one.get("template"), place, above)
+        times = self._times(one, place, widest)
+        return Counter({name: number * times for name, number in widest.items()})
+
+    def _times(self, one: Document, place: str, widest: Counter[str]) -> int:
+        items, sequence = one.get("withItems"), one.get("withSequence")
+        if isinstance(items, list):
+            return len(items)
+        if isinstance(sequence, Mapping):
+            count, start, end = (_whole(sequence.get(key)) for key in ("count", "start", "end"))
+            if count is not None:
+                return count
+            if end is not None and "{{" not in str(sequence.get("start", "")):
+                return abs(end - (start or 0)) + 1
+        elif not one.get("withParam") and items is None:
+            return 1
+        if any(
+            self._gpus.get(name) for name in widest
+        ):  # as many as a step before gives: GPUs are a number all the same
+            self._untold[f"{place}.{'withParam' if one.get('withParam') else 'withSequence'}"] = None
+        return 1
+
+    def _dag(self, dag: Document, path: str, above: tuple[str, ...]) -> Counter[str]:
+        tasks = [one for one in _listed(dag.get("tasks")) if isinstance(one, Mapping)]
+        each = {str(one.get("name")): self._task(one, f"{path}.tasks", above) for one in tasks}
+        if len(each) > _MOST_OF_A_GRAPH:
+            return sum(each.values(), Counter[str]())
+        before = {str(one.get("name")): set(_dependencies(one)) & each.keys() for one in tasks}
+        for _ in before:
+            for name, known in before.items():
+                before[name] = known.union(*(before[other] for other in known))
+        widest, names = Counter[str](), list(each)
+        for chosen in range(1, 2 ** len(names)):
+            some = [name for place, name in enumerate(names) if chosen >> place & 1]
+            if all(not before[name] & set(some) for name in some):
+                widest = self._wider(widest, sum((each[name] for name in some), Counter[str]()))
+        return widest
+
+    def _leaf(self, template: Document, name: str, path: str) -> Counter[str]:
+        if name not in self._sets:
+            spec = self._pod_spec(template)
+            said = json.dumps([spec.get(key) for key in _OF_POD] + [one.get("resources") for one in _containers(spec)])
+            if "{{" in said or not _containers(spec):
+                self._untold[path] = None
+                return Counter()
+            own, of_all = _mapping(template.get("metadata")), _mapping(self._spec.get("podMetadata"))
+            metadata = {
+                key: {**_mapping(of_all.get(key)), **_mapping(own.get(key))} for key in ("labels", "annotations")
+            }
+            self._sets[name] = FoundSet(role=name, path=path, template={"metadata": metadata, "spec": spec}, count=0)
+            self._gpus[name] = sum(map(_asked, _containers(spec)))
+        return Counter({name: 1})
+
+    def _pod_spec(self, template: Document) -> dict[str, Any]:
+        own = _mapping(template.get("containerSet")).get("containers")
+        main = template.get("container") or template.get("script")
+        containers = _listed(own) or [{"name": "main", **_mapping(main)}]
+        volumes = [*_listed(self._spec.get("volumes")), *_listed(template.get("volumes"))]
+        spec: dict[str, Any] = {
+            "containers": [*containers, *_listed(template.get("sidecars"))],
+            "initContainers": _listed(template.get("initContainers")), "volumes": volumes, "restartPolicy": "Never",
+        }  # fmt: skip
+        for field in _OF_POD:
+            if given := template.get(field) or self._spec.get(field):
+                spec[field] = given
+        spec |= {field: self._spec[field] for field in _OF_SPEC if self._spec.get(field)}
+        account = template.get("serviceAccountName") or self._spec.get("serviceAccountName")
+        priority = template.get("priorityClassName") or self._spec.get("podPriorityClassName")
+        named = {"serviceAccountName": account, "priorityClassName": priority}
+        return spec | {field: given for field, given in named.items() if given}
+
+    def _wider(self, one: Counter[str], other: Counter[str]) -> Counter[str]:
+        return max(one, other, key=self._weight)
+
+    def _weight(self, some: Counter[str]) -> tuple[int, int]:
+        return sum(self._gpus.get(name, 0) * number for name, number in some.items()), some.total()
+
+    def _capped(self, some: Counter[str], most: object) -> Counter[str]:
+        """Of what would run at once no more than `most` pods, those with most GPUs first."""
+        left = _count(most) or some.total()
+        kept = Counter[str]()
+        for name in sorted(some, key=lambda name: -self._gpus.get(name, 0)):
+            kept[name] = min(left, some[name])
+            left -= kept[name]
+        return +kept
+
+
+def _dependencies(task: Document) -> Iterator[str]:
+    yield from (str(one) for one in _listed(task.get("dependencies")))
+    depends = task.get("depends")
+    yield from re.findall(r"[A-Za-z0-9_-]+(?=\.|\b)", depends) if isinstance(depends, str) else ()
+
+
+def _containers(spec: Document) -> list[Mapping[str, Any]]:
+    return [one for one in _listed(spec.get("containers")) if isinstance(one, Mapping)]
+
+
+def _asked(container: Document) -> int:
+    resources = _mapping(container.get("resources"))
+    amounts = {**_mapping(resources.get("limits")), **_mapping(resources.get("requests"))}
+    return sum(_whole(number) or 0 for name, number in amounts.items() if accelerator(str(name)) is not None)
+
+
+def _whole(value: object) -> int | None:
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else None
