@@ -48,6 +48,7 @@ from planner.kubernetes.pod_templates import (
     found_sets,
     group_count,
     is_suspended,
+    other_scheduler,
     resource_of,
     templated,
     waits_of,
@@ -72,6 +73,7 @@ from planner.kubernetes.records import (
     Unplayed,
     Workload,
 )
+from planner.kubernetes.requests import requested_gpus
 
 Object = dict[str, Any]
 MANIFEST = "manifest"
@@ -495,17 +497,19 @@ def _placed(
     if known is Sameness.SAME or known is Sameness.ASSUMED:
         return _there(one, sets, row, known)
     if isinstance(known, Course):
-        return _of_course(known, row, metadata)
+        return _of_course(known, row, metadata, other_scheduler(row, one))
     if more := untold(row, one):
         resolved = runtimes.resolved(one, row) if runtimes is not None else None
         if resolved is not None:
             return _placed(row, resolved, number, snapshot, was=was)
-        return _told_in_part(_key(kind, namespace, name), more)
+        told_gpus = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
+        return replace(_told_in_part(_key(kind, namespace, name), more), gpus=max(_most(more), told_gpus))
     if not sets or not groups:
         return _without_pods(_key(kind, namespace, name))
     placed = Placed(
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=row.assumes,
+        scheduler=other_scheduler(row, one),
     )  # fmt: skip
     workload = Workload(
         kind=kind, namespace=namespace, name=name.removesuffix("-"), template=sets[0].template, replicas=placed.pods,
@@ -600,7 +604,7 @@ def read_scaled(row: Templated, key: str, replicas: int, snapshot: Snapshot) -> 
     changed = course(snapshot, replace(there, pods=pods, applied_of_pods=""), there, row, sets)
     if changed is None or changed.refused:
         return _changed(key, _holds(snapshot, key)) if changed is None else _refused(key, changed)
-    return _of_course(changed, row, {"namespace": there.namespace, "name": there.name})
+    return _of_course(changed, row, {"namespace": there.namespace, "name": there.name}, row.scheduler)
 
 
 def _there_now(snapshot: Snapshot, key: str, group: str) -> Unplayed | None:
@@ -633,12 +637,12 @@ def _refused(key: str, changed: Course) -> UnknownObject:
     return UnknownObject(key=key, what=what, mend="Delete it first, or give the new one another name", may_help=True)
 
 
-def _of_course(changed: Course, row: Templated, metadata: Object) -> PlacedWorkload:
+def _of_course(changed: Course, row: Templated, metadata: Object, scheduler: str = "") -> PlacedWorkload:
     """An object that is there and changes, by its kind's rules; of one that is to wake later what its next run makes."""
     waits = row.waits if "{role}" not in row.waits and not row.waits.endswith("=") else ""
     placed = Placed(
         sets=changed.sets, gang=row.gang, resource=resource_of(row) if waits else "", waits=(waits,) if waits else (),
-        idle=changed.idle, old=changed.old, leaving=changed.leaving, rules=changed.updates.project,
+        idle=changed.idle, old=changed.old, leaving=changed.leaving, rules=changed.updates.project, scheduler=scheduler,
         course=changed.words(row.kind),
     )  # fmt: skip
     workload = Workload(

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from planner.ground import words
 from planner.ground.records import dataclass
+from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, workflow
 from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
@@ -59,7 +60,7 @@ class Count:
     """How many: the number at `path`, `default` where it isn't given, at least the one at `at_least` and at most the one at
     `at_most` if these are given.
 
-    `less` is taken off (a group's leader is one of its size). `annotations`: of the pod template, instead of a path; the largest.
+    `floor`: it isn't fewer; `less` is taken off (a group's leader is one of its size). `annotations`: of the pod template, instead of a path; the largest.
     """
 
     path: str = ""
@@ -67,6 +68,7 @@ class Count:
     default: int = 1
     at_least: str = ""
     at_most: str = ""
+    floor: int = 0
     less: int = 0
 
 
@@ -107,6 +109,9 @@ class Templated:
     updates : what a change of one that is there does to its pods; None where that isn't modelled
     versions : of its group, the first that is served is read live; () where no server of today has it
     is_reviewed : whether the webhook is asked about each write: not of what controllers make all day (Pods, ReplicaSets, Jobs)
+    hides : fields, and beginnings of the names of annotations (those with a ``/``), that change its pods in a way that isn't told
+    stops : the annotation that, when ``true``, takes its pods away
+    scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
     assumes : what of its pods isn't counted, as a sentence without a full stop
     composes : what tells its pods where paths and counts don't; `sets` is empty then
@@ -121,6 +126,9 @@ class Templated:
     is_reviewed: bool = True
     scales: str | None = None
     composes: Callable[[Document], Composed] | None = None
+    hides: tuple[str, ...] = ()
+    stops: str = ""
+    scheduler: str = ""
     refers: str = ""
     assumes: str = ""
     gang: Gang = Gang.NONE
@@ -147,7 +155,7 @@ class Placed:
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
-    `assumes`: what of its pods isn't counted; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
+    `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
 
     sets: tuple[PlacedSet, ...]
@@ -159,6 +167,7 @@ class Placed:
     is_assumed: bool = False
     old: tuple[PlacedSet, ...] = ()
     leaving: frozenset[str] = frozenset()
+    scheduler: str = ""
     assumes: str = ""
     rules: str = ""
     course: str = ""
@@ -218,7 +227,10 @@ def _replica_specs(
 
 
 def _ray(cluster: str) -> tuple[PodSet, ...]:
-    workers = (Count(path="replicas", default=0, at_least="minReplicas"), Count(path="numOfHosts"))
+    workers = (
+        Count(path="replicas", default=0, at_least="minReplicas", at_most="maxReplicas"),
+        Count(path="numOfHosts"),
+    )
     return (
         PodSet(role="head", base=f"{cluster}.headGroupSpec"),
         PodSet(role="worker", base=f"{cluster}.workerGroupSpecs[]", counts=workers),
@@ -227,7 +239,7 @@ def _ray(cluster: str) -> tuple[PodSet, ...]:
 
 def _served(*components: str) -> tuple[PodSet, ...]:
     return tuple(
-        PodSet(role=one, base=f"spec.{one}", template="", is_spec=True, counts=(Count(path="minReplicas"),))
+        PodSet(role=one, base=f"spec.{one}", template="", is_spec=True, counts=(Count(path="minReplicas", floor=1),))
         for one in components
     )
 
@@ -267,6 +279,10 @@ TEMPLATED: Final = (
     Templated(
         kind="LeaderWorkerSet",
         group="leaderworkerset.x-k8s.io",
+        hides=(
+            "leaderworkerset.sigs.k8s.io/exclusive-topology",
+            "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+        ),
         sets=(
             PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
             PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),)),
@@ -345,6 +361,7 @@ TEMPLATED: Final = (
     Templated(
         kind="JobSet",
         group="jobset.x-k8s.io",
+        hides=("alpha.jobset.sigs.k8s.io/",),
         versions=("v1alpha2",),
         waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
         sets=(
@@ -366,6 +383,9 @@ TEMPLATED: Final = (
             group=group,
             versions=("v1beta1",),
             sets=_served("predictor", "transformer", "explainer"),
+            hides=("spec.predictor.workerSpec", "serving.kserve.io/exp-dra"),
+            stops="serving.kserve.io/stop",
+            assumes="what its storage initializer, and with Knative its queue proxy, ask for isn't counted",
             waits="condition=Ready",
             updates=KSERVE,
         )
@@ -378,6 +398,8 @@ TEMPLATED: Final = (
         waits="condition=Ready",
         sets=(),
         composes=llm_inference_service,
+        hides=("serving.kserve.io/exp-dra",),
+        stops="serving.kserve.io/stop",
         refers="baseRefs",
         assumes="what KServe's own configurations add (the pod of a scheduler whose template isn't given, a storage initializer) isn't counted",
     ),
@@ -414,6 +436,7 @@ TEMPLATED: Final = (
     Templated(
         kind="Job",
         group="batch.volcano.sh",
+        scheduler="volcano",
         versions=("v1alpha1",),
         sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.state.phase}=Running",
@@ -486,21 +509,53 @@ def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str
 
 def is_suspended(row: Templated, document: Document) -> bool:
     """Whether a document says that no pods are made until it is resumed."""
-    return bool(row.suspend) and _at(document, row.suspend) is True
+    annotations = _at(document, "metadata.annotations")
+    stopped = annotations.get(row.stops) if row.stops and isinstance(annotations, Mapping) else None
+    return str(stopped).lower() == "true" or (bool(row.suspend) and _at(document, row.suspend) is True)
+
+
+def other_scheduler(row: Templated, document: Document) -> str:
+    """Who places the pods of an object, where that is another one than its pods name; "" else."""
+    named = _at(document, "spec.schedulerName") if row.scheduler else ""
+    return "" if named == DEFAULT_SCHEDULER else str(named or row.scheduler)
 
 
 def untold_places(row: Templated, document: Document, told: frozenset[int]) -> list[str]:
     """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
     preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
+    places = [path for path in row.hides if "/" not in path and _at(document, path) is not None]
+    hidden = [path for path in row.hides if "/" in path]
+    places += [f"{where}[{name}]" for where, name in _annotated_with(document, hidden)] if hidden else []
     if row.composes is not None:
-        return list(row.composes(document).untold)
+        return places + list(row.composes(document).untold)
+    for one in row.sets:
+        for _, path, base in _places(document, one.base):
+            places += [
+                f"{path}.{count.path}" for count in one.counts if count.path and not _is_number(_at(base, count.path))
+            ]
     without = [
         path or one.template
         for one in row.sets
         for _, path, base in _places(document, one.base)
         if _template(base, one)[1] is None and not (one.is_optional and _at(base, one.template) is None)
     ]
-    return without + hidden_templates(document, apart=told)
+    return places + without + hidden_templates(document, apart=told)
+
+
+def _annotated_with(
+    document: Document, beginnings: list[str], path: str = "", depth: int = 8
+) -> Iterator[tuple[str, str]]:
+    """(path, name) of each annotation, of the object or of a template in it, whose name begins so."""
+    for key, value in document.items():
+        where = f"{path}.{key}".lstrip(".")
+        if key == "annotations" and isinstance(value, Mapping):
+            yield from ((where, str(name)) for name in value if str(name).startswith(tuple(beginnings)))
+        elif depth and isinstance(value, Mapping):
+            yield from _annotated_with(value, beginnings, where, depth - 1)
+        elif depth and isinstance(value, list):
+            for place, one in enumerate(value[:100]):
+                if isinstance(one, Mapping):
+                    yield from _annotated_with(one, beginnings, f"{where}[{place}]", depth - 1)
 
 
 def told_lists(row: Templated, document: Document) -> frozenset[int]:
@@ -562,8 +617,13 @@ def _counted(count: Count, base: Document) -> int:
     number = count.default if value is None else value
     least = _number(_at(base, count.at_least)) if count.at_least else None
     most = _number(_at(base, count.at_most)) if count.at_most else None
-    number = max(number, least or 0) if most is None else min(number, most)
-    return max(0, number - count.less)
+    number = max(number, least or 0, count.floor)
+    return max(0, (number if most is None else min(number, most)) - count.less)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a number stands there, or none is given; a text is another's to fill in."""
+    return value is None or _number(value) is not None
 
 
 def _number(value: object) -> int | None:

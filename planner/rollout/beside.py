@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import HOSTNAME, POD_TEMPLATE_HASH
+from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, ReplicaSet, Workload
@@ -23,7 +23,6 @@ from planner.rollout.in_flight import Bound, InFlight, at_bound, in_flight, reac
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
-from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import anti_terms, speaking, spoken_of
 

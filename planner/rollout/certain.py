@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import DESIRED_REPLICAS, POD_TEMPLATE_HASH
+from planner.ground.vocabulary import DEFAULT_SCHEDULER, DESIRED_REPLICAS, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
@@ -23,7 +23,6 @@ from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
-from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, alike, compile_shape, seats
 from planner.scheduling.state import anti_terms
 

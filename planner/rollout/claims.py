@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes.records import Pod
 from planner.rollout.admission import Admission, Refusal, claim_usage, usage, volume_claim_usage
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
+from planner.scheduling.pod import GATED, NOWHERE, LivePod
 from planner.scheduling.storage import claims_by_key
 
 

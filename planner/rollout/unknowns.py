@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.ground.records import dataclass, replace
+from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
@@ -32,7 +33,6 @@ from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import Demand, device_demand
-from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, compile_shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"
@@ -58,6 +58,8 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     found = list(_queued(revision))
     if revision.placed is not None and revision.placed.idle:
         return tuple(found)  # no pod is made
+    if revision.placed is not None and revision.placed.scheduler:
+        found.append(_of_scheduler(revision.placed.scheduler))
     after = revision.after
     for template, _ in revision.templates:
         found += _of_template(
@@ -315,8 +317,9 @@ def _other_scheduler(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
     """Another scheduler's pods, where there are signs that it is at work."""
     name = spec.scheduler_name
     if name != DEFAULT_SCHEDULER and any(p.node_name and p.spec.scheduler_name == name for p in snapshot.pods):
-        yield Unknown(
-            what=f'the pods are placed by the scheduler "{name}", whose rules Headroom doesn\'t know',
-            may_help=True,
-            mend="Read the answer as kube-scheduler's, which leaves these pods alone",
-        )
+        yield _of_scheduler(name)
+
+
+def _of_scheduler(name: str) -> Unknown:
+    what = f'the pods are placed by the scheduler "{name}", whose rules Headroom doesn\'t know'
+    return Unknown(what=what, may_help=True, mend="Read the answer as kube-scheduler's, which leaves these pods alone")

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.ground.budget import TOO_LARGE
 from planner.ground.records import dataclass, replace
-from planner.ground.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
+from planner.ground.vocabulary import CPU, DEFAULT_SCHEDULER, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, unit
@@ -31,7 +31,7 @@ from planner.rollout.run import Revision, Run
 from planner.rollout.waiting import Waiter
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
-from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
+from planner.scheduling.pod import LivePod
 from planner.scheduling.said_of_nodes import gpu_models, node_pools, offers_by_node
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.storage import NO_SPACE

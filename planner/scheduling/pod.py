@@ -10,7 +10,6 @@ from planner.kubernetes.records import Amounts
 from planner.scheduling.shape import Shape
 
 NOWHERE = -1
-DEFAULT_SCHEDULER = "default-scheduler"
 GATED = "Scheduling is blocked due to non-empty scheduling gates"  # the API server's words
 
 

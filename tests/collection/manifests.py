@@ -274,6 +274,14 @@ def _serving() -> Iterator[Case]:
     )
     transformer = {**served, "transformer": {"containers": [container(0, name="pre")]}}
     yield _case("inferenceservice-transformer", thing(kserve, "InferenceService", "tr", transformer), pods=3, gpus=2)
+    several = {"predictor": {**pod_spec(8), "workerSpec": {"pipelineParallelSize": 4}}}
+    yield _unknown("inferenceservice-several-nodes", thing(kserve, "InferenceService", "sn", several), why=ELSEWHERE)
+    asleep = {"predictor": {"minReplicas": 0, **pod_spec(2)}}
+    yield _case("inferenceservice-from-zero", thing(kserve, "InferenceService", "fz", asleep), pods=1, gpus=2)
+    stopped = thing(
+        kserve, "InferenceService", "st", asleep, metadata={"annotations": {"serving.kserve.io/stop": "true"}}
+    )
+    yield _case("inferenceservice-stopped", stopped)
     runtime = {"containers": [container(1)], "supportedModelFormats": [{"name": "huggingface"}]}
     yield _unknown("servingruntime", thing("serving.kserve.io/v1alpha1", "ServingRuntime", "rt", runtime))
     yield _unknown(
@@ -284,6 +292,12 @@ def _serving() -> Iterator[Case]:
         "llminferenceservice", thing("serving.kserve.io/v1alpha1", "LLMInferenceService", "llm", llm), pods=2, gpus=8
     )
     llms = ("serving.kserve.io/v1alpha1", "LLMInferenceService")
+    chosen = thing(
+        *llms, "dra", llm, metadata={"annotations": {"serving.kserve.io/exp-dra-device-class": "gpu.nvidia.com"}}
+    )
+    yield _unknown(
+        "llminferenceservice-devices", chosen, why="where its pods go hangs on an annotation that isn't played"
+    )
     groups = {**llm, "worker": pod_spec(8), "parallelism": {"data": 32, "dataLocal": 8}}
     yield _case("llminferenceservice-groups", thing(*llms, "mn", groups), pods=8, gpus=56)
     lined = {**llm, "worker": pod_spec(8), "parallelism": {"pipeline": 2}, "replicas": 1}
@@ -374,10 +388,21 @@ def _batch() -> Iterator[Case]:
     yield _case("jobset", thing(jobset, "JobSet", "js", {"replicatedJobs": set_of(("w", 2, 2, 1))}), pods=4, gpus=4)
     mixed = {"replicatedJobs": set_of(("driver", 1, 1, 2), ("w", 1, 4, 1))}
     yield _case("jobset-two-templates", thing(jobset, "JobSet", "mixed", mixed), pods=5, gpus=6)
+    for name, place in (("exclusive", "metadata"), ("exclusive-job", "template")):
+        alone = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}}
+        parts = set_of(("w", 40, 1, 1))
+        if place == "template":
+            parts[0]["template"]["metadata"] = alone
+        document = thing(
+            jobset, "JobSet", name, {"replicatedJobs": parts}, **({"metadata": alone} if place == "metadata" else {})
+        )
+        yield _unknown(f"jobset-{name}", document, why="where its pods go hangs on an annotation that isn't played")
     yield _case("jobset-suspended", thing(jobset, "JobSet", "jss", {"suspend": True, **mixed}))
     tasks = {"minAvailable": 3, "schedulerName": "volcano", "tasks": [
         {"name": "ps", "replicas": 1, "template": template(0)}, {"name": "w", "replicas": 2, "template": template(1)}]}  # fmt: skip
-    yield _case("volcano", thing("batch.volcano.sh/v1alpha1", "Job", "vj", tasks), pods=3, gpus=2, kind="Job (Volcano)")
+    yield _unknown(
+        "volcano", thing("batch.volcano.sh/v1alpha1", "Job", "vj", tasks), why="another scheduler places its pods"
+    )
     yield _unknown(
         "volcano-cronjob", thing("batch.volcano.sh/v1alpha1", "CronJob", "vcj", {"jobTemplate": {"spec": tasks}})
     )

@@ -43,7 +43,7 @@ class LivingCluster:
     """
 
     def __init__(
-        self, *, bookmark_seconds: float = 0.2, installed: Iterable[str] = (), tells_groups: bool = False
+        self, *, bookmark_seconds: float = 0.2, installed: Iterable[str] = (), tells_groups: bool = True
     ) -> None:
         self.tells_groups = tells_groups
         self.version = 100
