@@ -85,6 +85,7 @@ class Fit:
     quota_limit : pods that the namespace's quotas let in, None where no quota speaks of them
     sharing : how the nodes offer its accelerator that it was counted on; None where the scheduler's rules alone decided
     unknown : why `count` isn't known, "" where it is; it is then what the nodes' sums leave room for
+    group_size : pods of a group, where `count` is of whole groups; 1 where it is of pods
     """
 
     shape: str
@@ -102,6 +103,7 @@ class Fit:
     quota: str = ""
     sharing: Sharing | None = None
     unknown: str = ""
+    group_size: int = 1
 
     @property
     def known_count(self) -> int | None:
@@ -120,6 +122,8 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
     most : int
         Pods placed one by one at most.
     """
+    if asked.group_size > 1:
+        return _groups(cluster, asked, seed, most)
     shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec, default_selector=asked.default_selector)
     shape = _offered_so(cluster, asked.sharing, shape)
     state = _state(cluster)
@@ -143,6 +147,9 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED
     answers = []
     shared = _state(cluster)
     for one in asked:
+        if one.group_size > 1:
+            answers.append(_groups(cluster, one, 0, most))
+            continue
         key = likeness(cluster, one.namespace, one.labels, one.spec), one.sharing
         if key not in known:
             spec = key[0].spec.value
@@ -398,6 +405,40 @@ def _one_by_one(state: State, shape: Shape, seed: int, most: int) -> _Placed:
     codes = fails(state, shape)
     none = np.zeros_like(counts)
     return _Placed(counts, codes, _shortages(state, shape, none, codes), is_at_least, message)
+
+
+def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
+    """Whole groups, one after another: pods of a group that isn't placed whole do nothing."""
+    pods = ((asked.spec, asked.labels, 1), *asked.beside)
+    shapes = [(compile_shape(cluster, asked.namespace, labels, spec), number) for spec, labels, number in pods]
+    state = _state(cluster)
+    scheduler, counts = _scheduler(state, seed), np.zeros(cluster.node_count, dtype=np.int64)
+    budget, units = current(), sum(units_of_attempt(shape) * number for shape, number in shapes)
+    failed, message, number = shapes[0][0], "", 0
+    while budget.left >= units and number < most and not message:
+        budget.spend(units)
+        nodes: list[int] = []
+        for shape in (shape for shape, some in shapes for _ in range(some)):
+            pod, number = _pod(shape, number), number + 1
+            attempt = scheduler.attempt(pod)
+            if attempt.node == NOWHERE:
+                failed, message = shape, attempt.message
+                break
+            scheduler.bind(pod, attempt.node)
+            nodes.append(attempt.node)
+        else:
+            counts[nodes[0]] += 1  # a group stands where its leader does
+    codes = fails(state, failed)
+    short = _shortages(state, failed, np.zeros_like(counts), codes)
+    placed = _Placed(counts, codes, short, not message, message)
+    found = _described(cluster, f"{asked.name} (groups of {asked.group_size} pods)", failed, placed)
+    quotas = any(quota.used for quota in cluster.remember(_quotas).get(asked.namespace, ()))
+    lacks = "its groups keep each other away, which isn't counted" if asked.keeps_apart else ""
+    lacks = found.unknown or lacks or ("what quotas let in is counted for single pods only" if quotas else "")
+    said = (
+        Text(f"not known: {lacks}") if lacks else Text(str(found.sentence).replace(" more fit", " more groups fit", 1))
+    )
+    return replace(found, group_size=asked.group_size, message=message, unknown=lacks, sentence=said)
 
 
 def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:

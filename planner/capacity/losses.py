@@ -7,12 +7,14 @@ said. Source: kubernetes `plugin/pkg/admission/defaulttolerationseconds`, `pkg/c
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Final
 
 from planner.capacity.evictions import settle
 from planner.ground.records import dataclass
+from planner.ground.vocabulary import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.happenings import lose
@@ -37,6 +39,7 @@ class Outcome:
     ----------
     pods : that were on the nodes, without those of DaemonSets
     missing : workload → pods fewer of it than before
+    torn : workload → (groups that aren't whole any more, pods of a group): what is left of such a group does nothing
     waiting : of all of these, whose successors wait for a node
     unknown : of all of these, whose controller isn't played, so that it isn't known whether they come back
     preempted : workload → its pods that were pushed out
@@ -51,6 +54,7 @@ class Outcome:
     preempted: Mapping[str, int]
     seconds: float
     shapes: Mapping[Shape, int]
+    torn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def is_survived(self) -> bool:
@@ -120,12 +124,27 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
     away = [pod for pod in gone if not kind_in(pod.owner).is_per_node]
     came = any(pod.is_bound for pod in simulation.queue.arrivals)
     return Outcome(
-        pods=len(away), missing=missing,
+        pods=len(away), missing=missing, torn=_torn(cluster, [(workload(pod), pod) for pod in waiting]),
         waiting=sum(min(number, of_each[key]) for key, number in missing.items()),
         unknown=sum(min(number, unplayed[key]) for key, number in missing.items()),
         preempted=Counter(workload(pod) for pod in simulation.preempted),
         seconds=seconds if came else 0.0, shapes=Counter(pod.shape for pod in waiting if workload(pod) in missing),
     )  # fmt: skip
+
+
+def _torn(cluster: Cluster, waiting: Iterable[tuple[str, LivePod]]) -> dict[str, tuple[int, int]]:
+    """Of workloads that have groups of pods, those groups of which a pod waits."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for key, pod in waiting:
+        workload = cluster.snapshot.workload(key)
+        if workload is not None and workload.groups is not None and workload.groups.size > 1:
+            groups[key].add(pod.shape.labels.get(LWS_GROUP_INDEX, ""))
+    return {key: (len(some), _size(cluster, key)) for key, some in groups.items()}
+
+
+def _size(cluster: Cluster, key: str) -> int:
+    workload = cluster.snapshot.workload(key)
+    return workload.groups.size if workload is not None and workload.groups is not None else 1
 
 
 def _is_unplayed(cluster: Cluster, pod: LivePod) -> bool:

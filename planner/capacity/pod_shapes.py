@@ -8,7 +8,15 @@ from statistics import median
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, MEMORY, NVIDIA_GPU, is_extended_resource
+from planner.ground.vocabulary import (
+    CPU,
+    DEFAULT_NAMESPACE,
+    LWS_EXCLUSIVE,
+    LWS_SUBGROUP_EXCLUSIVE,
+    MEMORY,
+    NVIDIA_GPU,
+    is_extended_resource,
+)
 from planner.ground.words import roughly
 from planner.kubernetes.accelerators import Unit, accelerator, tables
 from planner.kubernetes.nodes import ROLE, Sharing, noun_of, pool_label
@@ -22,6 +30,7 @@ from planner.kubernetes.records import (
     Pod,
     PodSpec,
     Toleration,
+    Workload,
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card
@@ -50,6 +59,8 @@ class PodShape:
     name : a workload's key, or what it asks for: "2 GPUs, 8 cpu, 32Gi memory"
     default_selector : selector of the controller that owns such pods, for default spreading
     sharing : how the nodes offer its accelerator that it is counted on; None where the scheduler's rules alone decide
+    beside : (spec, labels, how many) of the pods without which one such pod doesn't work: a group is counted whole
+    keeps_apart : whether such groups keep each other away in a way that isn't counted
     """
 
     name: str
@@ -59,6 +70,13 @@ class PodShape:
     labels: Labels = EMPTY
     default_selector: LabelSelector | None = None
     sharing: Sharing | None = None
+    beside: tuple[tuple[PodSpec, Labels, int], ...] = ()
+    keeps_apart: bool = False
+
+    @property
+    def group_size(self) -> int:
+        """Pods of a group; 1 where each works by itself."""
+        return 1 + sum(number for _, _, number in self.beside)
 
     @property
     def requests(self) -> Amounts:
@@ -76,10 +94,19 @@ def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
             namespace=workload.namespace,
             labels=workload.template.labels,
             default_selector=workload.selector if workload.traits.has_replicas else None,
+            beside=_beside(workload),
+            keeps_apart=any(name in workload.annotations for name in (LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE)),
         )
         for workload in cluster.snapshot.workloads
         if not workload.traits.is_per_node and not workload.is_finished
     )
+
+
+def _beside(workload: Workload) -> tuple[tuple[PodSpec, Labels, int], ...]:
+    """The workers of a group's leader."""
+    size = workload.groups.size if workload.groups is not None else 1
+    worker = workload.worker_template or workload.template
+    return ((worker.spec, worker.labels, size - 1),) if size > 1 else ()
 
 
 def gpu_resource(cluster: Cluster) -> str:

@@ -22,11 +22,11 @@ from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError, part
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import RACKS
-from planner.ground.words import Text, count, listing, short_name, usd
+from planner.ground.words import Text, count, listing, plural, short_name, usd
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import REPLICA_SET, kind_called
 from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
-from planner.kubernetes.records import Node, Pod, Snapshot
+from planner.kubernetes.records import EMPTY, Node, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
 from planner.rollout.prepared import compiled
@@ -54,10 +54,12 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fewer:
-    """Pods of one workload."""
+    """Pods of one workload. `groups`, `group_size`: of one whose pods work in groups, how many of these aren't whole then."""
 
     workload: str
     pods: int
+    groups: int = 0
+    group_size: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,14 +272,17 @@ def _told(cluster: Cluster, lost: _Lost, found: Outcome, spare: tuple[Spare, ...
     return Loss(
         scope=lost.scope, name=lost.name, alike=lost.alike, pool=next(iter(pools)) if len(pools) == 1 else "",
         nodes=len(nodes), gpus=sum(gpu_count(node) for node in nodes), pods=found.pods,
-        back=max(0, found.pods - sum(found.missing.values())), missing=sum(found.missing.values()), whose=_fewer(found.missing),
+        back=max(0, found.pods - sum(found.missing.values())), missing=sum(found.missing.values()), whose=_fewer(found.missing, found.torn),
         waiting=found.waiting, unknown=found.unknown, preempted=sum(found.preempted.values()), pushed=_fewer(found.preempted),
         seconds=found.seconds, spare=spare,
     )  # fmt: skip
 
 
-def _fewer(pods: Mapping[str, int]) -> tuple[Fewer, ...]:
-    return tuple(Fewer(workload=key, pods=pods[key]) for key in sorted(pods, key=lambda key: (-pods[key], key)))
+def _fewer(pods: Mapping[str, int], torn: Mapping[str, tuple[int, int]] = EMPTY) -> tuple[Fewer, ...]:
+    return tuple(
+        Fewer(workload=key, pods=pods[key], groups=torn.get(key, (0, 1))[0], group_size=torn.get(key, (0, 1))[1])
+        for key in sorted(pods, key=lambda key: (-pods[key], key))
+    )
 
 
 # ── several of a pool ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -534,8 +539,15 @@ def spare_words(spare: Iterable[Spare]) -> str:
 
 
 def whose_words(some: Iterable[Fewer]) -> str:
-    """``2 of prod/web, 1 of dev/api``."""
-    return listing([f"{one.pods:,} of {short_name(one.workload)}" for one in some])
+    """``2 of prod/web, 1 of dev/api``; of groups that aren't whole, that none of their pods works."""
+    return listing([f"{one.pods:,} of {short_name(one.workload)}{_torn(one)}" for one in some])
+
+
+def _torn(one: Fewer) -> str:
+    if not one.groups:
+        return ""
+    groups = "a group" if one.groups == 1 else f"{one.groups:,} groups"
+    return f" ({groups} of {one.group_size} pods {plural(one.groups, 'is', 'are')} not whole)"
 
 
 def notes(made: Survival) -> list[str]:

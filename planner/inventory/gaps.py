@@ -77,10 +77,13 @@ _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 def _owners(snapshot: Snapshot, lasting: Iterable[Pod], is_listed: set[str]) -> Iterator[tuple[str, str]]:
     known = {*(one.key for one in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
     owned: list[Pod | ReplicaSet] = [*lasting, *(one for one in snapshot.replica_sets if one.replicas)]
+    namesakes = {one.uid for one in snapshot.unplayed if one.kind in _OWNERS}  # another project's StatefulSet
     lost: dict[str, Counter[str]] = defaultdict(Counter)
     for one in owned:
         key = _owner_key(one)
-        if key and one.owner is not None and one.owner.kind in _OWNERS & is_listed and key not in known:
+        if one.owner is None or one.owner.uid in namesakes:
+            continue
+        if one.owner.kind in _OWNERS & is_listed and key not in known:
             lost[one.owner.kind][key] += 1
     for kind, keys in lost.items():
         objects = words.count(keys.total(), "object is", "objects are")

@@ -40,8 +40,7 @@ from planner.inventory.records.shared import ReadObject, Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, WORKLOADS, kind_called
-from planner.kubernetes.listed import LISTED
-from planner.kubernetes.pod_templates import is_templated, templated
+from planner.kubernetes.listed import LISTED, is_kept
 from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
 
@@ -269,7 +268,7 @@ class Reader:
         reader.found, reader._digests, reader.presence = dict(found), digests, dict(presence)
         reader.problems, reader.unreadable = unreadable, len(unreadable)
         reader._unplayed = {(one.key, one.api_group): one for one in unplayed}
-        reader._unplayed_read = sum(is_templated(one.kind, one.api_group) for one in reader._unplayed.values())
+        reader._unplayed_read = sum(is_kept(one.kind, one.api_group) for one in reader._unplayed.values())
         reader.objects = sum(map(len, found.values())) + len(unreadable) + len(reader._unplayed)
         reader._files = dict.fromkeys((kind for kind, state in presence.items() if state is not Presence.ABSENT), 0)
         reader.resource_versions = FrozenMap(resource_versions)
@@ -408,7 +407,7 @@ class Reader:
 
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
         """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
-        is_used = templated(kind, api_version) is not None
+        is_used = is_kept(kind, api_version.rpartition("/")[0])
         if not is_used and len(self._unplayed) >= unplayed.MOST_UNKNOWN:
             return False
         read = read_unplayed_object(self._shared, item, kind, api_version)
@@ -436,7 +435,7 @@ class Reader:
             fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
         fields["nodes"].sort(key=lambda node: str(node.name))
         fields["workloads"], fields["made"] = _apart(fields["workloads"])
-        unplayed_used = sum(is_templated(one.kind, one.api_group) for one in self._unplayed.values())
+        unplayed_used = sum(is_kept(one.kind, one.api_group) for one in self._unplayed.values())
         read = sum(map(len, self.found.values())) + self._unplayed_read
         used = sum(map(len, fields.values())) + unplayed_used
         fields["unplayed"] = list(self._unplayed.values())

@@ -64,6 +64,14 @@ LISTED: Final = {
 }  # fmt: skip
 """By name."""
 
+_KEPT: Final = {(one.kind, one.group) for one in LISTED.values()} | {(row.kind, row.group) for row in TEMPLATED}
+
+
+def is_kept(kind: str, group: str) -> bool:
+    """Whether objects of a kind are of use though no rollout of theirs is played."""
+    return (kind, group) in _KEPT
+
+
 CUSTOM_KINDS: Final = ",".join(
     [kind.named for kind in WORKLOADS if kind.is_custom] + [name for name, one in LISTED.items() if one.group]
 )

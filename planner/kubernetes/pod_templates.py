@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from planner.ground import words
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import DEFAULT_SCHEDULER
+from planner.ground.vocabulary import DEFAULT_SCHEDULER, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, workflow
 from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
@@ -279,10 +279,7 @@ TEMPLATED: Final = (
     Templated(
         kind="LeaderWorkerSet",
         group="leaderworkerset.x-k8s.io",
-        hides=(
-            "leaderworkerset.sigs.k8s.io/exclusive-topology",
-            "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
-        ),
+        hides=(LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE),
         sets=(
             PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
             PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),)),
@@ -464,11 +461,6 @@ def resource_of(row: Templated) -> str:
 def templated(kind: str, api_version: str) -> Templated | None:
     """The row of a kind, None for one whose pods its own fields don't tell."""
     return _BY_KIND.get((kind, api_version.rpartition("/")[0]))
-
-
-def is_templated(kind: str, group: str) -> bool:
-    """Whether there is a row of a kind."""
-    return (kind, group) in _BY_KIND
 
 
 def group_count(row: Templated, document: Document) -> int:

@@ -19,11 +19,11 @@ CONTEXT_PREFIX: Final = "context:"
 CLUSTER_VARIABLE: Final = "HEADROOM_CLUSTER"  # of the environment: what the dashboard begins with
 _BEGIN: Final = f'{{"format":"{kept.FORMAT}"'.encode()
 _GZIP: Final = b"\x1f\x8b"
-EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
+EMBEDDED: Final = tuple(demo.EMBEDDED)
 
 
 def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int | None = None) -> Snapshot:
-    """The snapshot of a file, a folder, an archive, ``-``, ``demo``, ``openb`` (the large example), ``context:NAME`` or
+    """The snapshot of a file, a folder, an archive, ``-``, ``demo``, ``openb`` (the large example), ``ml-platform`` (one of each kind), ``context:NAME`` or
     ``store:URL#cluster@time``.
 
     Several files or folders are joined by commas: ``cluster.json,more.json``. A file or folder called ``demo`` is read
@@ -36,10 +36,8 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
     SourceError
         When the live cluster doesn't answer.
     """
-    if spec == demo.DEMO_NAME:
-        return demo.read()
-    if spec == demo.LARGE_NAME:
-        return demo.read_large()
+    if spec in demo.EMBEDDED:
+        return demo.EMBEDDED[spec]()
     if spec.startswith(CONTEXT_PREFIX):
         from planner.sources import kubernetes_api
 

@@ -1,4 +1,4 @@
-"""The clusters that come with the planner: the demo, and a large one from a production trace.
+"""The clusters that come with the planner: the demo, a large one from a production trace, and a small one of every kind.
 
 Their files are in ``data/`` of a checkout and inside the package when installed.
 """
@@ -16,6 +16,7 @@ from planner.sources.data import data_folder
 
 DEMO_NAME: Final = "demo"
 LARGE_NAME: Final = "openb"
+KINDS_NAME: Final = "ml-platform"
 _DEMO_FILES: Final = ("cluster.json", "pod-metrics.json", "logs.txt")
 
 
@@ -35,6 +36,15 @@ def _recorded() -> Snapshot:
 def read_large() -> Snapshot:
     """The cluster of the trace ``openb``: 1,523 nodes, 6,212 GPUs, 5,074 pods."""
     return kubectl.read_bytes((data_folder() / "openb" / "cluster.json.gz").read_bytes(), name=LARGE_NAME)
+
+
+def read_kinds() -> Snapshot:
+    """A small cluster with one of each kind that GPU clusters run; made, not read."""
+    return kubectl.read_bytes((data_folder() / KINDS_NAME / "cluster.json.gz").read_bytes(), name=KINDS_NAME)
+
+
+EMBEDDED: Final = {DEMO_NAME: read, LARGE_NAME: read_large, KINDS_NAME: read_kinds}
+"""By name."""
 
 
 def is_demo(snapshot: Snapshot) -> bool:

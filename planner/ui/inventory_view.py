@@ -10,8 +10,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.inventory import account, wire
-from planner.kubernetes.listed import LISTED
-from planner.kubernetes.pod_templates import is_templated
+from planner.kubernetes.listed import LISTED, is_kept
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.wording import PRESENCE
 from planner.sources import kubectl
@@ -31,7 +30,7 @@ def read(snapshot: Snapshot) -> None:
         for kind, presence in snapshot.presence.items()
         if kind not in LISTED or presence is Presence.REFUSED
     ]
-    compared = Counter(one.kind for one in snapshot.unplayed if is_templated(one.kind, one.api_group))
+    compared = Counter(one.kind for one in snapshot.unplayed if is_kept(one.kind, one.api_group))
     rows += [
         {"kind": kind, "objects": number, "state": "compared with manifests; its rollout isn't played"}
         for kind, number in sorted(compared.items())

@@ -33,7 +33,7 @@ _GIVEN: Final = "_clusters"  # the user's own snapshots, the newest last
 _NEXT: Final = "_cluster_next"  # what to look at from the next run on
 _WANTED: Final = "_cluster_wanted"  # what a link names and isn't at hand
 _WRITTEN: Final = "_cluster_written"  # what this session wrote into the link
-_EMBEDDED: Final = {demo.DEMO_NAME: demo.read, demo.LARGE_NAME: demo.read_large}
+_EMBEDDED: Final = demo.EMBEDDED
 _MOST_GIVEN: Final = 3
 _DIGITS: Final = 16  # of a digest, in a link and on the Inventory page
 

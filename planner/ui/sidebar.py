@@ -7,6 +7,7 @@ import streamlit as st
 from planner.ground import words
 from planner.kubernetes.kinds import NODE, POD
 from planner.rollout import glossary
+from planner.sources import demo
 from planner.ui import filtered, findings, prices, review, session, sign_in
 
 
@@ -25,7 +26,8 @@ def show() -> None:
         ]
         st.caption(f"{', '.join(size)}  \ntaken {words.moment(snapshot.taken_at)}")
         if session.is_demo():
-            st.badge("Recorded example", icon=":material/science:", color="blue")
+            how = "Made-up" if snapshot.source == demo.KINDS_NAME else "Recorded"
+            st.badge(f"{how} example", icon=":material/science:", color="blue")
         else:
             for finding in findings.age(snapshot):
                 st.caption(f"{findings.GLYPH[finding.severity]} {words.literal(words.sentence(finding.what))}")

@@ -1,0 +1,121 @@
+"""The cluster with one of each kind: as its maker makes it, whole, and answered by every command and at every door."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import COMMANDS, headroom
+from planner.ground.exit_status import ExitStatus
+from planner.kubernetes import kinds
+from planner.kubernetes.listed import LISTED
+from planner.kubernetes.owners import held_below, unjudged
+from planner.kubernetes.records import Snapshot
+from planner.questions import findings, gate, overview, seats
+from planner.questions.gate import GateSettings
+from planner.sources import demo
+from tests.builders import ml_platform
+
+CLUSTER = demo.KINDS_NAME
+NO_CLUSTER = {
+    "idle",
+    "app",
+    "serve",
+    "mcp",
+    "completion",
+    "store",
+    "trends",
+    "commitments",
+    "prices",
+    "sweep",
+    "snapshot",
+    "anonymise",
+}
+"""Commands that ask for something else than one cluster, wait for visitors, or write."""
+MORE = {
+    "rollout": ("--workload", "leaderworkerset/inference/big-model"), "what-if": ("--change", "drain:gke-ml-h100-0"), "drift": (),
+    "savings": ("--workload", "deployment/inference/gateway"), "where": ("--shape", "gpu=1"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Snapshot:
+    return demo.read_kinds()
+
+
+def test_it_is_what_its_maker_makes() -> None:
+    assert ml_platform.FILE.read_bytes() == ml_platform.packed(), "python -m tests.builders.ml_platform"
+    assert len(ml_platform.packed()) < 50_000
+    assert ml_platform.SAID in ml_platform.document()
+
+
+def test_it_has_one_of_each_kind_and_its_pods(cluster: Snapshot) -> None:
+    there = {(one.kind, one.api_group) for one in cluster.unplayed}
+    bases = {"ClusterServingRuntime"}  # a namespaced one stands for both
+    assert {(one.kind, one.group) for one in LISTED.values() if one.kind not in bases} <= there
+    assert {one.kind for one in cluster.workloads} == {kind.name for kind in kinds.WORKLOADS}
+    held = held_below(cluster)
+    for one in cluster.unplayed:
+        if one.pods and one.kind != "CronWorkflow":
+            assert held[one.key].pods, one.key
+    assert {name: number for name, number in cluster.other_kinds.items() if number} == {
+        "Configuration": 1,
+        "Revision": 1,
+        "ModelFarm": 1,
+    }
+
+
+def test_nothing_of_it_is_in_part_or_in_flight(cluster: Snapshot) -> None:
+    assert not cluster.reading.partial
+    assert not cluster.problems
+    answer = overview.answer(cluster, overview.OverviewSettings())
+    assert {str(one.verdict) for one in answer.workloads} == {"completes", "stuck"}
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - NO_CLUSTER))
+def test_every_command_answers(name: str) -> None:
+    arguments = [name, CLUSTER, *MORE.get(name, ())]
+    if name in ("gate", "rollout") and not MORE.get(name):
+        arguments += ["-f", "-"]
+    if name == "diff":
+        arguments = [name, CLUSTER, CLUSTER]
+    pod = json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "x", "namespace": "training"},
+            "spec": ml_platform.spec(1),
+        }
+    )
+    ran = CliRunner().invoke(headroom, arguments, input=pod)
+    assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.output
+    assert ran.exit_code in {int(one) for one in ExitStatus} - {int(ExitStatus.BAD_INPUT)}, (arguments, ran.output)
+
+
+def test_each_object_applied_again_changes_nothing(cluster: Snapshot) -> None:
+    """GitOps applies everything each time."""
+    document = json.loads(ml_platform.document())
+    manifest = [
+        {key: value for key, value in one.items() if key != "status"} for one in copy.deepcopy(document["items"])
+        if (one["kind"], one["apiVersion"].rpartition("/")[0]) in {(each.kind, each.group) for each in LISTED.values() if each.asks_webhook}
+    ]  # fmt: skip
+    for one in manifest:
+        one["metadata"] = {key: one["metadata"][key] for key in ("name", "namespace") if key in one["metadata"]}
+        answer = gate.answer(cluster, GateSettings(manifest=json.dumps(one)))
+        assert (answer.exit_status, answer.workloads) == (0, ()), (one["kind"], str(answer.sentence))
+
+
+def test_what_nobody_knows_is_named_wherever_it_holds_gpus(cluster: Snapshot) -> None:
+    """A pod whose owner is of a kind that is in no table."""
+    farm = "ModelFarm/inference/barn"
+    assert farm in {key for one in unjudged(cluster) for key in one.keys}
+    said = " ".join(str(one.what) for one in findings.answer(cluster, findings.FindingsSettings()).findings)
+    assert "ModelFarm" in said
+    told = overview.answer(cluster, overview.OverviewSettings())
+    assert "ModelFarm" in str(told.sentence)
+    held: list[Any] = [seat for node in seats.answer(cluster, seats.SeatsSettings()).nodes for seat in node.seats]
+    assert any(farm in str(seat) for seat in held)
