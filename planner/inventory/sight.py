@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints
 from planner.ground.records import replace
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
+    DEFAULT_SCHEDULER,
     KEPT_ANNOTATIONS,
     POD_TEMPLATE_GENERATION,
     POD_TEMPLATE_HASH,
@@ -69,7 +70,7 @@ _PROVIDERS: Final = (
     "amd.com", "intel.com",
 )  # fmt: skip
 """Whose labels and resources are the same in every cluster; what they say of a node is hardware, except a pool's name."""
-_EVERYWHERE: Final = frozenset(["", "default-scheduler", "metadata.name"])
+_EVERYWHERE: Final = frozenset(["", DEFAULT_SCHEDULER, "metadata.name"])
 _KEYS: Final = KEPT_ANNOTATIONS | {
     POD_TEMPLATE_HASH, CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, "app", "job-name", "controller-uid", "name",
 }  # fmt: skip

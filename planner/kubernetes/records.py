@@ -14,7 +14,12 @@ from enum import StrEnum
 from typing import Annotated, Any, Generic, TypeVar, overload
 
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
+from planner.ground.vocabulary import (
+    CONTROLLER_REVISION_HASH,
+    DEFAULT_SCHEDULER,
+    POD_TEMPLATE_HASH,
+    ROLLOUTS_POD_TEMPLATE_HASH,
+)
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
 from planner.kubernetes.progressive import BlueGreen, Canary, Groups, Progress
@@ -326,7 +331,7 @@ class PodSpec:
     security: Annotated[SecurityContext, Tells.NOTHING] = NO_SECURITY_CONTEXT
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodClaim, ...] = ()
-    scheduler_name: SharedName = "default-scheduler"
+    scheduler_name: SharedName = DEFAULT_SCHEDULER
     scheduling_gates: tuple[str, ...] = ()
     runtime_class_name: SharedName = ""
     restart_policy: Word = "Always"

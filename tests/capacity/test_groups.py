@@ -16,14 +16,14 @@ KEY = "LeaderWorkerSet/ml/big"
 Item = dict[str, Any]
 
 
-def groups(size: int, gpus: int = 8, leader_gpus: int | None = None, **metadata: Any) -> Item:
+def groups(size: int, gpus: int = 8, leader_gpus: int | None = None, metadata: Item | None = None) -> Item:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec(gpus=gpus)}
     own: Item = {"size": size, "workerTemplate": template}
     if leader_gpus is not None:
         own["leaderTemplate"] = {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec(gpus=leader_gpus)}
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
-        "metadata": {"name": "big", "namespace": "ml", "uid": "u", **metadata},
+        "metadata": {"name": "big", "namespace": "ml", "uid": "u", **(metadata or {})},
         "spec": {"replicas": 0, "leaderWorkerTemplate": own},
     }  # fmt: skip
 
@@ -49,7 +49,7 @@ def test_leaders_and_workers_are_of_their_own_templates() -> None:
 
 def test_where_groups_keep_each_other_away_nothing_is_said() -> None:
     apart = {"annotations": {"leaderworkerset.sigs.k8s.io/exclusive-topology": "kubernetes.io/hostname"}}
-    assert shape(cluster(8, groups(2, **apart)), KEY).known_count is None
+    assert shape(cluster(8, groups(2, metadata=apart)), KEY).known_count is None
     hard = {"requests.nvidia.com/gpu": "8"}
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml"}, "spec": {"hard": hard}, "status": {"hard": hard, "used": {"requests.nvidia.com/gpu": "0"}}}  # fmt: skip
     assert shape(cluster(8, groups(2), quota), KEY).known_count is None

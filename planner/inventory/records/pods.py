@@ -10,7 +10,7 @@ import msgspec
 from planner.ground import quantity
 from planner.ground.errors import QuantityError
 from planner.ground.records import replace
-from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, HUGE_PAGES, MEMORY
+from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
 from planner.inventory import wire
 from planner.inventory.masking import said, without_login
 from planner.inventory.records.selectors import (
@@ -355,7 +355,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         security=_security(shared, spec.security_context),
         volumes=tuple(_volume(shared, one) for one in spec.volumes or ()),
         resource_claims=tuple(_pod_claim(one) for one in spec.resource_claims or ()),
-        scheduler_name=shared.text(spec.scheduler_name) or "default-scheduler",
+        scheduler_name=shared.text(spec.scheduler_name) or DEFAULT_SCHEDULER,
         scheduling_gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         runtime_class_name=shared.text(spec.runtime_class_name),
         restart_policy=shared.text(spec.restart_policy) or "Always",
