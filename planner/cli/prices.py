@@ -14,10 +14,21 @@ from planner.ground.errors import InputError
 from planner.ground.tables import as_text
 from planner.pricing.book import age_warning, format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
+from planner.pricing.lists import format_list
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.refresh import Refresh, apply_refresh, check_coverage, compare_catalogue
 from planner.sources import gcp_billing
-from planner.sources.prices import REFRESH_SOURCE, embedded_book, load_book, refreshed_file, write_refreshed
+from planner.sources.cloud_prices import read_prices
+from planner.sources.prices import (
+    LISTED,
+    REFRESH_SOURCE,
+    embedded_book,
+    list_file,
+    load_book,
+    read_list_file,
+    refreshed_file,
+    write_refreshed,
+)
 
 _SHOWN_DISAGREEMENTS = 20
 PRICES_FORMAT = "headroom.prices/v1"
@@ -25,7 +36,7 @@ PRICES_FORMAT = "headroom.prices/v1"
 
 @click.group(name="prices", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Prices of Google Cloud machines and GPUs: list prices in US dollars an hour, before tax."""
+    """Prices of machines and GPUs: list prices in US dollars an hour, before tax."""
 
 
 @command.command()
@@ -64,9 +75,21 @@ def show(
 @click.option("--api-key", default="", envvar="HEADROOM_BILLING_API_KEY", show_envvar=True, metavar="KEY",
               help="Any API key of a project with the Cloud Billing API; else your Google credentials are used.")  # fmt: skip
 @click.option("--out", type=FILE, metavar="FILE", help="Where to write; a file in your cache folder otherwise.")
-@click.option("--endpoint", default="", metavar="URL", help="Another server that speaks the Billing Catalog's API.")
-def refresh(api_key: str, out: Path | None, endpoint: str) -> None:
+@click.option("--endpoint", default="", metavar="URL", help="Another server that speaks the price list's API.")
+@click.option("--cloud", "cloud_name", type=click.Choice([one.prices for one in LISTED]),
+              help="Another cloud's list instead, of the regions named; without a key.")  # fmt: skip
+@click.option(
+    "--region",
+    "regions",
+    multiple=True,
+    metavar="R",
+    help="A region of that cloud, such as westeurope; may be repeated.",
+)
+def refresh(api_key: str, out: Path | None, endpoint: str, cloud_name: str | None, regions: tuple[str, ...]) -> None:
     """Read today's list prices from the Cloud Billing Catalog into a CSV file, checked against those known."""
+    if cloud_name or regions:
+        _refresh_list(cloud_name, regions, out, endpoint)
+        return
     path = out or refreshed_file()
     book = _known_prices(path, is_named=out is not None)
     today = time.strftime("%Y-%m-%d", time.gmtime())
@@ -77,6 +100,30 @@ def refresh(api_key: str, out: Path | None, endpoint: str) -> None:
     kept = [unit for unit in newer.units.values() if unit.source == REFRESH_SOURCE]
     write_refreshed(path, format_units(kept))
     _print_refresh(result, path)
+
+
+def _refresh_list(name: str | None, regions: tuple[str, ...], out: Path | None, endpoint: str) -> None:
+    cloud = next((one for one in LISTED if one.prices == name), None)
+    if cloud is None or not regions:
+        mend = f"Write it like --cloud {LISTED[-1].prices} --region westeurope"
+        raise InputError("a cloud and its regions belong together", mend=mend)
+    path = out or list_file(cloud)
+    written = read_list_file(path, cloud) if path.is_file() else None
+    known = (*embedded_book().lists, *([written] if written else []))
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    found = read_prices(cloud, dict.fromkeys(regions), known, as_of=today, endpoint=endpoint)
+    write_refreshed(path, format_list(found.rows, written))
+    click.echo(
+        f"{sum(len(row.usd_per_hour) for row in found.rows):,} prices of {len(found.rows):,} machine types taken, written to {path}"
+    )
+    _print_doubts([str(one) for one in found.doubts])
+
+
+def _print_doubts(doubts: list[str]) -> None:
+    for said in doubts[:_SHOWN_DISAGREEMENTS]:
+        click.echo(f"  {said}")
+    if len(doubts) > _SHOWN_DISAGREEMENTS:
+        click.echo(f"  and {len(doubts) - _SHOWN_DISAGREEMENTS} more")
 
 
 def _known_prices(path: Path, *, is_named: bool) -> PriceBook:
@@ -164,11 +211,9 @@ def _print_refresh(result: Refresh, path: Path) -> None:
     kept = [found for found in result.disagreements if found.doubt.keeps_old]
     taken = len(result.disagreements) - len(kept)
     if result.disagreements:
-        click.echo(f"{len(kept)} prices not taken and {taken} taken with a doubt:")
-    for found in [*kept, *(item for item in result.disagreements if not item.doubt.keeps_old)][:_SHOWN_DISAGREEMENTS]:
-        click.echo(f"  {found.sentence}")
-    if len(result.disagreements) > _SHOWN_DISAGREEMENTS:
-        click.echo(f"  and {len(result.disagreements) - _SHOWN_DISAGREEMENTS} more")
+        click.echo(f"{taken} prices taken with a doubt and {len(kept)} not taken:")
+    # What was taken with a doubt changes figures from now on, what was kept changes none: it comes first.
+    _print_doubts([str(found.sentence) for found in sorted(result.disagreements, key=lambda one: one.doubt.keeps_old)])
     if result.missing:
         click.echo(f"{len(result.missing)} prices of the book are not in the catalogue; they keep their date.")
     if result.unknown:

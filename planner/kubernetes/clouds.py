@@ -80,7 +80,9 @@ class Cloud:
     rehearsal : what an interruption tried on purpose is, and the words of the command, NODE and ZONE the node's
     resize : words of a command before a pool's name, after it; the number of nodes comes last
     brings : what is said in place of that where something brings nodes by itself, ``{}`` the pool
-    fee_usd_per_hour : for each cluster
+    fee_usd_per_hour, fee_is_less : for each cluster, and what may be taken off it, in words
+    version_has : what the kubelets' version has in clusters that it runs itself
+    prices : what the files of its price list begin with (data/prices), where it isn't the book's own
     admits_tolerations : its API server has the plugin ExtendedResourceToleration on
     """
 
@@ -107,7 +109,14 @@ class Cloud:
     resize: tuple[Labels, Labels] | None = None
     brings: str = ""
     fee_usd_per_hour: float = 0.0
+    fee_is_less: str = ""
+    version_has: str = ""
+    prices: str = ""
     admits_tolerations: bool = False
+
+    def sells(self, how: str) -> bool:
+        """Whether nodes may be bought so: some label of it says so."""
+        return any(how in values.values() for values in self.bought.values())
 
     def label_of(self, how: str, value: str) -> str:
         """The label that says with this value that a node was bought so; "" where none does."""
@@ -161,6 +170,8 @@ GKE: Final = Cloud(
     ),
     resize=(("gcloud", "container", "clusters", "resize", "CLUSTER", "--node-pool"), ("--num-nodes",)),
     fee_usd_per_hour=0.10,  # https://cloud.google.com/kubernetes-engine/pricing (2026): for each cluster, of whatever mode
+    fee_is_less="less the account's free tier",
+    version_has="-gke.",
     admits_tolerations=True,
 )
 DEVICE_PLUGINS: Final = Cloud(
@@ -189,6 +200,10 @@ KARPENTER: Final = Cloud(
 EKS: Final = Cloud(
     name="EKS",
     seller="AWS",
+    prices="aws",
+    fee_usd_per_hour=0.10,  # https://aws.amazon.com/eks/pricing (2026): a version in standard support
+    fee_is_less="in standard support, 0.60 an hour in extended",
+    version_has="-eks-",
     scheme="aws",
     marks=(EKS_NODE_GROUP, "karpenter.k8s.aws/"),
     pool=(EKS_NODE_GROUP, "alpha.eksctl.io/nodegroup-name"),
@@ -234,6 +249,9 @@ KOPS: Final = Cloud(name="kOps", pool=("kops.k8s.io/instancegroup",))
 AKS: Final = Cloud(
     name="AKS",
     seller="Azure",
+    prices="azure",
+    fee_usd_per_hour=0.10,  # https://azure.microsoft.com/pricing/details/kubernetes-service (2026)
+    fee_is_less="in the Standard tier; none in the Free tier",
     provider_name="Microsoft",
     scheme="azure",
     marks=(AKS_AGENT_POOL,),

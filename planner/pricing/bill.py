@@ -217,13 +217,16 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
     """What nodes' prices leave out, as far as the snapshot shows that it is there."""
     for cloud in clouds_of(snapshot.nodes):
         usd_a_month = cloud.fee_usd_per_hour * HOURS_PER_MONTH
-        if not usd_a_month:
-            continue
+        versions = [node.kubelet_version for node in snapshot.nodes if node.kubelet_version]
+        if not usd_a_month or (
+            cloud.version_has and versions and not any(cloud.version_has in one for one in versions)
+        ):
+            continue  # nodes of a cluster that somebody else runs
         yield NotIn(
             name="cluster fee",
             usd_per_month=usd_a_month,
             sentence=Text(
-                f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, less the account's free tier"
+                f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, {cloud.fee_is_less}"
             ),
         )
     if snapshot.nodes:

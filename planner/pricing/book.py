@@ -18,6 +18,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import dataclass, replace
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.catalogue import is_catalogue, read_catalogue
+from planner.pricing.lists import PriceList
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,
@@ -191,6 +192,7 @@ def compose(
     as_of: str,
     source: str,
     changes: tuple[PriceChange, ...] = (),
+    lists: tuple[PriceList, ...] = (),
 ) -> PriceBook:
     """One book of several tables; a later table wins over an earlier one, own tables over all others.
 
@@ -201,6 +203,8 @@ def compose(
     gpus: dict[str, GpuModel] = {}
     own_machines: dict[str, MachinePrice] = {}
     digest = blake2b(f"{as_of} {source} {changes}".encode(), digest_size=16)
+    for one in lists:
+        digest.update(f"{one.seller} {one.source} {one.text}".encode())
     for is_own, layer in ((False, tuple(tables)), (True, tuple(own))):
         for table in layer:
             digest.update(f"{is_own} {table.digest}".encode())
@@ -224,6 +228,7 @@ def compose(
         units=FrozenMap(units),
         gpu_models=FrozenMap(gpus),
         changes=changes,
+        lists=lists,
     )
 
 

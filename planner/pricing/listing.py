@@ -62,7 +62,8 @@ def list_prices(
         if known is None:
             raise InputError(f'the price book has no GPU "{gpu}"', mend=f"It has {', '.join(sorted(book.gpu_models))}")
         model = known.model
-    regions = {row.region_id for row in book.machines.values()} | {row.region_id for row in book.own_machines.values()}
+    regions = {row.region_id for table in (book.machines, book.own_machines) for row in table.values()}
+    regions |= {region for one in book.lists for region in one.regions}
     if region_id and region_id not in regions:
         raise InputError(f'the price book has no region "{region_id}"', mend=f"It has {', '.join(sorted(regions))}")
     lines: list[PriceLine] = []
@@ -107,6 +108,11 @@ def _machine_lines(book: PriceBook, machine_type: str, region_id: str, model: st
         for row in table.values()
         if machine_type in ("", row.machine_type) and region_id in ("", row.region_id)
     }
+    for one in book.lists if not model or machine_type else ():
+        for name in (machine_type,) if machine_type else one.machine_types if region_id else ():
+            for region in (region_id,) if region_id else one.regions_of(name):
+                if (name, region) not in wanted and (found := book.machine(name, region)) is not None:
+                    wanted[name, region] = found
     if not wanted and machine_type and region_id:  # custom types, and predefined ones known by unit prices only
         row = MachinePrice(machine_type=machine_type, region_id=region_id)
         line = _machine_line(book, row, model, gpu_count if model else 0)

@@ -16,7 +16,7 @@ from typing import Final
 
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
-from planner.ground.words import Text, unit_price
+from planner.ground.words import Text, count, unit_price
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,
@@ -233,6 +233,7 @@ class _Sum:
 
 
 _REFRESH: Final = 'Read today\'s prices with "headroom prices refresh", or give your own as a CSV'
+_OF_LIST: Final = 'Give your own as a CSV, or read them with "headroom prices refresh --cloud"'
 
 
 class _Question:
@@ -244,13 +245,20 @@ class _Question:
         self.region_id = region_id
         self.provisioning = provisioning
         self.column = provisioning.priced_as
-        self.row = book.machines.get(f"{machine_type} {region_id}")
+        self.row = book.machine(machine_type, region_id)
         self.own = book.own_machines.get(f"{machine_type} {region_id}")
 
     @property
+    def _mend(self) -> str:
+        is_listed = any(one.regions_of(self.machine_type) for one in self.book.lists)
+        return _OF_LIST if is_listed else _REFRESH
+
+    @property
     def takes_gpus_on_trust(self) -> bool:
-        """Whether the price is the user's own for a type other than N1: what it includes is the user's business."""
-        return self.own is not None and not self._is_n1 and self.column in self.own.total_usd_per_hour
+        """Whether the price is the user's own for a type other than N1, or of another cloud's list: GPUs are in it."""
+        if self.own is not None and not self._is_n1 and self.column in self.own.total_usd_per_hour:
+            return True
+        return self.row is not None and f"{self.machine_type} {self.region_id}" not in self.book.machines
 
     @property
     def _is_n1(self) -> bool:
@@ -513,16 +521,17 @@ class _Question:
         return _Refusal(
             PriceReason.NO_PROVISIONING_PRICE,
             f"the {self.provisioning} price of {self.machine_type} in {self.region_id} isn't in the book",
-            _REFRESH,
+            self._mend,
         )
 
     def _unknown_type(self) -> _Refusal:
-        elsewhere = [row.region_id for row in self.book.machines.values() if row.machine_type == self.machine_type]
+        elsewhere = self.book.places(self.machine_type)
         if elsewhere:
+            others = count(len(elsewhere), "other region")
             return _Refusal(
                 PriceReason.NOT_IN_REGION,
-                f"{self.machine_type} isn't in the book for {self.region_id}, but for {len(elsewhere)} other regions",
-                _REFRESH,
+                f"{self.machine_type} isn't in the book for {self.region_id}, but for {others}",
+                self._mend,
             )
         return _Refusal(
             PriceReason.UNKNOWN_MACHINE_TYPE,

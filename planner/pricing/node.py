@@ -19,7 +19,7 @@ from planner.ground.vocabulary import (
 )
 from planner.ground.words import Text
 from planner.kubernetes import nodes
-from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, seller_of
+from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, Cloud, seller_of
 from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
 from planner.kubernetes.records import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
@@ -80,11 +80,8 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bo
         )
     cloud = seller_of(node)
     if cloud and cloud.seller not in ("", GKE.seller) and f"{machine_type} {region}" not in book.own_machines:
-        return refuse(
-            PriceReason.OTHER_CLOUD,
-            f"{machine_type} in {region} is {cloud.seller}'s; the book has Google Cloud's prices only. "
-            "Give its price as a CSV of your own",
-        )
+        if why := _lacking(book, cloud, machine_type, region):
+            return refuse(PriceReason.OTHER_CLOUD, why)
     mismatch = _mismatch(book, node, machine_type, region)
     if mismatch:
         return refuse(PriceReason.CAPACITY_MISMATCH, mismatch)
@@ -99,13 +96,33 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bo
     return price_machine(book, machine_type, region, provisioning, gpu=model, gpu_count=count or 0, local_ssd_gib=gib)
 
 
+def _lacking(book: PriceBook, cloud: Cloud, machine_type: str, region: str) -> str:
+    """Why no list of another cloud has the machine, and how to get one; "" where one has."""
+    if any(one.seller == cloud.seller and one.find(machine_type, region) is not None for one in book.lists):
+        return ""
+    mend = "Give its price as a CSV of your own"
+    if not cloud.prices:
+        return f"{machine_type} in {region} is {cloud.seller}'s, of which the book has no prices. {mend}"
+    regions = book.places(machine_type)
+    where = f", but for {', '.join(regions[:3])}{', …' if len(regions) > 3 else ''}" if regions else ""
+    refresh = f'"headroom prices refresh --cloud {cloud.prices} --region {region}"'
+    return f"{cloud.seller}'s {machine_type} isn't in the book for {region}{where}. {mend}, or read it with {refresh}"
+
+
+def unsold(node: Node) -> tuple[str, ...]:
+    """Ways of buying (`Provisioning`) that the node's seller doesn't have; whose machine isn't known is taken for Google's."""
+    cloud = seller_of(node)
+    asked = (Provisioning.PREEMPTIBLE, Provisioning.FLEX_START)
+    return tuple(way.value for way in asked if cloud is not None and cloud.seller and not cloud.sells(way.value))
+
+
 _WITH_DISKS: Final = "lssd"
 
 
 def _attached_gib(book: PriceBook, node: Node, key: str) -> int:
     """GiB of local SSD to be priced beside the machine: none where its type bundles them (its row or its name, such as
     ``c4a-standard-8-lssd``, says so), or its price is the user's own."""
-    row = book.machines.get(key)
+    row = book.machine(*key.split(" ", 1))
     if key in book.own_machines or (row is not None and (row.local_ssd_gib or _WITH_DISKS in row.machine_type)):
         return 0
     return local_ssd_gib(node) or 0
@@ -116,7 +133,7 @@ def _mismatch(book: PriceBook, node: Node, machine_type: str, region: str) -> st
 
     Up to the billed vCPUs is in order, and half of them where threads are switched off; shared-core types show 2.
     """
-    row = book.own_machines.get(f"{machine_type} {region}") or book.machines.get(f"{machine_type} {region}")
+    row = book.own_machines.get(f"{machine_type} {region}") or book.machine(machine_type, region)
     custom = parse_custom_type(machine_type)
     shape = (custom.vcpus, custom.memory_gib) if custom else predefined_shape(machine_type)
     if row is not None and row.vcpus:

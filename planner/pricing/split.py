@@ -8,7 +8,7 @@ A family of one size (p4d) has the host's rates of machines without GPUs in the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Final
 
@@ -43,13 +43,14 @@ class GpuShares:
     """
 
     def __init__(self, book: PriceBook, nodes: Iterable[Node]) -> None:
+        nodes = tuple(nodes)
         known: dict[tuple[str, str], list[float]] = defaultdict(list)
         for row in book.machines.values():
             for bought, each in row.gpu_each_usd_per_hour.items():
                 if total := row.total_usd_per_hour.get(bought):
                     known[row.machine_type, bought].append(row.gpu_count * each / total)
         self._known = {key: median(values) for key, values in known.items()}
-        self._own = tuple(book.own_machines.values())
+        self._own = (*book.own_machines.values(), *_listed(book, nodes))
         self._seen = {node_words.machine_type(node): _shape_of(node) for node in nodes} if self._own else {}
         self._solved: dict[tuple[str, str, Provisioning], float] = {}
 
@@ -96,8 +97,9 @@ class GpuShares:
         if len(sizes) < 2:
             return None
         ratio = VCPU_USD_PER_HOUR / GIB_USD_PER_HOUR
-        parts = np.array([(shape.gpus, shape.vcpus * ratio + shape.gib) for _, shape, _ in sizes])
-        found, _, rank, _ = np.linalg.lstsq(parts, np.array([usd for *_, usd in sizes]), rcond=1e-6)
+        # By parts of each price: else the largest machine, whose disks and network are dearer, tells all.
+        parts = np.array([(shape.gpus / usd, (shape.vcpus * ratio + shape.gib) / usd) for _, shape, usd in sizes])
+        found, _, rank, _ = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=1e-6)
         return float(found[0]) if rank == 2 and min(found) > 0 else None
 
     def _host_rates(self, region_id: str, bought: Provisioning) -> tuple[float, float]:
@@ -109,6 +111,26 @@ class GpuShares:
             if rank == 2 and min(found) > 0:
                 return float(found[0]), float(found[1])
         return VCPU_USD_PER_HOUR, GIB_USD_PER_HOUR
+
+
+# Machines without GPUs of lists with their sizes: their families tell what a vCPU and a GiB cost in a region.
+_HOSTS: Final = frozenset({"m5", "r5", "Dsv5", "Esv5"})
+
+
+def _listed(book: PriceBook, nodes: Iterable[Node]) -> Iterator[MachinePrice]:
+    """Rows of other clouds' lists for the nodes' families, and for machines without GPUs, in the nodes' regions."""
+    kinds = {(node_words.machine_type(node), node_words.region(node)) for node in nodes if physical_gpus(node)}
+    wanted = defaultdict[str, set[str]](set)
+    for machine_type, region in kinds:
+        if f"{machine_type} {region}" not in book.machines and book.machine(machine_type, region) is not None:
+            wanted[region] |= {_family(machine_type), *_HOSTS}
+    for region, families in sorted(wanted.items()):
+        for one in book.lists:
+            for machine_type in one.machine_types:
+                if _family(machine_type) in families and (row := one.find(machine_type, region)) is not None:
+                    found = book.machine(machine_type, region)
+                    if found is not None and (row.vcpus or (machine_type, region) in kinds):
+                        yield found
 
 
 def _family(machine_type: str) -> str:

@@ -90,12 +90,18 @@ def _notes(answer: ClusterBill) -> Iterator[str]:
     yield from (f"not in it: {one.sentence}" for one in answer.not_in)
 
 
+def _basis(answer: ClusterBill) -> str:
+    return (
+        " after sustained use" if round((answer.usd_per_month or 0.0) - answer.sustained_use_usd_per_month, 2) else ""
+    )
+
+
 def _borne(answer: ClusterBill) -> str:
     if answer.bill_usd_per_month is None:
         return ""
     hidden = f", with {usd(answer.hidden_usd)} that the filter hides," if answer.hidden_usd else ""
     return (
-        f"USD a month after sustained use; the lines{hidden} add up to the bill, {usd(answer.bill_usd_per_month)}, to the "
+        f"USD a month{_basis(answer)}; the lines{hidden} add up to the bill, {usd(answer.bill_usd_per_month)}, to the "
         f"cent. Shared: the system's namespaces. Idle: requested by nobody."
     )
 
@@ -122,7 +128,7 @@ _POOLS: Final[Listing[ClusterBill, PoolCost]] = Listing(
         Column("idle_gpu_usd_per_month", _idle("gpu"), heading="of that GPUs"),
         Column("idle_cpu_usd_per_month", _idle("cpu"), heading="CPU"),
         Column("idle_memory_usd_per_month", _idle("memory"), heading="memory"),
-        Column("with_sustained_use_usd_per_month", _sustained_use, heading="after sustained use"),
+        Column("with_sustained_use_usd_per_month", _sustained_use, heading="bill $/month"),
         Column("reason"),
     ),
 )  # fmt: skip

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from planner.ground.errors import InputError, SourceError
+from planner.kubernetes.clouds import CLOUDS, Cloud
 from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
 from planner.pricing.commitments import parse_commitments
 from planner.pricing.history import read_changes
+from planner.pricing.lists import PriceList, read_list
 from planner.pricing.machine import parse_custom_type, predefined_shape
 from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
 from planner.sources import bounded
@@ -32,6 +34,7 @@ _TABLES: Final = (
     "gcp_commitment_prices.csv",
     "gcp_local_ssd_prices.csv",
 )
+LISTED: Final = tuple(cloud for cloud in CLOUDS if cloud.prices)
 _LARGEST_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -48,6 +51,44 @@ def _embedded_tables() -> tuple[PriceTable, ...]:
         read_table(_read(folder / name), where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF) for name in _TABLES
     )
     return (*tables, newer_totals(tables, load_changes()))
+
+
+def list_file(cloud: Cloud) -> Path:
+    """Where ``headroom prices refresh --cloud`` writes the list of a cloud."""
+    return refreshed_file().with_name(f"{cloud.prices}-prices.csv")
+
+
+@lru_cache(maxsize=1)
+def _embedded_lists() -> tuple[PriceList, ...]:
+    folder = data_folder() / "prices"
+    return tuple(
+        read_list(_read(folder / name), where=name, seller=cloud.seller, source=f"{cloud.seller} on-demand list")
+        for cloud in LISTED
+        if (name := f"{cloud.prices}_ondemand.csv")
+    )
+
+
+def refreshed_lists() -> tuple[PriceList, ...]:
+    """Lists of other clouds that a refresh wrote.
+
+    Raises
+    ------
+    InputError
+        For a file that was damaged since.
+    """
+    found = ((cloud, list_file(cloud)) for cloud in LISTED)
+    return tuple(read_list_file(path, cloud) for cloud, path in found if path.is_file())
+
+
+def read_list_file(path: Path, cloud: Cloud) -> PriceList:
+    """One that a refresh wrote.
+
+    Raises
+    ------
+    InputError
+        For a file that isn't one, or was damaged since.
+    """
+    return read_list(_read(path), where=str(path), seller=cloud.seller, source=f"{cloud.seller} price list")
 
 
 @lru_cache(maxsize=1)
@@ -74,7 +115,13 @@ def machine_shape(machine_type: str) -> tuple[float, float, int] | None:
 @lru_cache(maxsize=1)
 def embedded_book() -> PriceBook:
     """The price book that comes with the planner, and nothing else: the same on every machine."""
-    return compose(_embedded_tables(), as_of=SNAPSHOT_AS_OF, source=SNAPSHOT_SOURCE, changes=load_changes())
+    return compose(
+        _embedded_tables(),
+        as_of=SNAPSHOT_AS_OF,
+        source=SNAPSHOT_SOURCE,
+        changes=load_changes(),
+        lists=_embedded_lists(),
+    )
 
 
 def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> PriceBook:
@@ -101,7 +148,8 @@ def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> Pri
         newest = max(unit.as_of for unit in newer.units)
         tables, as_of = (*tables, newer), max(as_of, newest)
         source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
-    return compose(tables, own=own_tables, as_of=as_of, source=source, changes=load_changes())
+    lists = (*_embedded_lists(), *refreshed_lists())
+    return compose(tables, own=own_tables, as_of=as_of, source=source, changes=load_changes(), lists=lists)
 
 
 def read_refreshed(path: Path) -> PriceTable:

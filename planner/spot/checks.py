@@ -570,7 +570,7 @@ def _new_pool(case: Case) -> str:
     accelerator = labels.get(vocabulary.GKE_ACCELERATOR, "")
     pool = commands.positional(labels.get(vocabulary.GKE_NODE_POOL, ""), "pool")
     words = [
-        *("gcloud", "container", "node-pools", "create", f"{pool}-spot", "--cluster", "CLUSTER"),
+        *("gcloud", "container", "node-pools", "create", f"{pool}-{case.capacity}", "--cluster", "CLUSTER"),
         "--spot" if case.capacity is Capacity.SPOT else "--preemptible",
         *("--machine-type", machine_type(case.nodes[0]) or "TYPE"),
         *(("--accelerator", f"type={accelerator},count={gpus}") if accelerator and gpus else ()),

@@ -36,14 +36,14 @@ from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
 from planner.pricing.history import move_days, spot_moves
 from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
-from planner.pricing.node import price_node
+from planner.pricing.node import price_node, unsold
 from planner.rollout.prepared import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.inputs import add_job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
-from planner.spot.ways import Way, marked
+from planner.spot.ways import SUSTAINED, Way, marked
 
 # Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
 _ONE_BY_ONE: Final = 600
@@ -612,6 +612,7 @@ def _in_cents(
 
 _PAID: Final = "never preempted; paid to its end, whether it is used or not"
 _STEADY: Final = "that so much is needed round the clock until it ends"
+_COMMITTED: Final = {"1-year commitment": Provisioning.COMMITMENT_1Y, "3-year commitment": Provisioning.COMMITMENT_3Y}
 _QUEUES: Final = "none for up to 7 days; how long one queues isn't known"
 _LIKE_SPOT: Final = "the moves in their order, and what each workload's checklist says"
 
@@ -636,9 +637,19 @@ def _ways(
         price = prices.of(known[one.node.node], one.node.price, way)
         return price.usd_per_month if price.is_sold else None
 
-    def way(name: str, usd_a_month: float | None, risk: str, asks: str, more: float = 0.0) -> Way:
+    def way(
+        name: str, usd_a_month: float | None, risk: str, asks: str, more: float = 0.0, *, binds: bool = False
+    ) -> Way:
         expected = None if usd_a_month is None else usd_a_month + more
-        return Way(name=name, price_usd=usd_a_month, expected_usd=expected, interruptions=None, risk=risk, asks=asks)
+        return Way(
+            name=name,
+            price_usd=usd_a_month,
+            expected_usd=expected,
+            interruptions=None,
+            risk=risk,
+            asks=asks,
+            binds=binds,
+        )
 
     def node_for_node(name: str, bought_as: Provisioning, risk: str, asks: str) -> Way:
         amounts = [each(one, bought_as) for one in demand]
@@ -649,23 +660,26 @@ def _ways(
             machines = ", ".join(sorted({one.node.price.machine_type for one in lacking}))
             stay = sum(one.effective.total for one in lacking)
             said = f"{risk}. No price of {len(lacking):,} of {count(len(amounts), 'node')} ({machines}): they stay on demand ({usd(stay)})"
-            return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks)
-        return way(name, sum(amount or 0.0 for amount in amounts), risk, asks)
+            return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks, binds=risk == _PAID)
+        return way(name, sum(amount or 0.0 for amount in amounts), risk, asks, binds=risk == _PAID)
 
-    effective = sum(one.effective.total for one in demand)
+    effective, listed = (
+        sum(costs) for costs in zip(*((one.effective.total, one.cost.total) for one in demand), strict=True)
+    )
+    nowhere = set.intersection(*(set(unsold(known[one.node.node])) for one in demand))
     chosen = [one for one in moves if one.move.is_worth_it]
     capped = sum(one.preemptible_risk_usd + one.kind.moved_usd(one.move.spot_usd)[0] for one in chosen)
     ways = [
-        way("on demand, list price", sum(one.cost.total for one in demand), "none beyond host maintenance", "nothing"),
-        way("on demand, sustained use", effective, "none beyond host maintenance", "nothing"),
+        way("on demand, list price", listed, "none beyond host maintenance", "nothing"),
+        *([way(SUSTAINED, effective, "none beyond host maintenance", "nothing")] if round(listed - effective, 2) else ()),
         node_for_node("1-year commitment", Provisioning.COMMITMENT_1Y, _PAID, _STEADY),
         node_for_node("3-year commitment", Provisioning.COMMITMENT_3Y, _PAID, _STEADY),
         way("spot, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
             interruptions_usd),
-        way("preemptible, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(capped)}",
-            f"{_LIKE_SPOT}; and no node lives longer than 24 h", capped),
-        node_for_node("flex-start", Provisioning.FLEX_START, _QUEUES,
-            "that work may wait for capacity, and start anew after 7 days"),
+        *([way("preemptible, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(capped)}",
+            f"{_LIKE_SPOT}; and no node lives longer than 24 h", capped)] if Provisioning.PREEMPTIBLE not in nowhere else ()),
+        *([node_for_node("flex-start", Provisioning.FLEX_START, _QUEUES,
+            "that work may wait for capacity, and start anew after 7 days")] if Provisioning.FLEX_START not in nowhere else ()),
     ]  # fmt: skip
     priced = {one.node.node: one for one in demand}
     mixed = [_cheapest(snapshot, kind, one, priced, moves, each) for kind, one in zip(kinds, done, strict=True)]
@@ -676,7 +690,8 @@ def _ways(
         said = "; ".join(f"{pool}: {name}" for pool, _, name, _ in mixed)
         ways.append(
             way("cheapest mix", usd_a_month - risk, f"interruptions and moving prices are expected to cost {usd(risk)}",
-                f"what each of its ways asks. Each pool packed more tightly; {said}", risk)
+                f"what each of its ways asks. Each pool packed more tightly; {said}", risk,
+                binds=any(name in _COMMITTED for _, _, name, _ in mixed))
         )  # fmt: skip
     return marked(ways)
 
@@ -694,8 +709,7 @@ def _cheapest(
     left = len(kind.nodes) - len(done.tightened)
     ways: list[tuple[float, str, float]] = [(left * kind.month_usd, "on demand", 0.0)]
     for name, bought_as in (
-        ("1-year commitment", Provisioning.COMMITMENT_1Y),
-        ("3-year commitment", Provisioning.COMMITMENT_3Y),
+        *_COMMITTED.items(),
         ("flex-start", Provisioning.FLEX_START),
     ):
         if (price := each(some, bought_as)) is not None:
@@ -834,7 +848,7 @@ def _sentence(found: FleetSavings) -> str:
         "a mix of all ways" if best is not None and best.name == "cheapest mix" else f"the {best.name}" if best else ""
     )
     bound = (
-        f" Of the ways that bind you to nothing: {best_name} is expected to cost {usd(best.expected_usd or 0.0)} where "
+        f" {'Cheaper, if you bind yourself' if best.binds else 'Cheaper still'}: {best_name} is expected to cost {usd(best.expected_usd or 0.0)} where "
         f"on demand costs {usd(found.on_demand_usd)}, {usd(found.on_demand_usd - (best.expected_usd or 0.0))} less."
         if best is not None and best.name != "spot, repacked"
         else ""

@@ -32,7 +32,7 @@ from planner.kubernetes.startup import learn_start
 from planner.pricing.commitments import price_committed
 from planner.pricing.history import MONTH_DAYS, move_days, spot_moves
 from planner.pricing.model import Price, PriceBook, Provisioning
-from planner.pricing.node import price_node
+from planner.pricing.node import price_node, unsold
 from planner.spot.assumptions import ASSUMED, SETTINGS, Assumptions, Capacity, Fallback, Work
 from planner.spot.interruption import availability_of, gaps_of
 from planner.spot.suitability import guess_gang, guess_work, pods_of
@@ -57,6 +57,7 @@ class Derived:
     move_days: int = MONTH_DAYS
     works_as_gang: bool = False
     gang_source: str = "nothing says that its pods only work together"
+    unsold: tuple[str, ...] = ()  # ways of buying that its nodes' cloud doesn't have
     is_running: bool = True  # a node holds a pod of it now
     problem: str = ""  # why there is no estimate without prices from the user
 
@@ -186,6 +187,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         node_pool=", ".join(dict.fromkeys(node_pool(kind.template) for kind in kinds)),
         machine_type=", ".join(dict.fromkeys(machine_type(kind.template) for kind in kinds)),
         bought_as=bought.value,
+        unsold=unsold(main.template),
         as_of=as_of,
         price_moves=spot_moves(book.changes, days),
         move_days=days,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import count, duration
+from planner.pricing.model import Provisioning
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, MixPoint
 from planner.spot.months import simulate
 
 _COMPARED_RUNS = 1_000
+SUSTAINED = "on demand, sustained use"  # a line where the discount is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +29,16 @@ class Way:
     risk: str
     asks: str
     is_cheapest: bool = False
+    binds: bool = False  # it is paid to the end of a term, whatever is used
 
 
 _ASKS_SPOT = "that a pod may go at any time: SIGTERM, checkpoints or retries, others that carry on"
 _FLEX_RISK = "none for up to 7 days, then every node is replaced; how long one queues for it isn't known"
 
 
-def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, ...]:
-    """All ways for one workload; `found` and `mixed` are its estimate and its mixes. The cheapest is marked."""
+def compare(assumptions: Assumptions, found: Savings, mixed: Mix, unsold: Collection[str] = ()) -> tuple[Way, ...]:
+    """All ways for one workload; `found` and `mixed` are its estimate and its mixes, `unsold` what its cloud doesn't sell. The
+    cheapest is marked."""
     hours, nodes = assumptions.hours_per_month, assumptions.nodes
     on_demand, of_spot = nodes * assumptions.freed_share, nodes * assumptions.spot_share
     demand = assumptions.on_demand_usd(hours) * on_demand
@@ -41,18 +47,26 @@ def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, 
     spot = (
         found if assumptions.capacity is Capacity.SPOT and not assumptions.base_nodes else _of(all_spot, Capacity.SPOT)
     )
-    capped = _of(all_spot, Capacity.PREEMPTIBLE)
+    capped = None if Provisioning.PREEMPTIBLE in unsold else _of(all_spot, Capacity.PREEMPTIBLE)
     spot_price = assumptions.spot_usd_per_hour * hours * of_spot
     cheapest = min(mixed.points, key=lambda point: point.net_usd.mean)
     short = duration(cheapest.shortfall_hours * 3_600)
     ways = [
         _sure("on demand, list price", listed, "nothing"),
-        _sure("on demand, sustained use", demand, "nothing: the discount comes by itself"),
+        *([_sure(SUSTAINED, demand, "nothing: the discount comes by itself")] if round(listed - demand, 2) else ()),
         _committed("1-year commitment", assumptions.committed_usd_per_hour, on_demand),
         _committed("3-year commitment", assumptions.committed_3y_usd_per_hour, on_demand),
         _at_risk("spot", spot_price, spot, _ASKS_SPOT),
-        _at_risk("preemptible", spot_price, capped, f"{_ASKS_SPOT}; and no node lives longer than 24 h"),
-        _flex(assumptions.flex_start_usd_per_hour, hours * of_spot),
+        *(
+            [_at_risk("preemptible", spot_price, capped, f"{_ASKS_SPOT}; and no node lives longer than 24 h")]
+            if capped
+            else ()
+        ),
+        *(
+            [_flex(assumptions.flex_start_usd_per_hour, hours * of_spot)]
+            if Provisioning.FLEX_START not in unsold
+            else ()
+        ),
         Way(
             name="cheapest mix",
             price_usd=_mixed_usd(assumptions, cheapest),
@@ -61,10 +75,16 @@ def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, 
             risk=f"{short} a month with fewer than {count(assumptions.needed_nodes, 'node')} ready"
             if assumptions.needed_nodes
             else "no node must be up",
-            asks=f"{count(cheapest.spot_nodes, 'node')} on spot, {cheapest.base_nodes:,} on demand: two pools",
+            asks=_mix_asks(cheapest),
         ),
     ]
     return marked(ways)
+
+
+def _mix_asks(point: MixPoint) -> str:
+    if not point.base_nodes or not point.spot_nodes:
+        return f"all {count(point.spot_nodes or point.base_nodes, 'node')} {'on spot' if point.spot_nodes else 'on demand'}"
+    return f"{count(point.spot_nodes, 'node')} on spot, {point.base_nodes:,} on demand: two pools"
 
 
 def _mixed_usd(assumptions: Assumptions, point: MixPoint) -> float | None:
@@ -102,6 +122,7 @@ def _committed(name: str, usd_per_hour: float | None, nodes: float) -> Way:
         interruptions=0.0,
         risk="never preempted; paid to its end, whether it is used or not" if usd is not None else "no price known",
         asks="that so much is needed round the clock until it ends",
+        binds=True,
     )
 
 

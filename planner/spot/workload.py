@@ -72,7 +72,10 @@ class SavingsDetail:
         best, spot = next((way for way in self.ways if way.is_cheapest), None), self.estimate.savings.net_usd.mean
         if best is None or best.expected_usd is None or best.expected_usd > spot - 0.005 or not self.derived.is_running:
             return ""
-        return f" Of the ways that bind you to nothing: the {best.name} is cheaper, {usd(best.expected_usd)} a month for {usd(spot)}."
+        if best.expected_usd > self.estimate.savings.on_demand_usd - 0.005:  # as it is now
+            return ""
+        said = f"the {best.name} is expected to cost {usd(best.expected_usd)} a month, spot {usd(spot)}."
+        return f" Cheaper, if you bind yourself: {said}" if best.binds else f" Cheaper still: {said}"
 
     @property
     def _answer(self) -> str:
@@ -166,7 +169,7 @@ def savings_detail(
         derived=derived,
         assumptions=table(derived, asked, assumptions),
         estimate=found,
-        ways=compare(assumptions, found.savings, found.mix),
+        ways=compare(assumptions, found.savings, found.mix, derived.unsold),
         suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
         assumed=assumptions,
         in_whole=part,

@@ -40,7 +40,7 @@ def head(found: SavingsAnswer) -> None:
         ):
             tiles.show(label, usd(amount))
     st.caption(
-        f"USD a month after sustained use. On demand {words.literal(f'${fleet.on_demand_usd:,.2f}')} = kept "
+        f"USD a month, as billed. On demand {words.literal(f'${fleet.on_demand_usd:,.2f}')} = kept "
         f"{words.literal(f'${fleet.kept_usd:,.2f}')} + freed {words.literal(f'${fleet.freed_usd:,.2f}')}, of which "
         f"{words.literal(f'${fleet.packing_usd:,.2f}')} by packing alone: that is not counted as saved by spot."
     )

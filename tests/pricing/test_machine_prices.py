@@ -120,7 +120,9 @@ def test_flex_start_is_estimated_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("machine_type", "region", "bought", "gpu", "reason"),
     [
-        ("m5.xlarge", "us-east-1", P.ON_DEMAND, "", PriceReason.UNKNOWN_MACHINE_TYPE),
+        ("m5.xlarge", "us-east-1", P.SPOT, "", PriceReason.NO_PROVISIONING_PRICE),
+        ("m5.xlarge", "eu-west-1", P.ON_DEMAND, "", PriceReason.NOT_IN_REGION),
+        ("m99.xlarge", "us-east-1", P.ON_DEMAND, "", PriceReason.UNKNOWN_MACHINE_TYPE),
         ("n9-standard-8", "us-central1", P.ON_DEMAND, "", PriceReason.UNKNOWN_MACHINE_TYPE),
         ("a2-highgpu-1g", "africa-south1", P.ON_DEMAND, "", PriceReason.NOT_IN_REGION),
         ("g2-standard-12", SEOUL, P.FLEX_START, "", PriceReason.NO_PROVISIONING_PRICE),
@@ -128,7 +130,7 @@ def test_flex_start_is_estimated_and_says_so() -> None:
         ("a3-ultragpu-8g", "europe-west4", P.ON_DEMAND, "", PriceReason.NO_PROVISIONING_PRICE),
         ("custom-8-32768", "us-central1", P.COMMITMENT_1Y, "", PriceReason.NO_PROVISIONING_PRICE),
         ("c9-custom-8-32768", "us-central1", P.ON_DEMAND, "", PriceReason.UNKNOWN_MACHINE_TYPE),
-        ("n1-standard-8", "us-east1", P.ON_DEMAND, "T4", PriceReason.NO_GPU_PRICE),
+        ("n1-standard-8", "us-east4", P.ON_DEMAND, "T4", PriceReason.NO_GPU_PRICE),
         ("n1-standard-8", SEOUL, P.ON_DEMAND, "V100", PriceReason.NO_GPU_PRICE),
         ("n1-standard-8", SEOUL, P.COMMITMENT_1Y, "T4", PriceReason.NO_GPU_PRICE),
         ("n1-standard-8", SEOUL, P.ON_DEMAND, "g2", PriceReason.UNKNOWN_GPU),

@@ -101,9 +101,9 @@ def test_a_node_can_be_priced_as_if_bought_otherwise() -> None:
     [
         (make_node(machine_type=""), PriceReason.NO_MACHINE_TYPE),
         (make_node(region=""), PriceReason.NO_REGION),
-        (make_node("m5.xlarge", "us-east-1", labels={EKS_NODE_GROUP: "a"}), PriceReason.OTHER_CLOUD),
-        (make_node("m5.xlarge", "us-east-1", provider_id="aws:///us-east-1a/i-1"), PriceReason.OTHER_CLOUD),
-        (make_node("Standard_NC6", "koreacentral", labels={AKS_AGENT_POOL: "a"}), PriceReason.OTHER_CLOUD),
+        (make_node("m5.xlarge", "eu-west-3", labels={EKS_NODE_GROUP: "a"}), PriceReason.OTHER_CLOUD),
+        (make_node("m5.xlarge", "eu-west-3", provider_id="aws:///eu-west-3a/i-1"), PriceReason.OTHER_CLOUD),
+        (make_node("Standard_NC6000", "koreacentral", labels={AKS_AGENT_POOL: "a"}), PriceReason.OTHER_CLOUD),
         # even where the name is one of Google's
         (make_node("n1-standard-8", SEOUL, provider_id="openstack:///x"), PriceReason.OTHER_CLOUD),
         (make_node(name="gk3-edu-pool-1-abc"), PriceReason.AUTOPILOT),

@@ -6,11 +6,13 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.ground.vocabulary import AWS_ZONE_ID, CPU, INSTANCE_TYPE, MEMORY, REGION
-from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.records import FrozenMap, Node, Snapshot
+from planner.pricing.bill import bill
 from planner.pricing.book import compose, read_table
 from planner.pricing.cluster import SplitCost, cluster_cost
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.node import price_node
+from planner.sources.prices import embedded_book
 
 OWN = "machine_type,region,total_ondemand,total_spot"
 SKYPILOT = (
@@ -101,3 +103,54 @@ def test_a_spot_price_equal_to_the_one_on_demand_is_no_market() -> None:
 def test_what_is_wrong_with_a_catalogue_is_said(row: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         book(f"{SKYPILOT}\n{row}\n")
+
+
+# ── the lists that come with the planner ─────────────────────────────────────────────────────────────────────────────
+def embedded(*nodes: Node) -> dict[str, SplitCost]:
+    return {one.node.node: one.cost.times(1 / 730) for one in cluster_cost(embedded_book(), nodes, None).nodes}
+
+
+def test_nodes_of_eks_have_prices_and_their_gpus_a_part() -> None:
+    """One g4dn.xlarge alone: the list's other sizes tell that its T4 is 0.27 to 0.30 of 0.526; of a p4d, GPUs are 66%."""
+    found = embedded(node("g4dn.xlarge", 4, 16, 1), node("p4d.24xlarge", 96, 1152, 8), node("m5.large", 2, 8, 0))
+    assert found["m5.large"].total == pytest.approx(0.096)
+    assert found["g4dn.xlarge"].total == pytest.approx(0.526)
+    assert found["g4dn.xlarge"].gpu == pytest.approx(0.285, abs=0.016)  # the larger have dearer disks
+    assert found["p4d.24xlarge"].gpu / found["p4d.24xlarge"].total == pytest.approx(0.66, abs=0.01)
+
+
+def test_nodes_of_aks_have_prices_in_every_region() -> None:
+    """NC24ads_A100_v4 in eastus 3.673, of it 24 × 0.033 + 220 × 0.00375 = 1.617 the host's, as D4s_v5 0.192 and E4s_v5 0.252 tell."""
+    labels = FrozenMap(
+        {INSTANCE_TYPE: "Standard_NC24ads_A100_v4", REGION: "eastus", "kubernetes.azure.com/agentpool": "gpu"}
+    )
+    size = FrozenMap({CPU: 24_000, MEMORY: 220 * 2**30, "nvidia.com/gpu": 1})
+    aks = Node(name="aks-gpu-0", labels=labels, allocatable=size, capacity=size)
+    found = embedded(aks)["aks-gpu-0"]
+    assert found.total == pytest.approx(3.673)
+    assert found.gpu == pytest.approx(3.673 - 1.617, abs=0.001)
+    spot = price_node(embedded_book(), aks, Provisioning.SPOT).price
+    assert spot.usd_per_hour is None
+    assert "prices refresh --cloud" in str(spot.sentence)
+
+
+def test_the_cluster_s_fee_is_of_who_runs_it() -> None:
+    """Nodes of Google's whose kubelets aren't GKE's (openb) pay no fee; EKS and AKS have theirs."""
+
+    def said(version: str, label: str) -> str:
+        one = Node(name="n", labels=FrozenMap({label: "a"}), kubelet_version=version)
+        return next(
+            (
+                str(item.sentence)
+                for item in bill(
+                    embedded_book(), Snapshot(nodes=(one,), taken_at=0.0, source="made", digest="x")
+                ).not_in
+                if item.name == "cluster fee"
+            ),
+            "",
+        )
+
+    assert said("v1.36.2-gke.1208000", "cloud.google.com/gke-nodepool").startswith("GKE's")
+    assert not said("v1.36.2", "cloud.google.com/gke-nodepool")
+    assert said("v1.36.2-eks-3025e55", "eks.amazonaws.com/nodegroup").startswith("EKS's management fee, $73.00")
+    assert said("v1.36.2", "kubernetes.azure.com/agentpool").endswith("none in the Free tier")

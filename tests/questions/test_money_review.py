@@ -199,7 +199,9 @@ def test_every_way_of_buying_is_beside_the_others(snapshot: Snapshot) -> None:
     assert ways["3-year commitment"].expected_usd == pytest.approx(8_310, abs=0.5)
     assert ways["flex-start"].expected_usd == pytest.approx(13_007, abs=0.5)
     assert ways["spot"].price_usd == pytest.approx(12_012, abs=60)
-    assert ways["on demand, sustained use"].expected_usd == pytest.approx(23_649.61, abs=0.01)
+    assert ways["on demand, list price"].expected_usd == pytest.approx(23_649.61, abs=0.01)
+    assert "on demand, sustained use" not in ways  # A2 has none
+    assert ways["3-year commitment"].binds
     assert [name for name, way in ways.items() if way.is_cheapest] == ["3-year commitment"]
     assert all(way.risk and way.asks for way in ways.values())
     assert (ways["preemptible"].expected_usd or 0) > (ways["spot"].expected_usd or 0), "they live 24 hours at most"

@@ -1,0 +1,153 @@
+"""Price lists of other clouds: a line a machine type and way of buying, a column a region, read only where a price is asked for.
+
+The lists that come with the planner are on-demand prices; those that a refresh writes have spot prices too. Their header is
+``machine_type,way,vcpus,memory_gib,gpu_model,gpu_count,as_of`` and then regions. Empty cells are prices that aren't known.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from typing import Final
+
+from planner.ground.errors import InputError
+from planner.ground.records import dataclass
+
+KEPT: Final = ("machine_type", "way", "vcpus", "memory_gib", "gpu_model", "gpu_count", "as_of")
+LIST_WAYS: Final = ("on-demand", "spot")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A machine type in a region: way of buying → USD an hour, and the date of each. Sizes are 0 where the list has none."""
+
+    machine_type: str
+    region_id: str
+    vcpus: float
+    memory_gib: float
+    gpu_model: str
+    gpu_count: float
+    usd_per_hour: Mapping[str, float]
+    as_of: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceList:
+    """One seller's list. `text`: the whole file, its lines sorted by machine type."""
+
+    seller: str
+    source: str
+    text: str
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        return tuple(self._header()[len(KEPT) :])
+
+    @property
+    def machine_types(self) -> tuple[str, ...]:
+        lines = self.text.split("\n")[1:]
+        return tuple(dict.fromkeys(line.partition(",")[0] for line in lines if line))
+
+    def find(self, machine_type: str, region_id: str) -> Listed | None:
+        """The machine type in the region; None where the list has no price of it there."""
+        header = self._header()
+        if region_id not in header[len(KEPT) :]:
+            return None
+        column, usd, dates, size = header.index(region_id), dict[str, float](), dict[str, str](), ("", "", "", "")
+        for cells in self._lines(machine_type):
+            if cells[column]:
+                usd[cells[1]] = self._number(cells, column, region_id, least=0.0)
+                dates[cells[1]] = cells[6]
+            size = (cells[2], cells[3], cells[4], cells[5]) if cells[2] else size
+        if not usd:
+            return None
+        vcpus, gib, gpus = (float(text or 0) for text in (size[0], size[1], size[3]))
+        return Listed(
+            machine_type=machine_type, region_id=region_id, vcpus=vcpus, memory_gib=gib, gpu_model=size[2], gpu_count=gpus,
+            usd_per_hour=usd, as_of=dates,
+        )  # fmt: skip
+
+    def regions_of(self, machine_type: str) -> tuple[str, ...]:
+        """Where the list has a price of the machine type."""
+        rows = list(self._lines(machine_type))
+        return tuple(
+            name for at, name in enumerate(self._header()) if at >= len(KEPT) and any(cells[at] for cells in rows)
+        )
+
+    def _header(self) -> list[str]:
+        return self.text[: self.text.find("\n")].split(",")
+
+    def _lines(self, machine_type: str) -> Iterator[list[str]]:
+        wanted = f"\n{machine_type},"
+        at = -1 if not machine_type or "\n" in machine_type or "," in machine_type else self.text.find(wanted)
+        while at >= 0:
+            end = self.text.find("\n", at + 1)
+            yield self.text[at + 1 : end if end >= 0 else None].split(",")
+            at = self.text.find(wanted, at + 1)
+
+    def _number(self, cells: list[str], column: int, name: str, *, least: float) -> float:
+        try:
+            value = float(cells[column])
+        except ValueError:
+            value = -1.0
+        if not least < value < 1e5:
+            mend = "Remove the file, or refresh it again"
+            raise InputError(
+                f'"{cells[column][:40]}" is not a price', where=f"{self.source}: {cells[0]} in {name}", mend=mend
+            )
+        return value
+
+
+def read_list(text: str, *, where: str, seller: str, source: str) -> PriceList:
+    """A list from a file's text; its lines are looked at here, its prices where they are asked for.
+
+    Raises
+    ------
+    InputError
+        For a file with another header, or a line with more or fewer cells.
+    """
+    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    mend = "Remove the file, or refresh it again"
+    columns = lines[0].split(",")
+    if tuple(columns[: len(KEPT)]) != KEPT or len(columns) == len(KEPT):
+        raise InputError("is not a list of prices by region", where=where, mend=mend)
+    commas = len(columns) - 1
+    for number, line in enumerate(lines[1:], start=2):
+        if line.count(",") != commas or line.split(",", 2)[1] not in LIST_WAYS:
+            raise InputError("is not a line of a price list", where=f"{where}, line {number}", mend=mend)
+    return PriceList(seller=seller, source=source, text="\n".join([*lines, ""]))
+
+
+def format_list(rows: Iterable[Listed], known: PriceList | None = None) -> str:
+    """Rows as the text that `read_list` reads, over those of `known` in other regions."""
+    cells: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    sizes: dict[str, tuple[str, str, str, str]] = {}
+    dates: dict[tuple[str, str], str] = {}
+    new = list(rows)
+    fresh = {row.region_id for row in new}
+    for kept in csv.DictReader(StringIO(known.text)) if known else ():
+        key = kept["machine_type"], kept["way"]
+        sizes[key[0]] = (kept["vcpus"], kept["memory_gib"], kept["gpu_model"], kept["gpu_count"])
+        cells[key] = {name: usd for name, usd in kept.items() if name not in (*KEPT, *fresh) and usd}
+        dates[key] = kept["as_of"]
+    for row in new:
+        if row.vcpus:
+            shape = (
+                f"{row.vcpus:g}",
+                f"{row.memory_gib:g}",
+                row.gpu_model,
+                f"{row.gpu_count:g}" if row.gpu_count else "",
+            )
+            sizes[row.machine_type] = shape
+        for way, usd in row.usd_per_hour.items():
+            key = row.machine_type, way
+            dates[key] = min(dates.get(key) or row.as_of[way], row.as_of[way]) if cells[key] else row.as_of[way]
+            cells[key][row.region_id] = repr(usd)
+    regions = sorted({name for found in cells.values() for name in found})
+    lines = [",".join([*KEPT, *regions])]
+    for key in sorted(key for key, found in cells.items() if found):
+        size = sizes.get(key[0], ("", "", "", ""))
+        lines.append(",".join([*key, *size, dates[key], *(cells[key].get(name, "") for name in regions)]))
+    return "\n".join([*lines, ""])

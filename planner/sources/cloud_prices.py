@@ -1,0 +1,286 @@
+"""Price lists of other clouds, read for ``headroom prices refresh --cloud``: no key is needed for either.
+
+Azure: Retail Prices API, a page of JSON of 100 to 1,000 items each, and the address of the next
+(https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices, read 2026-11). Spot is a meter of its own.
+AWS: bulk price list, a CSV file of some hundred megabytes a region, of which no more than a line is held
+(https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api-fetching-price-list-files-manually.html,
+read 2026-11). It has no spot prices: these need credentials.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
+
+from planner.ground.errors import InputError, SourceError
+from planner.ground.records import dataclass
+from planner.ground.words import Text
+from planner.kubernetes.clouds import Cloud
+from planner.pricing.lists import Listed, PriceList
+
+AZURE: Final = "https://prices.azure.com"
+AWS: Final = "https://pricing.us-east-1.amazonaws.com"
+_AWS_INDEX: Final = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
+_MOST_PAGES: Final = 2_000  # a region of Azure's has some 10,000 meters
+_MOST_BYTES: Final = 4 * 2**30  # us-east-1 of AWS has 0.4
+_MOST_PAGE_BYTES: Final = 32 * 2**20
+_CONNECT_SECONDS: Final = 10.0
+_READ_SECONDS: Final = 60.0
+LARGEST_MOVE: Final = 0.30  # of a price on demand, above which the old one is kept, as of Google's
+LEAST_COVERAGE: Final = 0.5
+_REGION: Final = re.compile(r"[a-z][a-z0-9-]{2,40}\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListRefresh:
+    """What a cloud's list gave: rows of the regions asked for, and what wasn't simply taken over, in words."""
+
+    rows: tuple[Listed, ...]
+    doubts: tuple[Text, ...]
+
+
+def read_prices(
+    cloud: Cloud, regions: Iterable[str], known: Iterable[PriceList], *, as_of: str, endpoint: str = ""
+) -> ListRefresh:
+    """Today's list of the regions, checked against those known.
+
+    Raises
+    ------
+    InputError
+        For what is no region's name.
+    SourceError
+        When the list can't be read to its end, or a region has fewer than half of the machine types known in it.
+    """
+    lists = [one for one in known if one.seller == cloud.seller]
+    rows: list[Listed] = []
+    doubts: list[Text] = []
+    for region in regions:
+        if not _REGION.match(region):
+            raise InputError(
+                f'"{region[:40]}" is not a region', mend="Write it as the node's label topology.kubernetes.io/region"
+            )
+        where = endpoint or _ENDPOINTS[cloud.prices]
+        try:
+            prices, sizes, of_two = _READERS[cloud.prices](_session(), where.rstrip("/"), region)
+        except requests.RequestException as error:
+            said = f"it can't be reached, or stopped answering ({type(error).__name__})"
+            raise SourceError(said, where=where, mend="Check the network and its proxy, then try again") from error
+        doubts += of_two
+        rows += _checked(prices, sizes, lists, region, as_of, doubts)
+        _check_whole(prices, lists, region, where)
+    return ListRefresh(rows=tuple(rows), doubts=tuple(doubts))
+
+
+_Prices = dict[str, dict[str, float]]  # machine type → way of buying → USD an hour
+_Sizes = dict[str, tuple[float, float, float]]  # vCPUs, GiB, GPUs
+_Read = tuple[_Prices, _Sizes, list[Text]]
+
+
+def _checked(
+    prices: _Prices, sizes: _Sizes, lists: list[PriceList], region: str, as_of: str, doubts: list[Text]
+) -> Iterator[Listed]:
+    for machine_type, ways in sorted(prices.items()):
+        found = [row for one in lists if (row := one.find(machine_type, region)) is not None]
+        old = {way: usd for row in found for way, usd in row.usd_per_hour.items()}
+        dates = {way: date for row in found for way, date in row.as_of.items()}
+        demand = ways.get("on-demand")
+        taken, days = {}, {}
+        for way, usd in ways.items():
+            name, before = f"{machine_type}, {way}, {region}: {usd:g}", old.get(way)
+            if way == "spot" and demand is not None and usd >= demand:
+                doubts.append(Text(f"{name}; it is not below the price on demand, {demand:g}; left out"))
+                continue
+            keeps = way == "on-demand" and before is not None and abs(usd / before - 1) > LARGEST_MOVE
+            if keeps and before is not None:
+                doubts.append(
+                    Text(
+                        f"{name}, {before:g} in the book of {dates[way]}; it moved by {usd / before - 1:+.0%}; the old price is kept"
+                    )
+                )
+            taken[way], days[way] = (before, dates[way]) if keeps and before is not None else (usd, as_of)
+        if taken:
+            vcpus, gib, gpus = sizes.get(machine_type, (0.0, 0.0, 0.0))
+            told = next((row for row in reversed(found) if row.vcpus), None)
+            yield Listed(
+                machine_type=machine_type, region_id=region, vcpus=vcpus or (told.vcpus if told else 0.0),
+                memory_gib=gib or (told.memory_gib if told else 0.0), gpu_model=told.gpu_model if told else "",
+                gpu_count=gpus or (told.gpu_count if told else 0.0), usd_per_hour=taken, as_of=days,
+            )  # fmt: skip
+
+
+def _check_whole(prices: _Prices, lists: list[PriceList], region: str, where: str) -> None:
+    known = {
+        name
+        for one in lists
+        if region in one.regions
+        for name in one.machine_types
+        if one.find(name, region) is not None
+    }
+    if not prices or len(known & set(prices)) < LEAST_COVERAGE * len(known):
+        said = f"only {len(known & set(prices)):,} of {len(known):,} known machine types of {region} were in it"
+        raise SourceError(said, where=where, mend="Nothing was written; check the region's name, or try again later")
+
+
+# ── Azure ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
+    asked = f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}' and priceType eq 'Consumption'"
+    query: dict[str, str] | None = {"api-version": "2023-01-01-preview", "currencyCode": "USD", "$filter": asked}
+    address, seen = f"{endpoint}/api/retail/prices", set[str]()
+    found: dict[tuple[str, str], set[float]] = defaultdict(set)
+    while address:
+        if address in seen or len(seen) >= _MOST_PAGES:
+            raise SourceError("its pages have no end", where=endpoint, mend="Try again later")
+        seen.add(address)
+        page = _json(session, address, endpoint, query)
+        try:
+            for item in page["Items"]:
+                if (told := _azure_meter(item, region)) is not None:
+                    found[told[0], told[1]].add(told[2])
+            address, query = str(page.get("NextPageLink") or ""), None  # the link holds the query
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SourceError("its answer has another form", where=endpoint, mend="Try again later") from error
+        if address and urlsplit(address).hostname != urlsplit(endpoint).hostname:
+            raise SourceError("its next page is on another server", where=endpoint, mend="Try again later")
+    prices: _Prices = defaultdict(dict)
+    doubts = []
+    for (machine_type, way), values in sorted(found.items()):
+        if len(values) > 1:
+            both = " and ".join(f"{usd:g}" for usd in sorted(values))
+            doubts.append(
+                Text(f"{machine_type}, {way}, {region}: {both}; the list has {len(values)} prices for it; left out")
+            )
+            continue
+        prices[machine_type][way] = values.pop()
+    return dict(prices), {}, doubts
+
+
+def _azure_meter(item: dict[str, Any], region: str) -> tuple[str, str, float] | None:
+    """(machine type, way, USD an hour) of a virtual machine with Linux; None for every other meter."""
+    names = f"{item['meterName']} {item['skuName']}"
+    product, machine_type, usd = str(item["productName"]), str(item["armSkuName"]), float(item["retailPrice"])
+    is_other = (
+        "Windows" in product or "Cloud Services" in product or "CloudServices" in product or "Low Priority" in names
+    )
+    is_machine = (
+        machine_type.startswith("Standard_") and item["type"] == "Consumption" and item["unitOfMeasure"] == "1 Hour"
+    )
+    is_here = (
+        item["armRegionName"] == region
+        and item["currencyCode"] == "USD"
+        and not float(item.get("tierMinimumUnits") or 0)
+    )
+    if is_other or not is_machine or not is_here or not 0 < usd < 1e5 or "," in machine_type:
+        return None
+    return machine_type, "spot" if "Spot" in names else "on-demand", usd
+
+
+# ── AWS ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+_OF_A_PLAIN_MACHINE: Final = {
+    "TermType": ("OnDemand",),
+    "Product Family": ("Compute Instance", "Compute Instance (bare metal)"),
+    "Tenancy": ("Shared",),
+    "Operating System": ("Linux",),
+    "Pre Installed S/W": ("NA",),
+    "CapacityStatus": ("Used",),
+    "Unit": ("Hrs",),
+    "Currency": ("USD",),
+}
+
+
+def _aws(session: requests.Session, endpoint: str, region: str) -> _Read:
+    index = _json(session, endpoint + _AWS_INDEX, endpoint, None)
+    places = index.get("regions") if isinstance(index, dict) else None
+    place = places.get(region) if isinstance(places, dict) else None
+    path = str(place.get("currentVersionUrl") or "") if isinstance(place, dict) else ""
+    if not path.startswith("/") or path.startswith("//"):
+        raise SourceError(f'it has no region "{region}"', where=endpoint, mend="Write it like eu-west-1")
+    answer = session.get(
+        endpoint + path.removesuffix(".json") + ".csv", stream=True, timeout=(_CONNECT_SECONDS, _READ_SECONDS)
+    )
+    with answer:
+        _refused(answer, endpoint)
+        return _aws_prices(csv.reader(_lines(answer, endpoint), strict=True), endpoint, region)
+
+
+def _lines(answer: requests.Response, endpoint: str) -> Iterator[str]:
+    size = 0
+    for line in answer.iter_lines(chunk_size=2**16):
+        size += len(line)
+        if size > _MOST_BYTES:
+            raise SourceError("its list has no end", where=endpoint, mend="Try again later")
+        yield line.decode("utf-8", errors="replace") + "\n"
+
+
+def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
+    prices: _Prices = defaultdict(dict)
+    sizes: _Sizes = {}
+    doubts: list[Text] = []
+    is_cut = SourceError("its list is cut off, or has another form", where=endpoint, mend="Try again later")
+    try:
+        columns = next(
+            (cells for cells in rows if cells and cells[0] == "SKU"), None
+        )  # after five lines about the file
+        if columns is None:
+            raise is_cut
+        for cells in rows:
+            if len(cells) != len(columns):
+                raise is_cut
+            row = dict(zip(columns, cells, strict=True))
+            if any(row[name] not in values for name, values in _OF_A_PLAIN_MACHINE.items()):
+                continue
+            machine_type, usd = row["Instance Type"], float(row["PricePerUnit"])
+            if not 0 < usd < 1e5 or not machine_type or "," in machine_type:
+                continue
+            if prices[machine_type].setdefault("on-demand", usd) != usd:
+                doubts.append(
+                    Text(
+                        f"{machine_type}, on-demand, {region}: {usd:g} and {prices[machine_type]['on-demand']:g}; left out"
+                    )
+                )
+            gib = float(row["Memory"].removesuffix(" GiB").replace(",", "")) if row["Memory"].endswith(" GiB") else 0.0
+            sizes[machine_type] = (float(row["vCPU"] or 0), gib, float(row.get("GPU") or 0))
+    except (csv.Error, ValueError, KeyError) as error:
+        raise is_cut from error
+    unclear = {str(one).partition(",")[0] for one in doubts}
+    return {name: ways for name, ways in prices.items() if ways and name not in unclear}, sizes, doubts
+
+
+# ── both ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _session() -> requests.Session:
+    session = requests.Session()
+    again = Retry(total=4, backoff_factor=0.5, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False)
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, HTTPAdapter(max_retries=again))
+    return session
+
+
+def _json(session: requests.Session, address: str, endpoint: str, query: dict[str, str] | None) -> Any:
+    with session.get(address, params=query, stream=True, timeout=(_CONNECT_SECONDS, _READ_SECONDS)) as answer:
+        _refused(answer, endpoint)
+        held = bytearray()
+        for piece in answer.iter_content(2**16):
+            held += piece
+            if len(held) > _MOST_PAGE_BYTES:
+                raise SourceError("its page has no end", where=endpoint, mend="Try again later")
+    try:
+        return json.loads(held)
+    except ValueError as error:
+        raise SourceError("its answer is cut off or not JSON", where=endpoint, mend="Try again") from error
+
+
+def _refused(answer: requests.Response, endpoint: str) -> None:
+    if answer.status_code != requests.codes.ok:
+        raise SourceError(f"it answered {answer.status_code}", where=endpoint, mend="Try again in a few minutes")
+
+
+_ENDPOINTS: Final = {"azure": AZURE, "aws": AWS}
+_READERS: Final[dict[str, Callable[[requests.Session, str, str], _Read]]] = {"azure": _azure, "aws": _aws}
