@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from io import StringIO
 from typing import Final
 
 from planner.ground.errors import InputError
@@ -127,7 +126,7 @@ def format_list(rows: Iterable[Listed], known: PriceList | None = None) -> str:
     dates: dict[tuple[str, str], str] = {}
     new = list(rows)
     fresh = {row.region_id for row in new}
-    for kept in csv.DictReader(StringIO(known.text)) if known else ():
+    for kept in csv.DictReader(known.text.splitlines()) if known else ():
         key = kept["machine_type"], kept["way"]
         sizes[key[0]] = (kept["vcpus"], kept["memory_gib"], kept["gpu_model"], kept["gpu_count"])
         cells[key] = {name: usd for name, usd in kept.items() if name not in (*KEPT, *fresh) and usd}
