@@ -338,7 +338,8 @@ def review(
         first = _ask(snapshot, settings, given, name)
         return first, _closer(snapshot, given, first, closers[name](first.answer)) if name in closers else (None, "")
 
-    asked, closer, failed = _all_asked(titles, ask)
+    in_order = dict.fromkeys(chapter.question for chapter in chapters)  # what one holds another need not work out again
+    asked, closer, failed = _all_asked(in_order, ask)
     written: list[Written] = []
     for chapter in chapters:
         one, why = asked.get(chapter.question), failed.get(chapter.question, "")

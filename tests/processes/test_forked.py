@@ -40,9 +40,8 @@ def each(way: parts.Way, items: list[int], do: Callable[[int], Any]) -> list[Any
 
 
 def test_parts_come_back_in_their_order_from_several_processes(shared: parts.Way) -> None:
-    found = each(shared, list(range(9_000)), lambda item: (item * item, os.getpid()))
-    assert [square for square, _ in found] == [item * item for item in range(9_000)]
-    assert os.getpid() in {pid for _, pid in found}
+    """Which of them does how many hangs on the machine: `test_a_copy_takes_what_is_left` holds both to some."""
+    assert each(shared, list(range(9_000)), lambda item: item * item) == [item * item for item in range(9_000)]
 
 
 def test_a_copy_takes_what_is_left(shared: parts.Way) -> None:
