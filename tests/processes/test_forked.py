@@ -40,7 +40,7 @@ def each(way: parts.Way, items: list[int], do: Callable[[int], Any]) -> list[Any
 
 
 def test_parts_come_back_in_their_order_from_several_processes(shared: parts.Way) -> None:
-    """Which of them does how many hangs on the machine: `test_a_copy_takes_what_is_left` holds both to some."""
+    """Which of them does how many hangs on the machine: the next test holds that copies do some."""
     assert each(shared, list(range(9_000)), lambda item: item * item) == [item * item for item in range(9_000)]
 
 
