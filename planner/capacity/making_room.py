@@ -146,11 +146,34 @@ def make_room(
     return _described(cluster, asked, found, plan, least, is_of_places=bool(shape))
 
 
+def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
+    """The fewest moves that make `number` places for pods like `pod`, and the cluster after them, in which the places are free.
+
+    Raises
+    ------
+    TooLargeError
+        When it costs more than a question may.
+    """
+    cluster = _with_pods(at_rest(snapshot), pod, number)
+    asked, found = _asked(cluster, "", _PLACE), movable(cluster, Least.MOVES)
+    plan = _plan(cluster, asked, found)
+    made = _described(cluster, asked, found, plan, Least.MOVES, is_of_places=True)
+    after = plan.replays[0].snapshot
+    return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
+
+
 def _with_places(cluster: Cluster, shape: str, number: int) -> Cluster:
     asked = parse_shape(shape, cluster)
-    spec = replace(asked.spec, preemption_policy="Never")
+    return _with_pods(
+        cluster, Pod(namespace=asked.namespace, name=_PLACE, uid=_PLACE, labels=asked.labels, spec=asked.spec), number
+    )
+
+
+def _with_pods(cluster: Cluster, pod: Pod, number: int) -> Cluster:
+    """So many more pods that wait for a place, and push nobody out."""
+    spec = replace(pod.spec, preemption_policy="Never")
     places = tuple(
-        Pod(namespace=asked.namespace, name=f"{_PLACE}-{i}", uid=f"{_PLACE}-{i}", labels=asked.labels, spec=spec)
+        Pod(namespace=pod.namespace, name=f"{_PLACE}-{i}", uid=f"{_PLACE}-{i}", labels=pod.labels, spec=spec)
         for i in range(1, number + 1)
     )
     return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *places)))

@@ -109,6 +109,23 @@ class NodePool:
         """Whether an autoscaler adds its nodes, up to a limit that is known."""
         return self.source is not LimitSource.UNKNOWN and self.is_autoscaled is True
 
+    def past(self, number: int, already: int = 0, used: Amounts = EMPTY) -> str:
+        """What its limit says to so many more nodes, `already` of them planned: ``past its maximum of 2 (gcloud node-pools list), which has
+        to be raised first``; "" within it, or where nobody says."""
+        if self.source is not LimitSource.UNKNOWN and self.is_autoscaled is False:
+            return f"though its size is fixed ({self.source}): somebody has to resize it"
+        left = self.room(used)
+        if left is None or already + number <= left:
+            return ""
+        is_most = self.maximum is not None and self.node_count + already + number > self.maximum
+        limit = f"maximum of {self.maximum}" if is_most else f"limits on {', '.join(sorted(self.resource_limits))}"
+        return f"past its {limit} ({self.source}), which has to be raised first"
+
+    def grows(self, number: int, already: int = 0, used: Amounts = EMPTY) -> str:
+        """``pool gpu-a100 grows 2 → 3, past its maximum of 2 (…)``; "" where its limit has nothing to say to that."""
+        said, now = self.past(number, already, used), self.node_count + already
+        return f"pool {self.name} grows {now:,} → {now + number:,}, {said}" if said else ""
+
     def room(self, used: Amounts = EMPTY) -> int | None:
         """Nodes it may still grow by; None where nobody says.
 

@@ -311,15 +311,8 @@ def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
     pool = next((p for p in pools if remedy.node_template and remedy.node_template in p.nodes), None)
     if pool is None:
         return remedy
-    if pool.maximum is not None and len(pool.nodes) + remedy.extra_nodes > pool.maximum:
-        more = (
-            f"the pool has {len(pool.nodes):,} of at most {pool.maximum:,} nodes, so its maximum has to be raised first"
-        )
-    elif pool.is_autoscaled is False:
-        more = "the pool has a fixed size, so somebody has to resize it"
-    else:
-        return remedy
-    return replace(remedy, sentence=Text(f"{remedy.sentence}; {more}"))
+    said = pool.grows(remedy.extra_nodes)
+    return replace(remedy, sentence=Text(f"{remedy.sentence}; {said}")) if said else remedy
 
 
 def _needs_growth(

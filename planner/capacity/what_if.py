@@ -265,7 +265,7 @@ def _add(case: Case) -> tuple[Snapshot, Step]:
     now = pool.node_count
     sentence = f"pool {pool.name} grows from {now} to {now + count} nodes"
     if room is not None and count > room:
-        sentence += f", past what {pool.limit_text} allows"
+        sentence += f", {pool.past(count)}"
     snapshot = _with_nodes(case.snapshot, copies(case.cluster, pool, count, _NEW))
     return snapshot, case.step(sentence, is_done=room is None or count <= room)
 

@@ -9,19 +9,22 @@ from typing import Any, Final
 
 import click
 
+from planner.capacity.certificate.answer import Certificate
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import manifests_of, pool_limits, pool_options, price_book, price_options
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.words import duration, moment
+from planner.ground.words import duration, moment, sentence
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
+from planner.questions import certificate as certificate_question
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
+from planner.questions.certificate import CertificateSettings, parse_levers
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import Given, document
@@ -35,7 +38,9 @@ from planner.rollout.scripts import script, steps_of
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded, manifests
 
-_OF_ONE: Final = ("--patch", "--recreate", "--node-pools", "--gke", "--costs", "--strategies", "--script")
+_OF_ONE: Final = ("--patch", "--recreate", "--node-pools", "--gke", "--costs", "--strategies", "--levers", "--script")
+
+_MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those of any
 
 
 @click.command("rollout")
@@ -60,6 +65,8 @@ _OF_ONE: Final = ("--patch", "--recreate", "--node-pools", "--gke", "--costs", "
 @click.option("--strategies", "with_strategies", is_flag=True,
               help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
 @options.asked(Weights)
+@click.option("--levers", metavar="LIST",
+              help="All plans within these levers that nothing beats, or the proof that there is none: strategy,order,lend,nodes,moves,quota, or all.")  # fmt: skip
 @click.option("--script", "as_script", is_flag=True,
               help="Print the way out as a shell script that waits after each step and can be stopped; where none is "
               "needed, the change itself. Exits 0 when there is one, else as without it.")  # fmt: skip
@@ -84,6 +91,7 @@ def command(
     own_prices: tuple[Path, ...],
     discounts: tuple[str, ...],
     with_strategies: bool,
+    levers: str | None,
     as_script: bool,
     way_out: int,
     fail_on: tuple[str, ...],
@@ -104,7 +112,9 @@ def command(
             "--workload or --filename", [one for one in (*mine, *_OF_ONE) if one not in ("--workload", "--namespace")]
         )
     if not with_costs:
-        options.need("--costs", ["--prices", "--discount", "--commitments", *options.flags_of(SpareSettings)])
+        options.need("--costs", ["--commitments", *options.flags_of(SpareSettings)])
+    if not with_costs and levers is None:
+        options.need("--costs or --levers", ["--prices", "--discount"])
     if not with_strategies:
         options.need("--strategies", options.flags_of(Weights))
     if not as_script:
@@ -121,8 +131,11 @@ def command(
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = options.read(RolloutSettings, asked, **more)
     given = Given(
-        limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts) if with_costs else None
+        limits=pool_limits(snapshot, pool_files, gke),
+        book=price_book(own_prices, discounts) if with_costs or levers is not None else None,
     )
+    if levers is not None:
+        return _certify(snapshot, settings, given, levers, way_out if as_script else None, output_format, rows)
     result = rollout_question.answer(snapshot, settings, given)
     if as_script:
         return _print_script(result, snapshot, way_out)
@@ -147,6 +160,49 @@ def command(
 
     output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
     return QUESTION.exit_status(snapshot, result)
+
+
+def _certify(
+    snapshot: Snapshot, rollout: RolloutSettings, given: Given, levers: str, way_out: int | None, output_format: str, rows: str
+) -> int:  # fmt: skip
+    """The certificate in place of the ways out that are tried, or the script of one of its plans."""
+    question = certificate_question.QUESTION
+    settings = CertificateSettings(rollout=rollout, levers=parse_levers(levers))
+    found = question.answer(snapshot, settings, given)
+    if way_out is not None:
+        return _print_plan(found, snapshot, way_out)
+    output.show(
+        output_format, question, snapshot, settings, found, text=lambda: _print_certificate(found, snapshot), rows=rows
+    )
+    return question.exit_status(snapshot, found)
+
+
+def _print_plan(found: Certificate, snapshot: Snapshot, way_out: int) -> int:
+    if not found.plans:
+        click.echo(f"headroom: no script: {found.sentence}", err=True)
+        return certificate_question.QUESTION.exit_status(snapshot, found)
+    if way_out > len(found.plans):
+        raise InputError(f"there is no plan {way_out}", where="--way-out", mend=f"Give 1 to {len(found.plans)}")
+    plan = found.plans[way_out - 1]
+    taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"
+    click.echo(script(plan.title, plan.steps, source=taken), nl=False)
+    return ExitStatus.ANSWERED
+
+
+def _print_certificate(found: Certificate, snapshot: Snapshot) -> None:
+    terminal.say(sentence(found.sentence))
+    for note in certificate_question.notes(found):
+        terminal.say(note, indent="  ")
+    for number, plan in enumerate(found.plans, 1):
+        click.echo()
+        more = f"  (--way-out {number})" if number > 1 else ""
+        terminal.say(f"{plan.title}{more}", head=f"plan {number}: ", indent="  ")
+        terminal.say(f"  {plan.sentence}", indent="  ")
+        if number <= _MOST_STEPS:
+            _print_steps(plan.steps)
+    if len(found.plans) > _MOST_STEPS:
+        click.echo(f"\n--script --way-out N prints the steps of any of the {len(found.plans)}")
+    click.echo(f"\nfrom {snapshot.source}")
 
 
 def _patch(given: str) -> str:

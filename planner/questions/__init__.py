@@ -58,6 +58,7 @@ INDEX: Final[Mapping[str, Entry]] = {
     "in_flight": Entry("in_flight", DECIDE, "Which rollouts are under way, since when; which make no progress."),
     "strategies": Entry("strategies"),
     "strategy_costs": Entry("strategy_costs", doing="Strategies are priced"),
+    "certificate": Entry("certificate", doing="All plans within the levers are looked at"),
     "capacity": Entry("capacity", CAPACITY, "What is left, what still fits and where, what is stranded.",
             doing="What still fits is counted", is_recorded=True),
     "seats": Entry("seats", CAPACITY, "Each GPU of each node: who holds it, and whose next pod would fit.",

@@ -13,18 +13,18 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, duration, listing, plural, short_name
-from planner.inventory.applied import MANIFEST, applied, taken_back
+from planner.inventory.applied import MANIFEST, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
-from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE, ROLLING_UPDATE
-from planner.kubernetes.nodes import gpu_count, node_pool, pool_label
+from planner.kubernetes.nodes import gpu_count, node_pool
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import units_of
+from planner.rollout import steps
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.choice import strategy_name
@@ -45,8 +45,6 @@ _MOST_AWAITED = 5  # of those in flight, for which a command is printed
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
 _UNBOUNDED = 2**62  # of a quota that is out of the way
-_PATIENCE = 2  # how much longer than estimated kubectl waits: times are estimates
-_SCALE_SECONDS = 600
 _MOST_NODES = 8  # nodes tried at most when asking how many would do
 
 
@@ -122,7 +120,7 @@ class _Case:
         elif patch:  # there is nothing to patch yet
             cure = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
         cures = [Step(what=what or title, commands=(cure,), undo=undo)] if cure else []
-        done = [*first, *cures, self._change(run)]
+        done = [*first, *cures, steps.change(self.revisions[self.place], run, self.seconds(run))]
         return Remedy(
             kind=kind,
             title=title,
@@ -143,60 +141,6 @@ class _Case:
             extra_nodes=extra_nodes,
             node_template=node_template,
         )
-
-    def _change(self, run: Run) -> Step:
-        """The user's change, without what the way out sets itself, and the wait for its rollout."""
-        revision, key = self.revisions[self.place], self.workload.key
-        before, placed, patience = revision.before, revision.placed, _PATIENCE * self.seconds(run)
-        if placed is not None:
-            patient = commands.wait_for(placed.resource, key, placed.waits, patience) if placed.resource else ()
-        else:
-            pods = (
-                run.status[key].get(self.workload.traits.status.wanted, 0)
-                if self.workload.traits.is_per_node
-                else self.workload.replicas
-            )
-            patient = (commands.wait(key, patience, pods=pods, strategy=self.workload.strategy.kind),)
-        if before is not None:
-            after = replace(self.workload, strategy=before.strategy, replicas=before.replicas)
-            change = applied(before, after)
-            if change is not None and change.is_whole:
-                return Step(what="Apply the change", commands=(change.command, *patient), undo=(change.undo,))
-        is_named = placed is None or bool(placed.resource)
-        return Step(
-            what="Apply your change, unless it is applied already; its manifest must not set back what is set above",
-            commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
-            is_change=True,
-            # one that is there and is only placed can't be undone by a command: deleted, it would be gone whole
-            undo=(self._back(placed.resource if placed else ""),) if is_named and not (placed and placed.rules) else (),
-        )
-
-    def _back(self, resource: str) -> str:
-        """What takes the change back."""
-        key = self.workload.key
-        is_there = self.revisions[self.place].before is not None
-        return commands.undo(key) if is_there else commands.kubectl("delete", key, resource=resource)
-
-
-def _scaled(workload: Workload, replicas: int) -> Step:
-    """A workload scaled, and that waited for."""
-    return Step(
-        what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
-        commands=(
-            commands.scale(workload.key, replicas),
-            commands.wait(workload.key, _SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
-        ),
-        undo=_scaled_back(workload).commands,
-        is_lent=True,
-    )
-
-
-def _scaled_back(workload: Workload) -> Step:
-    """A workload given its pods again; that they have room isn't waited for."""
-    return Step(
-        what=f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}",
-        commands=(commands.scale(workload.key, workload.replicas),),
-    )
 
 
 def find_remedies(
@@ -267,7 +211,7 @@ def _wait(case: _Case) -> Iterator[Remedy]:
         return
     waited = run.waited[case.workload.key]
     keys = workloads_by_key(case.cluster)
-    patience = _PATIENCE * max(waited, _SCALE_SECONDS)
+    patience = steps.PATIENCE * max(waited, steps.SCALE_SECONDS)
     waits = [
         commands.wait(key, patience, pods=keys[key].replicas, strategy=keys[key].strategy.kind)
         for key in flying[:_MOST_AWAITED]
@@ -379,8 +323,8 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
             f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}"
             f"{_may_be_moved(case, workload, fewer)}",
             run,
-            first=(_scaled(workload, fewer),),
-            last=(_scaled_back(workload),),
+            first=(steps.scaled(workload, fewer),),
+            last=(steps.scaled_back(workload),),
         )
 
 
@@ -422,8 +366,8 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
                     f"{count:,} more {noun} in {pool}",
                     f"the strategy stays as it is ({_at_worst(case, run)}); the {noun} can go again afterwards",
                     run,
-                    command=_resize(case.cluster, pool, count),
-                    undo=(_resize(case.cluster, pool, 0),),
+                    command=steps.resize(case.cluster, pool, count),
+                    undo=(steps.resize(case.cluster, pool, 0),),
                     extra_gpus=count * gpu_count(template),
                     extra_nodes=count,
                     node_template=template.name,
@@ -516,16 +460,10 @@ def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Re
         f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
         f"{amounts}; {_at_worst(case, run)}",
         run,
-        command=commands.chain(_quota_patches(namespace, hard)),
-        undo=tuple(_quota_patches(namespace, today)),
+        command=commands.chain(steps.quota_patches(namespace, hard)),
+        undo=tuple(steps.quota_patches(namespace, today)),
     )
     return replace(found, quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()))
-
-
-def _quota_patches(namespace: str, hard: Mapping[str, Mapping[str, str]]) -> list[str]:
-    return [
-        commands.patch(f"ResourceQuota/{namespace}/{name}", {"spec": {"hard": keys}}) for name, keys in hard.items()
-    ]
 
 
 def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run | None:
@@ -573,8 +511,8 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                     f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}"
                     f"{_may_be_moved(case, other, left)}",
                     run,
-                    first=(_scaled(other, left),),
-                    last=(_scaled_back(other),) if is_lent else (),
+                    first=(steps.scaled(other, left),),
+                    last=(steps.scaled_back(other),) if is_lent else (),
                 )
                 return
 
@@ -642,8 +580,8 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             run,
             patch=patch,
             what="maxSurge 0, maxUnavailable 1",
-            first=tuple(_scaled(one, 0) for one in others),
-            last=tuple(map(_scaled_back, others)),
+            first=tuple(steps.scaled(one, 0) for one in others),
+            last=tuple(map(steps.scaled_back, others)),
         )
 
 
@@ -715,16 +653,3 @@ def _availability(case: _Case, run: Run) -> str:
     held = [name for name in pod_requests(case.workload.template.spec) if is_gpu_resource(name)]
     extra = f", no extra {units_of(case.cluster.snapshot).nouns(held).one}" if held else ""
     return f"{_at_worst(case, run)}{extra}"
-
-
-def _resize(cluster: Cluster, pool: str, count: int) -> str:
-    size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
-    label = next((pool_label(node) for node in cluster.nodes if node_pool(node) == pool), "")
-    if brings := brings_of(label):
-        return commands.comment(brings.replace("{}", pool)).strip()
-    resize = next((cloud.resize for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
-    if resize:
-        return commands.command(*resize[0], pool, *resize[1], str(size + count)) + commands.comment(
-            "in a pool of several zones: per zone"
-        )
-    return commands.comment(f"grow node pool {pool} from {size} to {size + count} nodes").strip()

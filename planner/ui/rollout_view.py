@@ -23,6 +23,7 @@ from planner.rollout.scaled import At
 from planner.ui import (
     apply_view,
     cache,
+    certificate_view,
     charts,
     downloads,
     errors,
@@ -139,6 +140,7 @@ def sections(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResul
     )  # fmt: skip
     if shown == _DO:
         _what_to_do(snapshot, result)
+        certificate_view.show(snapshot, settings, given)
     elif shown == _STRATEGIES:
         strategy_view.show(snapshot, settings, given, result, rollout)
     elif shown == _HAPPENS:

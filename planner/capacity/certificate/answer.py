@@ -1,0 +1,72 @@
+"""What the certificate says: records of names, numbers and words."""
+
+from __future__ import annotations
+
+from planner.ground.records import dataclass
+from planner.ground.words import NO_WORDS, Text
+from planner.rollout.answers import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Pods of a changed workload that stay Ready at the worst moment."""
+
+    workload: str
+    lowest_ready: int
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorthHaving:
+    """A plan that nothing beats.
+
+    Attributes
+    ----------
+    lowest_ready, replicas : of the changed workload that keeps least, where several change
+    seconds : until it is through: others scaled down, nodes come, and the rollout
+    down_seconds : of them those in which no pod is Ready
+    usd : what its nodes cost: while it rolls out, or a month where pods stay on them (`is_kept`); None without a price
+    nodes : that are added, `pools` where
+    disturbed : pods of others that end on the way
+    runs : placements it was played in
+    """
+
+    title: str
+    sentence: Text
+    lowest_ready: int
+    replicas: int
+    kept: tuple[Kept, ...]
+    seconds: float
+    down_seconds: float
+    usd: float | None
+    is_kept: bool
+    nodes: int
+    pools: tuple[tuple[str, int], ...]
+    disturbed: int
+    is_proven: bool
+    runs: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """All plans within the levers that are worth having, or that there is none.
+
+    Attributes
+    ----------
+    is_known : whether anything can be said
+    is_proven : whether these are all, whatever kube-scheduler chooses; `why_not` says why it isn't
+    looked_at, total : plans
+    nearest : what would make one possible, where there is none, or none without downtime
+    """
+
+    sentence: Text
+    levers: tuple[str, ...]
+    plans: tuple[WorthHaving, ...]
+    is_known: bool
+    is_proven: bool
+    looked_at: int
+    played: int
+    total: int
+    why_not: tuple[Text, ...] = ()
+    nearest: Text = NO_WORDS

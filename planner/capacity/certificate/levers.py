@@ -1,0 +1,345 @@
+"""Levers: what a plan may pull, how far each goes, and which plans there are in all.
+
+A plan is one position of every knob. Position 0 of each is today's; the order in which plans are looked at is that of how much
+they change, so that of plans that come to the same the one that changes least is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import permutations
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from planner.capacity.node_pools import NodePool, capacity_of, pool_key
+from planner.ground.records import dataclass, replace
+from planner.kubernetes.autoscalers import settled
+from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Node, Strategy, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
+from planner.rollout.choice import strategy_name
+from planner.rollout.grid import FULL_UP_TO, axis, rolling
+from planner.rollout.in_flight import in_flight
+from planner.rollout.own_ways import own_ways
+from planner.rollout.ownership import pods_of
+from planner.rollout.run import Revision, Run
+from planner.rollout.timing import PodTimes
+from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.shape import Shape, Static, compile_shape
+
+_MOST_ORDERED: Final = 4  # changes of which every order is looked at
+_MOST_NODES: Final = 8  # of a pool whose limit nobody knows
+_MOST_LENDERS: Final = 10
+_MOST_POOLS: Final = 3
+_FULL: Final = 8  # replicas up to which every maxSurge × maxUnavailable is looked at
+_FEW: Final = 6  # of each, above
+
+
+class Lever(StrEnum):
+    """What a plan may pull."""
+
+    STRATEGY = "strategy"  # of each workload that changes, in the fields of its kind
+    ORDER = "order"  # who comes after whom, and after those that are in flight
+    LEND = "lend"  # others, or the workload itself, scaled down for a while
+    NODES = "nodes"  # more of a pool, within its limit
+    MOVES = "moves"  # evictions that make room, before the change
+    QUOTA = "quota"  # of the namespaces concerned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is asked: the changes as they are, and `run`, what they come to."""
+
+    cluster: Cluster
+    revisions: tuple[Revision, ...]
+    pod_times: tuple[PodTimes, ...]
+    run: Run
+    seed: int = 0
+
+    def shape(self, place: int) -> Shape:
+        """Of the new pods of a change, as admitted where any were made."""
+        after = self.revisions[place].after
+        made = self.run.new_shapes.get(after.key)
+        return made or compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A position of a workload's own knob. `patch`: of its strategy's field. `replicas`: scaled to so many first."""
+
+    title: str = ""
+    strategy: Strategy | None = None
+    patch: dict[str, Any] | None = None
+    replicas: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lender:
+    """Another workload, and the replicas it may be scaled to, the most first. `bound`: its pods that are on nodes."""
+
+    workload: Workload
+    replicas: tuple[int, ...]
+    bound: int
+
+    def disturbed(self, replicas: int) -> int:
+        """Pods that end: those that wait go first (`deletion_order`)."""
+        return max(0, self.bound - replicas)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growing:
+    """A pool, by a node like those that it would add, and how many it may add; beyond that, `past` its limit."""
+
+    template: Node
+    pool: str
+    most: int
+    limit: NodePool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A position of every knob: of each change's own, of the order, the lenders, the pools, quotas, moves."""
+
+    ways: tuple[int, ...]
+    order: int = 0
+    lent: tuple[int, ...] = ()
+    nodes: tuple[int, ...] = ()
+    quota: int = 0
+    moves: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knobs:
+    """All positions. `cut`: why they aren't all that the levers have; nothing is proven of what isn't among them.
+
+    `orders`: of each the places of the changes, one after another; () is as asked, None after all that are in flight.
+    """
+
+    ways: tuple[tuple[Way, ...], ...]
+    orders: tuple[tuple[int, ...] | None, ...] = ((),)
+    lenders: tuple[Lender, ...] = ()
+    pools: tuple[Growing, ...] = ()
+    quota: int = 0
+    moves: int = 0
+    cut: tuple[str, ...] = ()
+
+    @property
+    def around(self) -> tuple[int, ...]:
+        """How far each knob goes but those of the changes' own."""
+        lent = (len(one.replicas) for one in self.lenders)
+        return (len(self.orders) - 1, *lent, *(one.most for one in self.pools), self.quota, self.moves)
+
+    @property
+    def ways_count(self) -> int:
+        return prod(map(len, self.ways))
+
+    @property
+    def total(self) -> int:
+        """Plans there are."""
+        return self.ways_count * prod(most + 1 for most in self.around)
+
+    def arounds(self) -> Iterator[Plan]:
+        """Everything but the changes' own ways, the least first."""
+        lent = len(self.lenders)
+        for positions in _ascending(self.around):
+            yield Plan(
+                ways=(), order=positions[0], lent=positions[1 : 1 + lent], nodes=positions[1 + lent : -2],
+                quota=positions[-2], moves=positions[-1],
+            )  # fmt: skip
+
+
+def _ascending(most: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All vectors between 0 and `most`, by their sum."""
+
+    def of(total: int, rest: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        if not rest:
+            if not total:
+                yield ()
+            return
+        for first in range(min(total, rest[0]) + 1):
+            if total - first <= sum(rest[1:]):
+                yield from ((first, *others) for others in of(total - first, rest[1:]))
+
+    for total in range(sum(most) + 1):
+        yield from of(total, most)
+
+
+# ── which knobs there are ────────────────────────────────────────────────────────────────────────────────────────────
+def knobs(
+    case: Case, levers: frozenset[Lever], pools: Sequence[NodePool] = (), lacking: Sequence[str] = (),
+    *, past_limits: bool = False,
+) -> Knobs:  # fmt: skip
+    """The knobs of a case.
+
+    Parameters
+    ----------
+    pools : sequence of NodePool
+        How far pools may grow, where that is known.
+    lacking : sequence of str
+        Resources that are short, where the rollout is stuck for want of them: who holds none of them isn't asked to lend.
+    past_limits : bool
+        A pool's limit counts as raised.
+    """
+    cut: list[str] = []
+    places = range(len(case.revisions))
+    ways = tuple(tuple(_ways(case, place, levers, cut)) for place in places)
+    orders = tuple(_orders(case)) if Lever.ORDER in levers else ((),)
+    lenders = tuple(_lenders(case, lacking, cut)) if Lever.LEND in levers else ()
+    growing = tuple(_growing(case, pools, cut, past_limits=past_limits)) if Lever.NODES in levers else ()
+    spaces = {r.after.namespace for r in case.revisions}
+    has_quota = any(one.namespace in spaces for one in case.cluster.snapshot.resource_quotas)
+    return Knobs(
+        ways=ways, orders=orders, lenders=lenders, pools=growing, quota=int(Lever.QUOTA in levers and has_quota),
+        cut=tuple(cut),
+    )  # fmt: skip
+
+
+def _ways(case: Case, place: int, levers: frozenset[Lever], cut: list[str]) -> Iterator[Way]:
+    revision = case.revisions[place]
+    workload = revision.after
+    yield Way()
+    if revision.placed is not None:
+        return
+    if Lever.STRATEGY in levers:
+        yield from _strategies(case, workload, cut)
+    if Lever.LEND in levers and _may_be_smaller(case, revision):
+        fewer = range(workload.replicas - 1, 0, -1)
+        if len(fewer) > _FULL:
+            fewer = range(workload.replicas - 1, workload.replicas - 1 - _FULL, -1)
+            cut.append(f"{workload.name} is scaled down by at most {_FULL} of its {workload.replicas:,} pods")
+        for number in fewer:
+            if settled(case.cluster.snapshot, replace(workload, replicas=number)) == number:
+                yield Way(title=f"scaled to {number} first, and back afterwards", replicas=number)
+
+
+def _may_be_smaller(case: Case, revision: Revision) -> bool:
+    workload, before = revision.after, revision.before
+    is_same = before is not None and before.replicas == workload.replicas
+    return len(case.revisions) == 1 and is_same and workload.traits.surges_freely and workload.replicas > 1
+
+
+def _strategies(case: Case, workload: Workload, cut: list[str]) -> Iterator[Way]:
+    field = workload.traits.strategy_field
+    if workload.traits.is_custom:
+        for own in own_ways(workload):
+            yield Way(title=own.title, strategy=own.strategy, patch={"spec": {field: own.patch}})
+        cut.append(f"of {workload.kind} {workload.name} a few settings of its own are looked at")
+        return
+    if workload.traits.is_per_node:
+        yield from _of_daemons(case, workload, field, cut)
+        return
+    if not workload.traits.surges_freely:
+        if workload.traits.rolls_out:
+            cut.append(f"of {workload.kind} {workload.name} no other strategy is looked at")
+        return
+    today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
+    values = axis(workload.replicas, min(_FULL, FULL_UP_TO), _FEW)
+    if len(values) <= workload.replicas:
+        cut.append(f"of {workload.replicas + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
+    pairs = ((surge, missing) for missing in values for surge in values if surge or missing)
+    for pair in pairs:
+        if pair != today:
+            yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
+    if RECREATE in workload.traits.strategies and workload.strategy.kind != RECREATE:
+        patch = {"spec": {field: {"type": RECREATE, "rollingUpdate": None}}}
+        yield Way(title=RECREATE, strategy=Strategy(kind=RECREATE), patch=patch)
+
+
+def _of_daemons(case: Case, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
+    """A DaemonSet surges or lets pods miss, not both."""
+    number = len(pods_of(case.cluster, workload))
+    values = axis(number, _FULL, _FEW)
+    if len(values) <= number:
+        cut.append(f"of {number + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
+    today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
+    for pair in ((0, missing) for missing in values if missing):
+        if pair != today:
+            yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
+    for pair in ((surge, 0) for surge in values if surge):
+        if pair != today:
+            yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
+
+
+def _rolling_patch(field: str, pair: tuple[int, int]) -> dict[str, Any]:
+    limits = {"maxSurge": pair[0], "maxUnavailable": pair[1]}
+    return {"spec": {field: {"type": ROLLING_UPDATE, "rollingUpdate": limits}}}
+
+
+def _orders(case: Case) -> Iterator[tuple[int, ...] | None]:
+    yield ()
+    number = len(case.revisions)
+    if case.cluster.later or any(r.after_seconds for r in case.revisions):
+        return
+    if 1 < number <= _MOST_ORDERED:
+        yield from permutations(range(number))
+    own = {r.after.key for r in case.revisions}
+    flying = {one.key for one in in_flight(case.cluster)}
+    if not own & flying and any(one.is_rolling for one in case.run.others):
+        yield None
+
+
+def _lenders(case: Case, lacking: Sequence[str], cut: list[str]) -> Iterator[Lender]:
+    """Workloads whose pods are, or wait, where new pods may go, and that hold what is short."""
+    cluster, own = case.cluster, {r.after.key for r in case.revisions}
+    mine = np.zeros(cluster.node_count, dtype=np.bool_)
+    for place in range(len(case.revisions)):
+        mine |= case.shape(place).static == Static.PASSES
+    keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
+    near = {keys[pod.uid] for pod in pods if (n := cluster.node_index.get(pod.node_name)) is not None and mine[n]}
+    near |= {keys[pods[i].uid] for i in cluster.waiting if _meets(cluster, i, mine)}
+    found = []
+    for other in cluster.snapshot.workloads:
+        if other.key in own or other.key not in near or not other.traits.surges_freely or not other.replicas:
+            continue
+        asks = pod_requests(other.template.spec)
+        if lacking and not any(name in asks for name in lacking):
+            continue
+        fewer = range(other.replicas - 1, -1, -1)
+        left = tuple(n for n in fewer if settled(cluster.snapshot, replace(other, replicas=n)) == n)
+        bound = sum(pods[i].holds_room for i in pods_of(cluster, other))
+        if left:
+            found.append(Lender(workload=other, replicas=left, bound=bound))
+    found.sort(key=lambda one: (one.bound > 0, one.bound, one.workload.key))
+    if len(found) > _MOST_LENDERS:
+        cut.append(f"of {len(found):,} workloads that could lend {_MOST_LENDERS} are looked at")
+    yield from found[:_MOST_LENDERS]
+
+
+def _meets(cluster: Cluster, number: int, mine: BoolArray) -> bool:
+    pod = cluster.snapshot.pods[number]
+    shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+    return bool(mine[shape.candidates].any())
+
+
+def _growing(case: Case, pools: Sequence[NodePool], cut: list[str], *, past_limits: bool) -> Iterator[Growing]:
+    cluster, known = case.cluster, {one.name: one for one in pools}
+    templates: dict[str, Node] = {}
+    for place in range(len(case.revisions)):
+        shape = case.shape(place)
+        for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
+            node = cluster.nodes[i]
+            if all(node.allocatable.get(name, 0) >= amount for name, amount in pod_requests(shape.spec).items()):
+                templates.setdefault(pool_key(node), node)
+    wanted = sum(r.after.pods_wanted for r in case.revisions) + len(cluster.waiting)
+    if len(templates) > _MOST_POOLS:
+        cut.append(f"of {len(templates):,} pools that match {_MOST_POOLS} are looked at")
+    for name, template in list(templates.items())[:_MOST_POOLS]:
+        limit = known.get(name)
+        most = min(_MOST_NODES, max(1, wanted))
+        room = _room(cluster, limit)
+        if room is not None and not past_limits:
+            most = min(most, room)
+        if most:
+            yield Growing(template=template, pool=name, most=most, limit=limit)
+
+
+def _room(cluster: Cluster, pool: NodePool | None) -> int | None:
+    """Nodes a pool may still grow by; None where nobody says, or a person resizes it, which a plan is."""
+    if pool is None or pool.is_autoscaled is False:
+        return None
+    return pool.room(capacity_of(cluster, pool))

@@ -1,0 +1,61 @@
+"""Room made before a change: the fewest evictions after which so many more of its pods fit (`planner.capacity.making_room`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.capacity.certificate.levers import Case
+from planner.capacity.making_room import places_for
+from planner.ground.budget import TooLargeError, part
+from planner.ground.records import dataclass
+from planner.kubernetes.records import Pod
+from planner.rollout.answers import Step
+from planner.scheduling.cluster import Cluster
+
+_MOST_PLACES: Final = 3
+_MOST_NODES: Final = 500  # of a cluster in which moves are looked for: each is compiled anew
+_UNITS: Final = 500_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moved:
+    """The cluster after `moves` evictions, and how they are made."""
+
+    cluster: Cluster
+    moves: int
+    seconds: float
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomMade:
+    """Room for one more pod, for two, …, as far as moves make it. `doubt`: why that isn't all that moves could do; "" where they
+    can do nothing, which is proven."""
+
+    moved: tuple[Moved, ...] = ()
+    doubt: str = ""
+
+
+def room_made(case: Case) -> RoomMade:
+    """For more and more pods of the change, as many as it has."""
+    cluster, after = case.cluster, case.revisions[0].after
+    if len(case.revisions) != 1 or case.revisions[0].placed is not None:
+        return RoomMade(doubt="of several changes at once no moves were looked at")
+    if cluster.node_count > _MOST_NODES:
+        return RoomMade(doubt=f"no moves were looked at in a cluster of {cluster.node_count:,} nodes")
+    shape = case.shape(0)
+    pod = Pod(namespace=after.namespace, name=after.name, uid="", labels=shape.labels, spec=shape.spec)
+    moved: list[Moved] = []
+    for number in range(1, min(_MOST_PLACES, max(1, after.pods_wanted)) + 1):
+        try:
+            with part(units=_UNITS):
+                made, left = places_for(cluster.snapshot, pod, number)
+        except TooLargeError:
+            return RoomMade(moved=tuple(moved), doubt="moves were looked at as far as the work goes that they may cost")
+        if len(made.starts) < number or made.held < made.draws:
+            if not moved and not made.starts and made.is_most:
+                return RoomMade()
+            break
+        if made.moves:
+            moved.append(Moved(cluster=Cluster(left), moves=len(made.moves), seconds=made.seconds, steps=made.steps))
+    return RoomMade(moved=tuple(moved), doubt="other moves than the fewest weren't looked at")

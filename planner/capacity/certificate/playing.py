@@ -1,0 +1,433 @@
+"""One plan played: what it comes to, and a bound that it can't be better than, before anything is played.
+
+The engine is the successor function. Who lends is scaled down first and waited for, then the change comes (`WHEN_AT_REST`), as the
+printed steps do it; new nodes are there at the start, and their arrival is added to the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import ceil, inf
+from typing import Final
+
+import numpy as np
+
+from planner.capacity.certificate.levers import Case, Knobs, Lender, Plan, Way
+from planner.capacity.certificate.moving import Moved
+from planner.ground.records import dataclass, replace
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
+from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
+from planner.kubernetes.nodes import arrival_seconds, gpu_count
+from planner.kubernetes.records import FrozenMap, Node, Workload
+from planner.kubernetes.shares import rolling_limits
+from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.node import price_node
+from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
+from planner.rollout.admission import usage
+from planner.rollout.in_flight import in_flight
+from planner.rollout.meanwhile import moved, on_other_clocks, unread_autoscalers
+from planner.rollout.room import Room
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.ties import is_proven
+from planner.rollout.timing import seconds_at
+from planner.scheduling.cluster import PODS_ROW, Cluster
+from planner.scheduling.empty_node import empty_copy
+from planner.scheduling.filters import Fails, fails
+from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.shape import Shape, Static, compile_shape, seats
+
+UNBOUNDED: Final = 2**62  # of a quota that is out of the way
+_DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
+_PRECISION: Final = 6
+
+Costs = tuple[float, ...]
+"""Of each change pods Ready at worst (negated), then seconds, money (USD; nodes a pool where no price is known), pods of others
+disturbed: less is better in each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Money:
+    """What nodes of a pool cost, each: USD an hour, and a month with sustained use; None without a price."""
+
+    hourly: float | None
+    monthly: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What a plan came to.
+
+    Attributes
+    ----------
+    plan : what was played
+    completes : whether every change did, in everything that was tried
+    costs : of one that completes
+    lowest : of each change, pods Ready at worst
+    seconds : until the last change is complete: others scaled down, nodes come, and the rollout
+    usd : what its nodes cost: for the time of the rollout, or a month where they are kept; None without a price
+    is_kept : whether pods that are on the new nodes at the end have no other place
+    disturbed : pods of others that end: scaled down, moved, or preempted
+    down_seconds : how long no pod of a change is Ready that has some today
+    is_proven : whether nothing that Headroom knows of could make it another
+    runs : placements in which it does what it says
+    """
+
+    plan: Plan
+    completes: bool
+    is_proven: bool
+    costs: Costs = ()
+    lowest: tuple[int, ...] = ()
+    seconds: float = 0.0
+    usd: float | None = 0.0
+    is_kept: bool = False
+    disturbed: int = 0
+    preempted: int = 0
+    down_seconds: float = 0.0
+    runs: int = 1
+    run: Run | None = None
+    revisions: tuple[Revision, ...] = ()
+    lent: tuple[tuple[Lender, int], ...] = ()
+    new_nodes: tuple[Node, ...] = ()
+
+
+class Player:
+    """Plays the plans of a case."""
+
+    def __init__(
+        self, case: Case, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (),
+    ) -> None:  # fmt: skip
+        self.case, self.knobs = case, knobs
+        self.moved = room_made
+        self._clusters: dict[tuple[int, int, tuple[int, ...]], Cluster] = {}
+        self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
+        self.money = tuple(_money(book, one.template) for one in knobs.pools)
+        self.is_priced = all(one.hourly is not None for one in self.money)
+        self.played = 0
+
+    # ── the bound ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def bound(self, plan: Plan) -> Costs:
+        """What no run of the plan can be better than.
+
+        Of a Deployment whose pods are all Ready and that only gets a new template: the controller ends as many pods as may miss
+        as its first step (`reconcileOldReplicaSets`), and each new pod is one of those missing, or of the surge, while it starts. For
+        all others only that no more can be Ready than are today.
+        """
+        lowest, seconds = [], 0.0
+        for place, position in enumerate(plan.ways):
+            way = self.knobs.ways[place][position]
+            most, least = self._best(place, way)
+            lowest.append(-most)
+            seconds = max(seconds, least)
+        return self._costs(
+            tuple(lowest), seconds + self._arrival(plan), plan, self._lent_disturbed(plan), is_kept=False
+        )
+
+    def best_around(self, plan: Plan) -> Costs:
+        """The same whatever the changes' own ways are."""
+        each = [[self._best(place, way) for way in ways] for place, ways in enumerate(self.knobs.ways)]
+        lowest = tuple(-max(most for most, _ in some) for some in each)
+        seconds = max(min(least for _, least in some) for some in each)
+        return self._costs(lowest, seconds + self._arrival(plan), plan, self._lent_disturbed(plan), is_kept=False)
+
+    def _best(self, place: int, way: Way) -> tuple[float, float]:
+        """Pods Ready at worst at most, seconds at least, of one change."""
+        key = (place, id(way))
+        if key not in self._bests:
+            self._bests[key] = self._worked_out(place, way)
+        return self._bests[key]
+
+    @cached_property
+    def _bests(self) -> dict[tuple[int, int], tuple[float, float]]:
+        return {}
+
+    def _worked_out(self, place: int, way: Way) -> tuple[float, float]:
+        revision, times = self.case.revisions[place], self.case.pod_times[place]
+        first = self.case.run.moments[revision.after.key][0]
+        after = _with(revision.after, way)
+        if not self._is_plain[place] or way.replicas is not None:
+            return (inf if not self._is_plain[place] else float(first.ready), 0.0)
+        if after.strategy.kind == RECREATE:
+            return (0.0, times.startup_seconds)
+        surge, missing = rolling_limits(after)
+        missing = min(missing, after.replicas)
+        waves = ceil(after.replicas / (surge + missing)) if surge + missing else 1
+        return (float(after.replicas - missing), waves * times.startup_seconds)
+
+    @cached_property
+    def _is_plain(self) -> tuple[bool, ...]:
+        """Of each change, whether it is a Deployment's, all of whose pods are Ready, that gets a new template and nothing else, with
+        nobody waiting who could preempt them."""
+        cluster, found = self.case.cluster, list[bool]()
+        pods = cluster.snapshot.pods
+        for place, revision in enumerate(self.case.revisions):
+            before, after = revision.before, revision.after
+            first = self.case.run.moments[after.key][0]
+            is_same = before is not None and before.replicas == after.replicas and revision.placed is None
+            is_restarted = after.kind == DEPLOYMENT.name and revision.has_new_template and not revision.never_ready
+            at_rest = first.old_ready == first.pods == after.replicas and not self.case.run.others
+            is_left = settled(cluster.snapshot, after) == after.replicas
+            level = self.case.shape(place).priority
+            is_safe = all(cluster.priority_of(pods[i].spec) <= level for i in cluster.waiting)
+            found.append(is_same and is_restarted and at_rest and is_left and is_safe)
+        return tuple(found)
+
+    # ── played ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    def play(self, plan: Plan) -> Outcome:
+        """What the plan comes to.
+
+        Raises
+        ------
+        TooLargeError
+            When the search may cost no more.
+        """
+        cluster, revisions, lent = self._cluster(plan), self._revisions(plan), self._lent(plan)
+        if self.is_refused or self._is_short(plan, cluster):
+            return Outcome(plan=plan, completes=False, is_proven=True)
+        self.played += 1
+        changes = [*self._scaled(lent), *revisions]
+        run = simulate(cluster, changes, seed=self.case.seed).whole()
+        is_sure = self._is_sure(cluster, changes, run, lent)
+        if not _does(run) or not self._comes_back(plan, run):
+            return Outcome(plan=plan, completes=False, is_proven=is_sure, run=run)
+        new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
+        own = {r.after.key for r in self.case.revisions}
+        preempted = len({pod.uid for pod in run.preempted if not self._is_own(run, pod, own)})
+        lowest, seconds, down = self._times(plan, run)
+        is_kept = bool(new) and _are_kept(run, len(new))
+        disturbed = self._lent_disturbed(plan) + preempted
+        return Outcome(
+            plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
+                tuple(-one for one in lowest), seconds, plan, disturbed, is_kept=is_kept),
+            lowest=lowest, seconds=seconds, usd=self._usd(plan, seconds, is_kept=is_kept), is_kept=is_kept,
+            disturbed=disturbed, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
+            lent=tuple(lent), new_nodes=tuple(new),
+        )  # fmt: skip
+
+    def confirmed(self, found: Outcome) -> Outcome:
+        """A plan that completes, once it did in other placements, where chance has a say; it completes in all of them or not."""
+        if found.is_proven or found.run is None:
+            return found
+        cluster = self._cluster(found.plan)
+        changes = [*self._scaled(found.lent), *found.revisions]
+        for draw in range(1, _DRAWS):
+            other = simulate(cluster, changes, seed=self.case.seed + draw, draws_order=True, draws_ends=True).whole()
+            if not _does(other):
+                return replace(found, completes=False, costs=(), runs=draw + 1)
+        return replace(found, runs=_DRAWS)
+
+    def _is_own(self, run: Run, pod: LivePod, own: set[str]) -> bool:
+        return any(pod.owner in run.owners[key] for key in own)
+
+    def _is_sure(
+        self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]
+    ) -> bool:
+        """Whether nothing that Headroom knows of could make the run another: ties, others in flight, autoscalers, seconds."""
+        snapshot = cluster.snapshot
+        if self._may_be_moved or unread_autoscalers(snapshot, changes) or not is_proven(run, changes):
+            return False
+        for one, left in lent:
+            if moves_between(autoscalers_of(snapshot, one.workload.key), left) is not None:
+                return False
+        clocks = on_other_clocks(cluster, changes, run, seed=self.case.seed)
+        return clocks.is_proven and not clocks.sentence
+
+    @cached_property
+    def _may_be_moved(self) -> bool:
+        """Whether autoscalers may move replicas that matter, the changes' or others'."""
+        return bool(moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
+
+    def _is_short(self, plan: Plan, cluster: Cluster) -> bool:
+        """Whether the nodes couldn't hold all new pods even with nothing else on them, which no plan mends that adds none."""
+        key = (plan.moves, plan.quota, plan.nodes)
+        if len(self.case.revisions) != 1 or self.knobs.ways[0][plan.ways[0]].replicas is not None:
+            return False
+        if key not in self._room:
+            room = Room.of(self.case.run, self.case.revisions[0])
+            self._room[key] = room.is_short(cluster, self.case.revisions[0].after)
+        return self._room[key]
+
+    @cached_property
+    def is_refused(self) -> bool:
+        """Whether the API server takes no new pod of a change, however large quotas are: no lever mends that."""
+        wanted = [r for r in self.case.revisions if r.has_new_template and r.placed is None and r.after.pods_wanted]
+        if all(r.after.key in self.case.run.new_shapes for r in wanted):
+            return False
+        lifted = Plan(ways=(0,) * len(self.case.revisions), lent=(0,) * len(self.knobs.lenders), quota=1,
+            nodes=(0,) * len(self.knobs.pools))  # fmt: skip
+        run = simulate(self._cluster(lifted), self.case.revisions, seed=self.case.seed)
+        return not run.is_cut and bool(run.refusals) and any(r.after.key not in run.new_shapes for r in wanted)
+
+    def is_never_refused(self, run: Run) -> bool:
+        """Whether the most that was used of each quota concerned leaves room for the largest pod of its namespace: then no pod was
+        refused at any time, and larger quotas change nothing."""
+        admission, snapshot = run.simulation.admission, self.case.cluster.snapshot
+        spaces = {r.after.namespace for r in self.case.revisions}
+        asked: dict[str, dict[str, int]] = {space: {} for space in spaces}
+        changed = [r.after for r in self.case.revisions]
+        for workload in (*changed, *(one for one in snapshot.every_workload if one.namespace in spaces)):
+            of = asked[workload.namespace]
+            for template, _ in workload.templates:
+                for key, amount in usage(admission.prepare(workload.namespace, template.spec)).items():
+                    of[key] = max(of.get(key, 0), amount)
+        return not run.refusals and all(
+            key in asked[one.namespace]
+            and admission.most_used[one.namespace, one.name].get(key, 0) + asked[one.namespace][key] <= bound
+            for one in snapshot.resource_quotas
+            if one.namespace in spaces
+            for key, bound in one.hard.items()
+        )
+
+    def made_none(self, run: Run) -> bool:
+        """Whether quotas or admission let no pod of any change be made, so that kube-scheduler never saw one."""
+        return bool(run.refusals) and not any(r.after.key in run.new_shapes for r in self.case.revisions)
+
+    def _comes_back(self, plan: Plan, run: Run) -> bool:
+        """Whether a workload that was scaled down first has room for the rest of its pods, once it is through."""
+        for place, position in enumerate(plan.ways):
+            fewer = self.knobs.ways[place][position].replicas
+            after = self.case.revisions[place].after
+            if fewer is not None:
+                shape = run.new_shapes.get(after.key) or self.case.shape(place)
+                if not has_room(run, shape, after.replicas - fewer):
+                    return False
+        return True
+
+    # ── what it is made of ───────────────────────────────────────────────────────────────────────────────────────────
+    def _cluster(self, plan: Plan) -> Cluster:
+        key = (plan.moves, plan.quota, plan.nodes)
+        found = self._clusters.get(key)
+        if found is None:
+            found = self.moved[plan.moves - 1].cluster if plan.moves else self.case.cluster
+            if plan.quota:
+                spaces = {r.after.namespace for r in self.case.revisions}
+                lifted = tuple(
+                    replace(one, hard=FrozenMap(dict.fromkeys(one.hard, UNBOUNDED))) if one.namespace in spaces else one
+                    for one in found.snapshot.resource_quotas
+                )
+                found = found.with_snapshot(replace(found.snapshot, resource_quotas=lifted))
+            if any(plan.nodes):
+                kinds = [one for one, n in zip(self.knobs.pools, plan.nodes, strict=True) for _ in range(n)]
+                found = found.grown(tuple(empty_copy(found, one.template, i) for i, one in enumerate(kinds)))
+            self._clusters[key] = found
+        return found
+
+    def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
+        pairs = zip(self.knobs.lenders, plan.lent, strict=True)
+        return [(one, one.replicas[position - 1]) for one, position in pairs if position]
+
+    @staticmethod
+    def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:
+        return [
+            Revision(before=one.workload, after=replace(one.workload, replicas=left), has_new_template=False)
+            for one, left in lent
+        ]
+
+    def _lent_disturbed(self, plan: Plan) -> int:
+        moves = self.moved[plan.moves - 1].moves if plan.moves else 0
+        return moves + sum(one.disturbed(left) for one, left in self._lent(plan))
+
+    def _revisions(self, plan: Plan) -> list[Revision]:
+        ways = [self.knobs.ways[place][position] for place, position in enumerate(plan.ways)]
+        revisions = [replace(r, after=_with(r.after, way)) for r, way in zip(self.case.revisions, ways, strict=True)]
+        order, waits = self.knobs.orders[plan.order], any(plan.lent) and not self._is_midway
+        if order:
+            revisions = [revisions[place] for place in order]
+            return [
+                replace(one, after_seconds=WHEN_AT_REST) if turn or waits else one for turn, one in enumerate(revisions)
+            ]
+        if order is None or (waits and len(revisions) == 1):
+            return [replace(one, after_seconds=WHEN_AT_REST) for one in revisions]
+        return revisions
+
+    @cached_property
+    def _is_midway(self) -> bool:
+        """Whether a change meets its own workload in flight: what a later one begins with isn't known."""
+        flying = {one.key for one in in_flight(self.case.cluster)}
+        return any(r.after.key in flying for r in self.case.revisions)
+
+    def _times(self, plan: Plan, run: Run) -> tuple[tuple[int, ...], float, float]:
+        """Of each change its lowest Ready; seconds until all are complete, and how many of them some has no pod Ready."""
+        lowest, seconds, down = [], 0.0, 0.0
+        for place, revision in enumerate(self.case.revisions):
+            key, times = revision.after.key, self.case.pod_times[place]
+            moments = run.moments[key]
+            at = seconds_at(moments, times, run.tick_ends)
+            lowest.append(min(moment.ready for moment in moments[1:]))
+            took = run.waited[key] + at[-1]
+            if self.knobs.ways[place][plan.ways[place]].replicas is not None:
+                took += times.startup_seconds  # until those that come back are there
+            seconds = max(seconds, took)
+            if self.case.run.moments[key][0].ready:
+                down = max(
+                    down, sum(b - a for a, b, moment in zip(at, at[1:], moments, strict=False) if not moment.ready)
+                )
+        return tuple(lowest), round(seconds + self._arrival(plan), _PRECISION), down
+
+    def _arrival(self, plan: Plan) -> float:
+        """Until new nodes take pods, and pods have moved."""
+        gpus = [gpu_count(one.template) for one, n in zip(self.knobs.pools, plan.nodes, strict=True) if n]
+        come = max((arrival_seconds(has_gpus=bool(one)) for one in gpus), default=0.0)
+        return come + (self.moved[plan.moves - 1].seconds if plan.moves else 0.0)
+
+    def _usd(self, plan: Plan, seconds: float, *, is_kept: bool) -> float | None:
+        if not any(plan.nodes):
+            return 0.0
+        if not self.is_priced:
+            return None
+        hours = (seconds + SCALE_DOWN_SECONDS) / 3600
+        each = [(one.monthly or 0.0) if is_kept else hours * (one.hourly or 0.0) for one in self.money]
+        return round(sum(n * usd for n, usd in zip(plan.nodes, each, strict=True)), _PRECISION)
+
+    def _costs(self, lowest: Costs, seconds: float, plan: Plan, disturbed: int, *, is_kept: bool) -> Costs:
+        usd = self._usd(plan, seconds, is_kept=is_kept)
+        money = tuple(map(float, plan.nodes)) if not self.is_priced else (usd or 0.0,)
+        return (*lowest, round(seconds, _PRECISION), *money, float(disturbed))
+
+
+def _with(workload: Workload, way: Way) -> Workload:
+    changed = workload if way.strategy is None else replace(workload, strategy=way.strategy)
+    return changed if way.replicas is None else replace(changed, replicas=way.replicas)
+
+
+def _does(run: Run) -> bool:
+    """Whether everything came to its end, those that were scaled for it, too."""
+    return all(run.done.values())
+
+
+def has_room(run: Run, shape: Shape, number: int) -> bool:
+    """Whether so many more pods of a shape find nodes once a run is through."""
+    state, taken = run.simulation.state, list[int]()
+    shape = compile_shape(run.simulation.cluster, shape.namespace, shape.labels, shape.spec)
+    with state.tried_out():
+        while len(taken) < number and len(nodes := np.flatnonzero(fails(state, shape) == Fails.NOTHING)):
+            taken.append(int(nodes[0]))
+            state.add(shape, taken[-1])
+        for node in taken:
+            state.remove(shape, node, is_terminating=False)
+    return len(taken) == number
+
+
+def _are_kept(run: Run, new: int) -> bool:
+    """Whether pods that are on the last `new` nodes at the end, whoever's they are, would find no other node."""
+    cluster, state = run.simulation.cluster, run.simulation.state
+    first = cluster.node_count - new
+    pods = dict.fromkeys((*run.touched, *run.simulation.queue.arrivals))
+    on_new = [pod for pod in pods if pod.is_bound and not pod.is_gone and pod.node != NOWHERE and pod.node >= first]
+    free = state.free[:, :first].copy()
+    for pod in on_new:
+        where = np.flatnonzero((pod.shape.static[:first] == Static.PASSES) & (seats(pod.shape, free) > 0))
+        if not len(where):
+            return True
+        free[PODS_ROW, where[0]] -= 1
+        for row, amount in pod.shape.asks:
+            free[row, where[0]] -= amount
+    return False
+
+
+def _money(book: PriceBook | None, node: Node) -> Money:
+    price = None if book is None else price_node(book, node, Provisioning.ON_DEMAND).price
+    if price is None:
+        return Money(hourly=None, monthly=None)
+    hourly, monthly = price.usd_per_hour, price.sustained_use_usd_per_month
+    return Money(hourly=hourly, monthly=monthly) if None not in (hourly, monthly) else Money(hourly=None, monthly=None)

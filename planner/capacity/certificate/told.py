@@ -1,0 +1,394 @@
+"""The certificate of a rollout: what the search found, in words and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from planner.capacity.certificate.answer import Certificate, Kept, WorthHaving
+from planner.capacity.certificate.levers import Case, Knobs, Lender, Lever, knobs
+from planner.capacity.certificate.moving import RoomMade, room_made
+from planner.capacity.certificate.playing import Outcome, has_room
+from planner.capacity.certificate.search import UNITS, Found, search
+from planner.capacity.node_pools import NodePool
+from planner.ground.budget import TooLargeError
+from planner.ground.quantity import format_amount
+from planner.ground.records import replace
+from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
+from planner.inventory.applied import taken_back
+from planner.kubernetes import commands
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between
+from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
+from planner.rollout import steps
+from planner.rollout.answers import Reason, Step
+from planner.rollout.meanwhile import moved
+from planner.rollout.ownership import workloads_by_key
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.run import simulate
+from planner.rollout.unknowns import unknowns
+from planner.rollout.verdict import explain
+from planner.scheduling.shape import compile_shape
+
+ALL: Final = frozenset(Lever)
+_MOST_AWAITED: Final = 5
+_NEAREST_UNITS: Final = UNITS // 4
+_SHORT: Final = frozenset({Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE})
+
+
+def certificate(
+    snapshot: Snapshot, scenario: Scenario, levers: Iterable[Lever] = ALL, pools: Sequence[NodePool] = (),
+    book: PriceBook | None = None, *, units: int = UNITS,
+) -> Certificate:  # fmt: skip
+    """The plans of `levers` that get the changes of a scenario through and that nothing beats, or that there is none.
+
+    Parameters
+    ----------
+    pools : sequence of NodePool
+        How far pools may grow; of those that nobody says it of, as far as there are pods to use it.
+    units : int
+        Work that may be spent on it (`planner.ground.budget`).
+
+    Raises
+    ------
+    ChangeError
+        When the scenario doesn't apply to the snapshot.
+    TooLargeError
+        When the rollout by itself is too large to be played.
+    """
+    prepared = prepare(snapshot, scenario)
+    cluster, asked = compiled(prepared.snapshot), frozenset(levers)
+    run = simulate(cluster, prepared.revisions, seed=scenario.seed).whole()
+    case = Case(
+        cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run, seed=scenario.seed
+    )
+    unknown = [one.what for one in prepared.unknown]
+    unknown += [u.what for r in case.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))]
+    return _Writer(case, asked, pools, book, units).written(unknown)
+
+
+class _Writer:
+    """Looks for the plans of a case, and writes the certificate."""
+
+    def __init__(
+        self, case: Case, levers: frozenset[Lever], pools: Sequence[NodePool], book: PriceBook | None, units: int
+    ) -> None:
+        self.case, self.levers, self.pools, self.book, self.units = case, levers, pools, book, units
+        stuck = [explain(case.run, r) for r in case.revisions if not case.run.done[r.after.key]]
+        self.stuck = stuck
+        self.lacking = tuple({name for why in stuck for name in why.lacking} if len(stuck) == 1 else ())
+        self.lacking = self.lacking if all(why.reason in _SHORT for why in stuck) else ()
+
+    def written(self, unknown: Sequence[str]) -> Certificate:
+        names = tuple(one.value for one in Lever if one in self.levers)
+        if unknown:
+            return Certificate(
+                sentence=Text(f"not known: {unknown[0]}"), levers=names, plans=(), is_known=False, is_proven=False,
+                looked_at=0, played=0, total=0,
+            )  # fmt: skip
+        known, made = self._knobs(self.levers)
+        found = search(self.case, known, self.book, room_made=made.moved, units=self.units)
+        why_not = tuple(self._doubts(found, known, made))
+        is_proven = not why_not and (found.is_proven or found.is_refused)
+        plans = tuple(self._plan(one, known, made) for one in found.best)
+        nearest = "" if any(not one.down_seconds for one in found.best) else self._nearest(found)
+        return Certificate(
+            sentence=Text(self._sentence(found, plans, is_proven=is_proven)), levers=names, plans=plans, is_known=True,
+            is_proven=is_proven, looked_at=found.looked_at, played=found.played, total=found.total,
+            why_not=tuple(map(Text, why_not)), nearest=Text(nearest),
+        )  # fmt: skip
+
+    @cached_property
+    def _made(self) -> RoomMade:
+        return room_made(self.case)
+
+    def _knobs(self, levers: frozenset[Lever], *, past_limits: bool = False) -> tuple[Knobs, RoomMade]:
+        if self.case.cluster.snapshot.lacks(DEPLOYMENT.name):  # how many nodes do hangs on who would take them
+            levers -= {Lever.NODES}
+        known = knobs(self.case, levers, self.pools, self.lacking, past_limits=past_limits)
+        made = self._made if Lever.MOVES in levers else RoomMade()
+        return replace(known, moves=len(made.moved)), made
+
+    # ── how sure ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _doubts(self, found: Found, known: Knobs, made: RoomMade) -> Iterator[str]:
+        """Why the set isn't proven to be all of it."""
+        snapshot = self.case.cluster.snapshot
+        if found.is_refused:
+            return
+        if not found.is_whole:
+            yield f"{found.looked_at:,} of {found.total:,} plans were looked at, as far as the work goes that a search may cost"
+        yield from dict.fromkeys(known.cut)
+        if made.doubt:
+            yield made.doubt
+        owners = {pod.owner.kind for pod in snapshot.pods if pod.owner is not None}
+        owners |= {DEPLOYMENT.name} if REPLICA_SET.name in owners else set()
+        unread = [k for k in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET) if snapshot.lacks(k.name) and k.name in owners]
+        if unread:
+            names = listing([f"{kind.name}s" for kind in unread])
+            yield f"whose rollouts are in flight isn't known: no {names} were given"
+        if moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed):
+            yield "an autoscaler may move replicas meanwhile"
+        if found.unsure:
+            yield f"in {count(found.unsure, 'plan')} chance decides: who is placed or ends first, or others that are in flight"
+        elif not all(one.is_proven for one in found.best):
+            yield "chance has a say in some of the plans"
+
+    # ── the words ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _sentence(self, found: Found, plans: Sequence[WorthHaving], *, is_proven: bool) -> str:
+        looked = f"all {found.total:,} looked at" if found.is_whole else f"best of {found.looked_at:,} looked at"
+        sure = f"proven: {looked}" if is_proven else f"{looked}; not proven"
+        number = f"{count(len(plans), 'plan')} {plural(len(plans), 'is', 'are')} worth having"
+        if found.is_refused:
+            return f"no plan within these levers exists, since no new pod is taken: {self.stuck[0].headline} ({sure})"
+        if not plans:
+            verb = "exists" if is_proven else "was found"
+            return f"no plan within these levers {verb} ({sure})"
+        needs = _needs(found.best)
+        if not needs:
+            free = sum(not set(_need_of(one)) for one in found.best)
+            which = "it needs" if len(plans) == 1 else f"{free:,} of them {plural(free, 'needs', 'need')}"
+            disturb = plural(free, "disturbs", "disturb")
+            return f"{number}; {which} no node and no downtime, and {disturb} nobody else ({sure})"
+        verb = "exists" if is_proven else "was found"
+        return f"no plan without {' or '.join(needs)} {verb} ({sure}); {number}"
+
+    def _nearest(self, found: Found) -> str:
+        """The lever that would make a plan possible, or one without downtime, and how many plans there would be."""
+        what = "without downtime" if found.best else ""
+        asked = [(self.levers, True)] if Lever.NODES in self.levers else []
+        asked += [(self.levers | {one}, False) for one in Lever if one not in self.levers]
+        for levers, past_limits in asked:
+            known, made = self._knobs(levers, past_limits=past_limits)
+            if past_limits and sum(p.most for p in known.pools) <= sum(p.most for p in self._knobs(levers)[0].pools):
+                continue
+            try:
+                more = search(self.case, known, self.book, room_made=made.moved, units=_NEAREST_UNITS)
+            except TooLargeError:
+                continue
+            better = [one for one in more.best if not (what and one.down_seconds)]
+            if better:
+                title = self._title(min(better, key=lambda one: (sum(one.plan.nodes), one.costs)), known, made)
+                past = f", {self._past(better, known)}" if past_limits else ""
+                return f"with {title}{past}: {count(len(better), 'plan')}{f' {what}' if what else ''}"
+        return ""
+
+    def _past(self, better: Sequence[Outcome], known: Knobs) -> str:
+        one = min(better, key=lambda one: (sum(one.plan.nodes), one.costs))
+        said = [p.limit.past(n) for p, n in zip(known.pools, one.plan.nodes, strict=True) if n and p.limit is not None]
+        return listing([words for words in said if words])
+
+    def _title(self, one: Outcome, known: Knobs, made: RoomMade) -> str:
+        parts = []
+        for growing, number in zip(known.pools, one.plan.nodes, strict=True):
+            if number:
+                parts.append(f"{count(number, 'more node', 'more nodes')} in {growing.pool}")
+        if one.plan.quota:
+            parts.append("a larger quota")
+        if one.plan.moves:
+            parts.append(f"{count(made.moved[one.plan.moves - 1].moves, 'pod')} of others moved")
+        ways = [known.ways[place][position] for place, position in enumerate(one.plan.ways)]
+        several = len(ways) > 1
+        for revision, way in zip(self.case.revisions, ways, strict=True):
+            if way.title:
+                parts.append(f"{short_name(revision.after.key)}: {way.title}" if several else way.title)
+        for lender, left in one.lent:
+            w = lender.workload
+            parts.append(f"{w.namespace}/{w.name} at {count(left, 'replica')} meanwhile")
+        order = known.orders[one.plan.order]
+        if order:
+            parts.append(
+                f"{listing([short_name(self.case.revisions[i].after.key) for i in order], None)}, one after another"
+            )
+        if order is None:
+            parts.append("once those that are rolling out have")
+        return ", ".join(parts) or "as it is"
+
+    # ── a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _plan(self, one: Outcome, known: Knobs, made: RoomMade) -> WorthHaving:
+        kept = tuple(
+            Kept(workload=r.after.key, lowest_ready=lowest, replicas=r.after.pods_wanted)
+            for r, lowest in zip(self.case.revisions, one.lowest, strict=True)
+        )
+        least = min(kept, key=lambda k: k.lowest_ready / k.replicas if k.replicas else 1.0)
+        pools = tuple((p.pool, n) for p, n in zip(known.pools, one.plan.nodes, strict=True) if n)
+        title = self._title(one, known, made)
+        return WorthHaving(
+            title=title[:1].upper() + title[1:] if title == "as it is" else title,
+            sentence=Text("; ".join(self._costs(one, known, least))), lowest_ready=least.lowest_ready,
+            replicas=least.replicas, kept=kept, seconds=one.seconds, down_seconds=one.down_seconds, usd=one.usd,
+            is_kept=one.is_kept, nodes=sum(one.plan.nodes), pools=pools, disturbed=one.disturbed,
+            is_proven=one.is_proven, runs=one.runs, steps=tuple(self._steps(one, known, made)),
+        )  # fmt: skip
+
+    def _costs(self, one: Outcome, known: Knobs, least: Kept) -> Iterator[str]:
+        yield f"at worst {least.lowest_ready:,} of {least.replicas:,} Ready"
+        if one.down_seconds:
+            yield f"none for {duration(one.down_seconds)}"
+        yield f"about {duration(one.seconds)}"
+        if one.new_nodes:
+            price = "no price" if one.usd is None else usd(one.usd)
+            many = plural(len(one.new_nodes), "the node", "the nodes")
+            yield (
+                f"{price}{' a month' if one.usd is not None else ''}, since pods stay on {many}"
+                if one.is_kept
+                else f"{price} while it rolls out"
+            )
+            for growing, number in zip(known.pools, one.plan.nodes, strict=True):
+                if number and growing.limit is not None and (said := growing.limit.grows(number)):
+                    yield said
+        if one.disturbed:
+            yield f"{count(one.disturbed, 'pod')} of others {plural(one.disturbed, 'ends', 'end')} on the way"
+        for lender, left in one.lent:
+            yield from self._said_of_lender(one, lender, left)
+        if one.runs > 1 and not one.is_proven:
+            yield f"in all {one.runs} placements tried"
+
+    def _said_of_lender(self, one: Outcome, lender: Lender, left: int) -> Iterator[str]:
+        workload = lender.workload
+        name = f"{workload.namespace}/{workload.name}"
+        if not lender.bound:
+            yield f"{name} only waits today"
+        else:
+            back = self._comes_back(one, lender, left)
+            if back:
+                yield f"{name} {back}"
+            elif not self._is_given_back(one, lender, left):
+                yield f"{name} stays so until there is other room"
+        if moves_between(autoscalers_of(self.case.cluster.snapshot, workload.key), left) is not None:
+            yield f"{name}'s autoscaler may scale it back meanwhile"
+
+    def _is_given_back(self, one: Outcome, lender: Lender, left: int) -> bool:
+        """Whether what it lent finds room again, or it only waited."""
+        number = min(lender.bound, lender.workload.replicas) - left
+        assert one.run is not None
+        workload, cluster = lender.workload, one.run.simulation.cluster
+        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+        return number <= 0 or has_room(one.run, shape, number) or bool(self._comes_back(one, lender, left))
+
+    def _comes_back(self, one: Outcome, lender: Lender, left: int) -> str:
+        """That it pushes the change's pods out again, which have a lower priority; "" where it needn't or can't."""
+        assert one.run is not None
+        workload, run = lender.workload, one.run
+        cluster = run.simulation.cluster
+        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+        number = min(lender.bound, workload.replicas) - left
+        if number <= 0 or has_room(run, shape, number) or not shape.may_preempt:
+            return ""
+        mine = [p for r in one.revisions for p in run.pods[r.after.key] if p.is_bound and not p.is_gone]
+        if sum(p.shape.priority < shape.priority for p in mine) < number:
+            return ""
+        names = listing([short_name(r.after.key) for r in one.revisions])
+        return f"takes its place back from {names} afterwards, which has a lower priority and waits again"
+
+    # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _steps(self, one: Outcome, known: Knobs, made: RoomMade) -> Iterator[Step]:
+        cluster = self.case.cluster
+        yield from self._quota_steps(one)
+        for growing, number in zip(known.pools, one.plan.nodes, strict=True):
+            if number:
+                yield Step(
+                    what=f"{count(number, 'more node', 'more nodes')} in {growing.pool}",
+                    commands=(steps.resize(cluster, growing.pool, number),),
+                    undo=(steps.resize(cluster, growing.pool, 0),),
+                )
+        if one.plan.moves:
+            yield from made.moved[one.plan.moves - 1].steps
+        for lender, left in one.lent:
+            yield steps.scaled(lender.workload, left)
+        ways = [known.ways[place][position] for place, position in enumerate(one.plan.ways)]
+        for revision, way in zip(self.case.revisions, ways, strict=True):
+            before = revision.before
+            if way.replicas is not None and before is not None:
+                yield steps.scaled(before, way.replicas)
+            if way.patch is not None and before is not None:
+                yield Step(
+                    what=way.title, commands=(commands.patch(before.key, way.patch),),
+                    undo=(commands.patch(before.key, taken_back(before, way.patch)),),
+                )  # fmt: skip
+            elif way.patch is not None:
+                yield Step(what=way.title, commands=(commands.comment(f"write {way.title} into the manifest").strip(),))
+        yield from self._changes(one, known)
+        for revision, way in zip(self.case.revisions, ways, strict=True):
+            if way.replicas is not None:
+                yield steps.scaled_back(revision.after)
+        for lender, left in one.lent:
+            if self._is_given_back(one, lender, left):
+                yield steps.scaled_back(lender.workload)
+
+    def _changes(self, one: Outcome, known: Knobs) -> Iterator[Step]:
+        assert one.run is not None
+        if known.orders[one.plan.order] is None:
+            flying = [o.key for o in one.run.others if o.is_rolling]
+            by_key = workloads_by_key(self.case.cluster)
+            waits = [
+                commands.wait(key, steps.PATIENCE * steps.SCALE_SECONDS, pods=by_key[key].replicas, strategy=by_key[key].strategy.kind)
+                for key in flying[:_MOST_AWAITED]
+                if key in by_key
+            ]  # fmt: skip
+            yield Step(what="Wait until those that are rolling out have", commands=tuple(waits))
+        made = [steps.change(revision, one.run, one.seconds) for revision in one.revisions]
+        if len(made) == 1 or known.orders[one.plan.order]:
+            yield from made
+            return
+        first = tuple(step.commands[0] for step in made)
+        rest = tuple(command for step in made for command in step.commands[1:])
+        yield replace(
+            made[0], what="Apply the changes", commands=(*dict.fromkeys(first), *rest),
+            undo=tuple(undo for step in made for undo in step.undo), is_change=any(step.is_change for step in made),
+        )  # fmt: skip
+
+    def _quota_steps(self, one: Outcome) -> Iterator[Step]:
+        """The quotas that stood in the way, raised to the most that is used in that run."""
+        if not one.plan.quota or one.run is None:
+            return
+        used = one.run.simulation.admission.most_used
+        spaces = dict.fromkeys(r.after.namespace for r in self.case.revisions)
+        for namespace in spaces:
+            raised: dict[str, dict[str, str]] = {}
+            today: dict[str, dict[str, str]] = {}
+            for quota in self.case.cluster.snapshot.resource_quotas:
+                if quota.namespace != namespace:
+                    continue
+                for key, bound in quota.hard.items():
+                    most = used.get((namespace, quota.name), {}).get(key, 0)
+                    if most > bound:
+                        raised.setdefault(quota.name, {})[key] = format_amount(most, key)
+                        today.setdefault(quota.name, {})[key] = format_amount(bound, key)
+            if raised:
+                yield Step(
+                    what=f"Raise the {plural(len(raised), 'quota')} {' and '.join(raised)} of {namespace}",
+                    commands=tuple(steps.quota_patches(namespace, raised)),
+                    undo=tuple(steps.quota_patches(namespace, today)),
+                )
+
+
+def _needs(best: Sequence[Outcome]) -> list[str]:
+    """What every plan needs one of: ``a node``, ``4 min of downtime``, ``2 pods of others``; none where one needs nothing."""
+    sets = [frozenset(_need_of(one)) for one in best]
+    least = [some for some in dict.fromkeys(sets) if not any(other < some for other in sets)]
+    if frozenset() in least:
+        return []
+    said = []
+    for some in sorted(least, key=lambda some: (len(some), sorted(some))):
+        mine = [one for one, own in zip(best, sets, strict=True) if own == some]
+        words = []
+        if "node" in some:
+            number = min(sum(one.plan.nodes) for one in mine)
+            words.append("a node" if number == 1 else f"{number:,} nodes")
+        if "down" in some:
+            words.append(f"{duration(min(one.down_seconds for one in mine))} of downtime")
+        if "others" in some:
+            words.append(f"ending {count(min(one.disturbed for one in mine), 'pod')} of others")
+        said.append(" and ".join(words))
+    return said
+
+
+def _need_of(one: Outcome) -> Iterator[str]:
+    if any(one.plan.nodes):
+        yield "node"
+    if one.down_seconds:
+        yield "down"
+    if one.disturbed:
+        yield "others"

@@ -1,0 +1,124 @@
+"""All plans within named levers that get a change through and that nothing beats, or the proof that there is none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.capacity.certificate.answer import Certificate, WorthHaving
+from planner.capacity.certificate.levers import Lever
+from planner.capacity.certificate.told import certificate
+from planner.capacity.rollouts import growing
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
+from planner.ground.records import dataclass
+from planner.ground.settings import setting, settings_within
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import duration, usd
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.records import Snapshot
+from planner.questions.question import NOTHING, Given, Question
+from planner.questions.rollout import RolloutSettings, at_replicas, scenario_of
+
+ALL: Final = ",".join(Lever)
+
+
+def parse_levers(text: str) -> str:
+    """``strategy,lend``, in the order of `Lever`; ``all`` is every one.
+
+    Raises
+    ------
+    InputError
+        For a word that is no lever.
+    """
+    given = [word.strip().lower() for word in text.split(",") if word.strip()]
+    named = list(Lever) if given in ([], ["all"]) else given
+    wrong = [word for word in named if word not in list(Lever)]
+    if wrong:
+        raise InputError(f'"{wrong[0][:60]}" is no lever', where="--levers", mend=f"Levers: {ALL}, or all")
+    return ",".join(one for one in Lever if one in named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateSettings:
+    """The change, and what a plan may pull."""
+
+    rollout: RolloutSettings = settings_within(RolloutSettings)
+    levers: str = setting(
+        ALL, parse=parse_levers, form="LIST",
+        help=f"All plans within these levers that nothing beats, or the proof that there is none: {ALL}, or all.",
+    )  # fmt: skip
+
+
+def answer(snapshot: Snapshot, settings: CertificateSettings, given: Given = NOTHING) -> Certificate:
+    """The plans for what the rollout changes.
+
+    Raises
+    ------
+    ChangeError
+        When the settings don't apply to the snapshot.
+    """
+    rollout = settings.rollout
+    rollout.meanwhile.check_none()
+    snapshot = at_replicas(snapshot, rollout)
+    pools = growing(snapshot, rollout.pools.known(given))
+    levers = [Lever(one) for one in parse_levers(settings.levers).split(",")]
+    return certificate(snapshot, scenario_of(snapshot, rollout), levers, pools, given.book)
+
+
+def _price(plan: WorthHaving) -> str:
+    if not plan.nodes:
+        return "nothing"
+    if plan.usd is None:
+        return "no price"
+    return usd(plan.usd) + (" a month" if plan.is_kept else "")
+
+
+PLANS: Final[Listing[Certificate, tuple[int, WorthHaving]]] = Listing(
+    name="plans",
+    items=lambda answer: list(enumerate(answer.plans, 1)),
+    columns=(
+        Column("plan", lambda of: of[0]),
+        Column("title", lambda of: of[1].title, heading="what is done"),
+        Column("lowest_ready", lambda of: of[1].lowest_ready, heading="lowest Ready",
+            words=lambda of: f"{of[1].lowest_ready:,} of {of[1].replicas:,}"),
+        Column("replicas", lambda of: of[1].replicas, heading=None),
+        Column("seconds", lambda of: of[1].seconds, heading="takes"),
+        Column("down_seconds", lambda of: of[1].down_seconds, heading="none Ready for",
+            words=lambda of: duration(of[1].down_seconds) if of[1].down_seconds else "never"),
+        Column("usd", lambda of: of[1].usd, heading="costs", words=lambda of: _price(of[1])),
+        Column("nodes", lambda of: of[1].nodes, heading=None),
+        Column("disturbed", lambda of: of[1].disturbed, heading="pods of others that end"),
+        Column("is_proven", lambda of: of[1].is_proven, heading="sure",
+            words=lambda of: "in every placement" if of[1].is_proven else f"in {of[1].runs} placements tried"),
+        Column("sentence", lambda of: of[1].sentence, heading=None),
+    ),
+)  # fmt: skip
+
+
+def _status(answer: Certificate) -> ExitStatus:
+    if not answer.is_known:
+        return ExitStatus.NOT_KNOWN
+    return ExitStatus.ANSWERED if answer.plans else ExitStatus.STUCK
+
+
+def notes(answer: Certificate) -> list[str]:
+    """Why nothing is proven, and the nearest lever."""
+    found = [f"Not proven: {one}." for one in answer.why_not]
+    return [*found, *([f"The nearest lever: {answer.nearest}."] if answer.nearest else [])]
+
+
+QUESTION: Final = Question(
+    name="certificate",
+    settings=CertificateSettings,
+    result=Certificate,
+    answer=answer,
+    figures=(
+        Figure("certificate_plans", lambda answer: len(answer.plans), "plans"),
+        Figure("certificate_looked_at", lambda answer: answer.looked_at, "plans"),
+        Figure("certificate_total", lambda answer: answer.total, "plans"),
+    ),
+    listings=(PLANS,),
+    notes=notes,
+    status=_status,
+    hangs_on=(NODE.name, POD.name),
+)

@@ -1,0 +1,168 @@
+"""The certificate: all plans worth having, against every plan played one by one; proven only where nothing is left to chance."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import pytest
+
+from planner.capacity.certificate.answer import Certificate
+from planner.capacity.certificate.levers import Case, Knobs, Lever, knobs
+from planner.capacity.certificate.search import search
+from planner.capacity.certificate.told import ALL, certificate
+from planner.capacity.rollouts import growing
+from planner.ground.records import replace
+from planner.inventory.change import WorkloadChange
+from planner.inventory.pool_limits import parse_typed_limits
+from planner.kubernetes.records import Snapshot
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.run import simulate
+from planner.rollout.verdict import explain
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.capacity.plain_plans import best
+from tests.rollout.rollouts import WORKER, rolling
+from tests.rollout.test_admission import quota
+
+CASES = int(os.environ.get("HEADROOM_CERTIFICATE_CASES", "50"))
+MOST_NODES = 1  # of a pool, so that trying all doesn't take long
+PLAYED = ALL - {Lever.MOVES, Lever.ORDER}
+
+
+def asked(found: Snapshot, levers: frozenset[Lever] = PLAYED) -> tuple[Case, Knobs]:
+    prepared = prepare(found, Scenario(changes=(WorkloadChange(workload=WORKER),)))
+    cluster = compiled(prepared.snapshot)
+    run = simulate(cluster, prepared.revisions)
+    case = Case(cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run)
+    lacking = () if run.completed else explain(run, prepared.revisions[0]).lacking
+    known = knobs(case, levers, (), lacking)
+    return case, replace(known, pools=tuple(replace(one, most=min(one.most, MOST_NODES)) for one in known.pools))
+
+
+def of(*items: Item | list[Item], levers: frozenset[Lever] = ALL) -> Certificate:
+    return certificate(snapshot(*items), Scenario(changes=(WorkloadChange(workload=WORKER),)), levers)
+
+
+def worker(*nodes: str, gpus: int = 1, surge: int = 1, unavailable: int = 0) -> list[Item]:
+    return deployment("worker", list(nodes), pod_spec(gpus=gpus), strategy=rolling(surge, unavailable))
+
+
+# ── against every plan ───────────────────────────────────────────────────────────────────────────────────────────────
+def random_case(seed: int) -> Snapshot:
+    """At most 4 nodes of a pool or two, the worker, another Deployment or two beside it, some of whose pods wait, and a quota."""
+    luck = Random(seed)
+    nodes = {f"n{i}": luck.choice((1, 1, 2, 2, 3)) for i in range(luck.randint(1, 4))}
+    pools = {name: luck.choice(("a", "a", "b")) for name in nodes}
+    left = dict(nodes)
+
+    def placed(gpus: int, waits: float) -> str:
+        fitting = [name for name in left if left[name] >= gpus]
+        if not fitting or luck.random() < waits:
+            return ""
+        name = luck.choice(fitting)
+        left[name] -= gpus
+        return name
+
+    size = luck.choice((1, 1, 1, 2))
+    homes = [placed(size, 0.05) for _ in range(luck.randint(1, 2))]
+    items: list[Item] = [node(name, pool=pools[name], gpus=gpus) for name, gpus in nodes.items()]
+    strategy = luck.choice((rolling(1, 0), rolling(1, 0), rolling(0, 1), rolling(1, 1), {"type": "Recreate"}))
+    items += deployment("worker", homes, pod_spec(gpus=size), strategy=strategy)
+    for name in ("other", "more")[: luck.choice((0, 1, 1, 2))]:
+        gpus = luck.choice((1, 1, 2))
+        own = [placed(gpus, 0.3) for _ in range(luck.randint(1, 2))]
+        space = luck.choice(("ml", "web"))
+        spec = pod_spec(gpus=gpus, priority=luck.choice((0, 0, 0, 10, -10)))
+        items += deployment(name, own, spec, namespace=space, strategy=rolling(1, 0))
+    if luck.random() < 0.25:
+        used = size * sum(map(bool, homes))
+        items.append(quota({"requests.nvidia.com/gpu": str(used + luck.choice((0, 0, 1)))}))
+    return snapshot(*items)
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_the_plans_are_those_that_trying_all_finds(seed: int) -> None:
+    case, known = asked(random_case(seed))
+    found = search(case, known, units=200_000_000)
+    assert found.is_whole
+    assert {one.costs for one in found.best} == best(case, known)
+    assert found.looked_at == found.total == known.total
+
+
+def test_the_cases_have_something_to_find() -> None:
+    """So that equal sets are no sets of nothing: stuck ones, ones without any plan, and ones where several are worth having."""
+    found = [search(*asked(random_case(seed)), units=200_000_000) for seed in range(20)]
+    stuck = [asked(random_case(seed))[0].run.completed for seed in range(20)]
+    assert stuck.count(False) >= 5
+    assert sum(len(one.best) > 2 for one in found) >= 5
+    assert sum(one.played < one.total for one in found) >= 10, "the bound leaves some out"
+
+
+# ── what is said ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def only_gpu() -> list[Item]:
+    """The only GPU, held by the only pod."""
+    return [node("gpu-0", pool="gpu", gpus=1), *worker("gpu-0")]
+
+
+def test_the_deadlock_on_the_only_gpu_has_two_ends_and_that_is_proven() -> None:
+    found = of(only_gpu())
+    assert str(found.sentence) == (
+        "no plan without 1 min of downtime or a node exists (proven: all 8 looked at); 2 plans are worth having"
+    )
+    assert [(plan.title, plan.lowest_ready, plan.nodes) for plan in found.plans] == [
+        ("maxSurge 0, maxUnavailable 1", 0, 0),
+        ("1 more node in gpu", 1, 1),
+    ]
+    assert found.is_proven
+    assert not found.why_not
+    assert all(plan.is_proven for plan in found.plans)
+
+
+def test_without_the_lever_that_helps_there_is_none_and_the_nearest_is_named() -> None:
+    found = of(only_gpu(), levers=frozenset({Lever.LEND, Lever.ORDER}))
+    assert str(found.sentence) == "no plan within these levers exists (proven: all 1 looked at)"
+    assert str(found.nearest) == "with maxSurge 0, maxUnavailable 1: 1 plan"
+    assert found.is_proven
+
+
+def test_a_pool_at_its_limit_is_no_way_and_is_named_as_the_nearest() -> None:
+    case = snapshot(only_gpu())
+    known = growing(case, parse_typed_limits("gpu=1-1"))
+    asked_for = Scenario(changes=(WorkloadChange(workload=WORKER),))
+    found = certificate(case, asked_for, frozenset({Lever.NODES}), known)
+    assert str(found.sentence) == "no plan within these levers exists (proven: all 1 looked at)"
+    assert "past its maximum of 1 (" in str(found.nearest)
+    assert str(found.nearest).startswith("with 1 more node in gpu, past")
+
+
+def test_what_the_api_server_refuses_no_lever_mends() -> None:
+    found = of(only_gpu(), quota({"requests.nvidia.com/gpu": "4", "limits.memory": "4Gi"}))
+    assert "no new pod is taken" in str(found.sentence)
+    assert (found.plans, found.is_proven) == ((), True)
+
+
+def test_where_chance_decides_nothing_is_proven() -> None:
+    lender = deployment("lender", ["gpu-0", "gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
+    found = of(node("gpu-0", pool="gpu", gpus=3), worker("gpu-0"), lender)
+    assert not found.is_proven
+    assert any("chance decides" in str(why) for why in found.why_not)
+    assert any("ml/lender at 1 replica meanwhile" in plan.title for plan in found.plans), "it lends one of two"
+
+
+def test_a_small_budget_says_how_far_it_went() -> None:
+    case = snapshot(node("gpu-0", pool="gpu", gpus=4), worker("gpu-0", "gpu-0", "gpu-0", "gpu-0"))
+    found = certificate(case, Scenario(changes=(WorkloadChange(workload=WORKER),)), ALL, units=2_000)
+    assert not found.is_proven
+    assert found.looked_at < found.total
+    assert "not proven" in str(found.sentence)
+    assert any("plans were looked at" in str(why) for why in found.why_not)
+
+
+def test_the_order_of_two_changes_is_a_lever() -> None:
+    """Both surge by one, and one GPU is free: one after another they keep all pods, together one waits for the other."""
+    two = deployment("two", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
+    case = snapshot(node("gpu-0", pool="gpu", gpus=3), worker("gpu-0"), two)
+    changes = (WorkloadChange(workload=WORKER), WorkloadChange(workload="Deployment/ml/two"))
+    found = certificate(case, Scenario(changes=changes), frozenset({Lever.ORDER}))
+    assert all(kept.lowest_ready == kept.replicas for plan in found.plans for kept in plan.kept)
+    assert found.total == 3
