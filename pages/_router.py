@@ -11,7 +11,7 @@ from planner.ui import errors, filtered, findings, inventory_view, link, live_vi
 PAGES = {
     "Plan": (
         ("overview.py", "Overview", "speed", ("overview",)),
-        ("rollout.py", "Rollout", "rocket_launch", ("rollout", "strategies", "strategy_costs")),
+        ("rollout.py", "Rollout", "rocket_launch", ("rollout", "strategies", "strategy_costs", "certificate")),
         ("plan.py", "Readiness plan", "checklist", ("plan", "peak")),
     ),
     "Capacity": (

@@ -110,21 +110,15 @@ class NodePool:
         return self.source is not LimitSource.UNKNOWN and self.is_autoscaled is True
 
     def past(self, number: int, already: int = 0, used: Amounts = EMPTY) -> str:
-        """What its limit says to so many more nodes, `already` of them planned: ``past its maximum of 2 (gcloud node-pools list), which has
-        to be raised first``; "" within it, or where nobody says."""
-        if self.source is not LimitSource.UNKNOWN and self.is_autoscaled is False:
-            return f"though its size is fixed ({self.source}): somebody has to resize it"
+        """What its limit says to so many more nodes, `already` of them planned: ``past what 2 to 2 nodes (gcloud node-pools list) allows``;
+        "" within it, or where nobody says."""
         left = self.room(used)
-        if left is None or already + number <= left:
-            return ""
-        is_most = self.maximum is not None and self.node_count + already + number > self.maximum
-        limit = f"maximum of {self.maximum}" if is_most else f"limits on {', '.join(sorted(self.resource_limits))}"
-        return f"past its {limit} ({self.source}), which has to be raised first"
+        return "" if left is None or already + number <= left else f"past what {self.limit_text} allows"
 
     def grows(self, number: int, already: int = 0, used: Amounts = EMPTY) -> str:
-        """``pool gpu-a100 grows 2 → 3, past its maximum of 2 (…)``; "" where its limit has nothing to say to that."""
+        """``pool gpu-a100 grows from 2 to 3 nodes, past what … allows``; "" where its limit has nothing to say to that."""
         said, now = self.past(number, already, used), self.node_count + already
-        return f"pool {self.name} grows {now:,} → {now + number:,}, {said}" if said else ""
+        return f"pool {self.name} grows from {now:,} to {now + number:,} nodes, {said}" if said else ""
 
     def room(self, used: Amounts = EMPTY) -> int | None:
         """Nodes it may still grow by; None where nobody says.

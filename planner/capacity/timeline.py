@@ -112,9 +112,8 @@ def _added(case: Case, one: Later, place: int) -> tuple[Cluster, Planned]:
         )
     nodes = copies(case.cluster, pool, number, f"later{place}")
     words = f"pool {pool.name} grows from {pool.node_count:,} to {pool.node_count + number:,} nodes"
-    room = pool.room()
-    if room is not None and number > room:
-        words += f", past what {pool.limit_text} allows"
+    if said := pool.past(number):
+        words += f", {said}"
     grown = case.cluster.grown(nodes)
     happening = Happening(after_seconds=one.after_seconds, words=words, nodes_come=tuple(node.name for node in nodes))
     return grown, Planned(later=one, words=words, happening=happening)
