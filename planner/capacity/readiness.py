@@ -1,4 +1,4 @@
-"""The least that makes every workload rollable: strategies, amounts that stay free, quotas, nodes."""
+"""The least that makes every workload rollable: strategies, quotas, what others lend for a while, nodes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import cached_property, partial
 from math import ceil, floor
 from typing import Any, Final
 
+from planner.capacity.certificate.lending import least_lent, pushes_out
+from planner.capacity.certificate.playing import Outcome, are_kept
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
@@ -25,13 +27,14 @@ from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
-from planner.rollout.answers import GridCell, Reason, Remedy, RemedyKind, Verdict
+from planner.rollout import steps
+from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict
 from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.glance import Answer, Answers, glance, unjudged_words
 from planner.rollout.grid import play_cell, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.remedies import find_remedies
-from planner.rollout.run import Revision
+from planner.rollout.run import WHEN_AT_REST, Revision, simulate
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
@@ -39,6 +42,8 @@ from planner.scheduling.empty_node import empty_copy
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
 _MOST_CURED: Final = 200  # workloads that measures are looked for, those with most at stake first
+
+_MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
 
 MOST_SPARE: Final = 64
 
@@ -56,6 +61,7 @@ class Aims:
 class MeasureKind(StrEnum):
     STRATEGY = "strategy"
     QUOTA = "quota"
+    LEND = "lend"  # others scaled down while it rolls out
     NODES = "nodes"
 
 
@@ -63,7 +69,8 @@ class MeasureKind(StrEnum):
 class Measure:
     """One thing to do. `makes`: the workloads that can be rolled out with it and what comes before it, and couldn't before.
 
-    Money is of nodes on demand: kept all month, or added for each rollout and taken away after it; None without a price.
+    Money is of nodes on demand: kept all month, or added for each rollout and taken away after it; None without a price. `is_kept`: pods
+    stay on them, so that they can't be taken away. `limit`: what the pool's own limit says to that.
     """
 
     kind: MeasureKind
@@ -78,6 +85,8 @@ class Measure:
     gpu_model: str = ""
     usd_per_month: float | None = 0.0
     usd_per_rollout: float | None = 0.0
+    is_kept: bool = False
+    limit: Text = NO_WORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,9 +150,10 @@ class World:
 
     def __init__(
         self, cluster: Cluster, strategies: Mapping[str, Strategy], quotas: Mapping[tuple[str, str, str], int],
-        templates: tuple[Node, ...],
+        templates: tuple[Node, ...], loans: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:  # fmt: skip
         self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas, templates
+        self.loans = loans or {}  # workload → who is scaled to what while it rolls out
         self._answers: Answers | None = None  # of many workloads: those that are alike have one
 
     @cached_property
@@ -176,13 +186,18 @@ class World:
     def with_quotas(self, namespace: str, hard: Sequence[tuple[str, str, int]]) -> World:
         return self._with(quotas={**self.quotas, **{(namespace, name, key): amount for name, key, amount in hard}})
 
+    def with_loan(self, key: str, lent: Mapping[str, int]) -> World:
+        return self._with(loans={**self.loans, key: lent})
+
     def with_more_nodes(self, nodes: tuple[Node, ...]) -> World:
         return self._with(templates=(*self.templates, *nodes))
 
     def _with(self, **changed: Any) -> World:
-        now: dict[str, Any] = {"strategies": self.strategies, "quotas": self.quotas, "templates": self.templates}
+        now: dict[str, Any] = {
+            "strategies": self.strategies, "quotas": self.quotas, "templates": self.templates, "loans": self.loans,
+        }  # fmt: skip
         other = World(self._base, **(now | changed))
-        if changed.keys() == {"strategies"} and "cluster" in self.__dict__:
+        if changed.keys() <= {"strategies", "loans"} and "cluster" in self.__dict__:
             other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
             other._answers = self._answers
         return other
@@ -195,10 +210,23 @@ class World:
     def state(self, key: str) -> State:
         revision = self.revision(key)
         try:
-            found = self._answers.of(revision) if self._answers else self._alone(revision)
+            if key in self.loans:
+                found = self._with_loan(revision, self.loans[key])
+            else:
+                found = self._answers.of(revision) if self._answers else self._alone(revision)
         except HeadroomError as error:
             return State(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
         return State(found.verdict, found.reason, str(found.headline), found.lowest_ready, found.replicas)
+
+    def _with_loan(self, revision: Revision, lent: Mapping[str, int]) -> Answer:
+        """Once who lends is at rest."""
+        workloads = workloads_by_key(self._base)
+        along = [
+            Revision(before=workloads[key], after=replace(workloads[key], replicas=left), has_new_template=False)
+            for key, left in lent.items()
+        ]
+        with part():
+            return glance(self.cluster, replace(revision, after_seconds=WHEN_AT_REST), along).answer
 
     def _alone(self, revision: Revision) -> Answer:
         with part():
@@ -239,8 +267,11 @@ class Planner:
             tell(f"What costs nothing: {key}", 0.2 + 0.3 * place / len(wanting))
             if not self._is_ready(key):
                 self._cure_for_nothing(key)
+        for place, key in enumerate([key for key in wanting if not self._is_ready(key)][:_MOST_LENT]):
+            tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
+            self._lend(key)
         for place, key in enumerate(wanting):
-            tell(f"Spare nodes: {key}", 0.5 + 0.3 * place / len(wanting))
+            tell(f"Spare nodes: {key}", 0.6 + 0.2 * place / len(wanting))
             if not self._is_ready(key):
                 self._add_nodes(key)
         tell("Whether all of it is needed", 0.8)
@@ -378,6 +409,49 @@ class Planner:
         quota = next(q for q in self.snapshot.resource_quotas if (q.namespace, q.name) == (namespace, name))
         return int(quota.hard[resource])
 
+    # ── what others lend ─────────────────────────────────────────────────────────────────────────────────────────────
+    def _lend(self, key: str) -> None:
+        """Others scaled down while it rolls out, and given back: the search of the certificate, with two levers."""
+        revision = self.world.revision(key)
+        if self.states[key].verdict is not Verdict.STUCK or self.states[key].reason not in GROWING_REASONS:
+            return
+        try:
+            with part():
+                seen = glance(self.world.cluster, revision)
+                if seen.run is None or seen.why is None:
+                    return
+                found = least_lent(self.world.cluster, revision, seen.run, seen.why, self.share)
+        except HeadroomError:
+            return
+        if found is None:
+            return
+        one, strategy, lent = found
+        change = None if strategy is None else self._strategy_measure(key, strategy)
+        effect = partial(World.with_loan, key=key, lent=lent)
+        before = self.world if change is None else change[1](self.world)
+        if not effect(before).state(key).is_ready(self.share):
+            return
+        if change is not None:
+            self._adopt(*change, [key])
+        self._adopt(self._loan(key, one), effect, [key])
+
+    def _loan(self, key: str, one: Outcome) -> Measure:
+        """Who lends, as a measure."""
+        parts, commands_, undo = [], list[str](), list[str]()
+        for lender, left in one.lent:
+            workload = lender.workload
+            waits = "which only waits today" if not lender.bound else pushes_out(one, lender, left)
+            said = f"{short_name(workload.key)} at {left:,} of {count(workload.replicas, 'replica')}"
+            parts.append(f"{said}, {waits}" if not lender.bound else f"{said}{f'; it {waits}' if waits else ''}")
+            step = steps.scaled(workload, left)
+            commands_ += step.commands
+            undo += step.undo
+        what = f"while {short_name(key)} rolls out: {listing(parts, None)}"
+        return Measure(
+            kind=MeasureKind.LEND, what=Text(what), workload=key, command=" && ".join(commands_),
+            undo=" && ".join(undo), makes=(),
+        )  # fmt: skip
+
     # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _add_nodes(self, key: str) -> None:
         """As few more nodes as make the rollout go, within the budgets: with the strategy it has, or with another one that
@@ -404,7 +478,10 @@ class Planner:
                 continue
             if offer.change is not None:
                 self._adopt(*offer.change, [key])
-            measure = self._node_measure(key, template, number, offer.remedy.seconds, offer.remedy.command)
+            measure = self._node_measure(
+                key, template, number, offer.remedy.seconds, offer.remedy.command,
+                is_kept=self._are_kept(effect(before), key, number),
+            )  # fmt: skip
             self._adopt(measure, effect, [one for one in self.states if not self._is_ready(one)])
             self.refused.pop(key, None)
             return
@@ -458,14 +535,26 @@ class Planner:
         how = applied(self.today.revision(key).after, replace(workload, strategy=strategy))
         if how is None:
             return None
-        what = f"{short_name(key)}: maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}{_instead(workload.strategy)}"
+        is_rolling = strategy.kind == ROLLING_UPDATE
+        limits = f"maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"
+        what = f"{short_name(key)}: {limits if is_rolling else strategy.kind}{_instead(workload.strategy)}"
         measure = Measure(
             kind=MeasureKind.STRATEGY, what=Text(what), workload=key, command=how.command, undo=how.undo, makes=()
         )
 
         return measure, partial(World.with_strategy, key=key, strategy=strategy)
 
-    def _node_measure(self, key: str, template: Node, number: int, seconds: float, command: str) -> Measure:
+    def _are_kept(self, world: World, key: str, number: int) -> bool:
+        """Whether pods that are on the last `number` nodes once it is through would find no other node: then they stay."""
+        try:
+            with part():
+                return are_kept(simulate(world.cluster, [world.revision(key)]), number)
+        except HeadroomError:
+            return True
+
+    def _node_measure(
+        self, key: str, template: Node, number: int, seconds: float, command: str, *, is_kept: bool
+    ) -> Measure:
         pool, (hourly, monthly) = node_pool(template) or template.name, self._usd(template, number)
         model, gpus = gpu_model(template), gpu_count(template)
         waiting = arrival_seconds(has_gpus=bool(gpus)) + seconds + SCALE_DOWN_SECONDS
@@ -475,8 +564,15 @@ class Planner:
         return Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=command,
             undo=_back(command, size + already, pool), makes=(), pool=pool, nodes=number, gpus=gpus * number, gpu_model=model,
-            usd_per_month=monthly, usd_per_rollout=None if hourly is None else hourly * waiting / 3600,
+            usd_per_month=monthly, is_kept=is_kept, limit=Text(self._limit(template, number)),
+            usd_per_rollout=None if is_kept or hourly is None else hourly * waiting / 3600,
         )  # fmt: skip
+
+    def _limit(self, template: Node, number: int) -> str:
+        """What the pool's own limit says to that, in What if's words."""
+        name = pool_key(template)
+        pool, already = self.pools.get(name), sum(pool_key(one) == name for one in self.world.templates)
+        return "" if pool is None else pool.grows(number, already, capacity_of(self.today.cluster, pool))
 
     def _usd(self, node: Node, number: int) -> tuple[float | None, float | None]:
         """So many more on demand: USD an hour, and a month with sustained use, as the bill has it."""
@@ -511,16 +607,28 @@ class Planner:
         """Each measure left out once, the dearest first: what all the others do without it isn't needed."""
         wanted = [key for key in self.states if self._is_ready(key)]
         touched = {key for one, _ in self.taken for key in (*one.makes, one.workload)}
+        free = [one for one in self.taken if one[0].kind is not MeasureKind.NODES]
         is_shared = any(one.kind is not MeasureKind.STRATEGY for one, _ in self.taken)
         for own in sorted(self.taken, key=lambda t: (t[0].kind is not MeasureKind.NODES, -(t[0].usd_per_month or 0.0))):
             is_strategy = own[0].kind is MeasureKind.STRATEGY
             if is_strategy and not is_shared:
                 continue  # nothing else has changed for that workload since
             rest = [one for one in self.taken if one is not own]
-            world = self._world_with(rest)
             asked = [key for key in wanted if (key == own[0].workload if is_strategy else key in touched)]
-            if all(world.state(key).is_ready(self.share) for key in asked):
-                self.taken, self.world = rest, world
+            if self._does_without(rest, asked) and (own not in free or self._is_spare(own, free)):
+                self.taken, self.world = rest, self._world_with(rest)
+                free = [one for one in free if one is not own]
+
+    def _does_without(self, rest: Sequence[tuple[Measure, Effect]], asked: Iterable[str]) -> bool:
+        world = self._world_with(rest)
+        return all(world.state(key).is_ready(self.share) for key in asked)
+
+    def _is_spare(self, own: tuple[Measure, Effect], free: Sequence[tuple[Measure, Effect]]) -> bool:
+        """Whether what costs nothing isn't needed before the nodes are there either."""
+        world = self._world_with(free)
+        touched = {key for one, _ in free for key in (*one.makes, one.workload)}
+        ready = [key for key in touched if world.state(key).is_ready(self.share)]
+        return self._does_without([one for one in free if one is not own], ready)
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _answer(self, for_nothing: dict[str, State]) -> PlanAnswer:
@@ -532,7 +640,7 @@ class Planner:
             sentence=Text(), total=len(self.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
             unknown=sum(one.verdict is Verdict.UNKNOWN for one in self.states.values()), measures=measures,
             order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(one.nodes for one in nodes),
-            usd_per_month=month, usd_per_rollout=once,
+            usd_per_month=month, usd_per_rollout=None if any(one.is_kept for one in nodes) else once,
             price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         found = replace(found, unjudged=unjudged(self.snapshot))
@@ -576,18 +684,18 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
         )
     kept = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
     parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
-    free = _changes([one for one in found.measures if one.makes])
+    lent_to = {one.workload for one in found.measures if one.kind is MeasureKind.LEND}
+    is_free = [bool(one.makes) or one.workload in lent_to for one in found.measures]
+    free = _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if is_one])
     if free:
         parts.append(f"{found.ready_free:,} with {listing(free)} and no money")
     nodes = [one for one in found.measures if one.kind is MeasureKind.NODES]
     if nodes:
-        price = (
-            "whose price isn't known"
-            if found.usd_per_month is None or found.usd_per_rollout is None
-            else f"{usd(found.usd_per_month)} a month, or {usd(found.usd_per_rollout * aims.rollouts_per_month)} if added "
-            f"for each of {aims.rollouts_per_month:g} rollouts"
-        )
-        more = [f"{one} more" for one in _changes([one for one in found.measures if not one.makes])]
+        price = _node_price(found, nodes, aims)
+        more = [
+            f"{one} more"
+            for one in _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if not is_one])
+        ]
         pools = [_node_words(nodes, pool) for pool in dict.fromkeys(one.pool for one in nodes)]
         parts.append(f"{found.ready_all:,} with {listing([*more, *pools], None)}, {price}")
     if not free and not nodes and found.ready_all < found.total:
@@ -597,11 +705,27 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
     return "; ".join([*parts, beside] if beside else parts)
 
 
+def _node_price(found: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
+    """``$438 a month, or $4.57 if added for each of 20 rollouts``; of nodes that pods stay on, only the month."""
+    if found.usd_per_month is None:
+        return "whose price isn't known"
+    if any(one.is_kept for one in nodes):
+        return f"{usd(found.usd_per_month)} a month, since pods that have no other node stay on {plural(found.nodes, 'it', 'them')}"
+    once = 0.0 if found.usd_per_rollout is None else found.usd_per_rollout
+    added = f"if added for each of {aims.rollouts_per_month:g} rollouts"
+    return f"{usd(found.usd_per_month)} a month, or {usd(once * aims.rollouts_per_month)} {added}"
+
+
 def _changes(measures: Sequence[Measure]) -> list[str]:
-    """``two strategy changes``, ``one larger quota``."""
-    names = {MeasureKind.STRATEGY: "strategy change", MeasureKind.QUOTA: "larger quota"}
+    """``two strategy changes``, ``one larger quota``, ``two loans``: others scaled down for a while."""
+    names = {
+        MeasureKind.STRATEGY: "strategy change", MeasureKind.QUOTA: "larger quota",
+        MeasureKind.LEND: "loan",
+    }  # fmt: skip
     counts = [(sum(one.kind is kind for one in measures), name) for kind, name in names.items()]
-    return [f"{spelled(number)} {plural(number, name)}" for number, name in counts if number]
+    said = [f"{spelled(number)} {plural(number, name)}" for number, name in counts if number]
+    lends = any(one.kind is MeasureKind.LEND for one in measures)
+    return [f"{said[-1]} (others scaled down for a while)" if lends and one == said[-1] else one for one in said]
 
 
 def _node_words(nodes: Sequence[Measure], pool: str) -> str:

@@ -33,7 +33,7 @@ from planner.ground.progress import tell
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.words import sentence, usd
+from planner.ground.words import plural, sentence, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
@@ -125,9 +125,15 @@ def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
 def _priced(of: Numbered) -> str:
     """``2. One A100 node more in gpu-a100: $12,263 a month kept, $178 for one rollout``."""
     number, one = of
+    limit = f"; {one.limit}" if one.limit else ""
+    return f"{number}. {one.what}{f': {price_of(one)}' if one.kind is MeasureKind.NODES else ''}{limit}"
+
+
+def price_of(one: Measure) -> str:
+    """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
     month, once = ("no price" if amount is None else usd(amount) for amount in (one.usd_per_month, one.usd_per_rollout))
-    price = f": {month} a month kept, {once} for one rollout" if one.kind is MeasureKind.NODES else ""
-    return f"{number}. {one.what}{price}"
+    stay = f"{month} a month: pods stay on {plural(one.nodes, 'it', 'them')}"
+    return stay if one.is_kept else f"{month} a month kept, {once} for one rollout"
 
 
 _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
@@ -144,6 +150,8 @@ _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
         Column("nodes", lambda of: of[1].nodes, metric="measure_nodes", unit="nodes"),
         Column("usd_per_month", lambda of: of[1].usd_per_month, metric="measure_cost", unit=USD_A_MONTH),
         Column("usd_per_rollout", lambda of: of[1].usd_per_rollout),
+        Column("is_kept", lambda of: of[1].is_kept),
+        Column("limit", lambda of: of[1].limit),
         Column("command", lambda of: of[1].command),
         Column("undo", lambda of: of[1].undo),
     ),
@@ -203,7 +211,7 @@ QUESTION: Final = Question(
     notes=lambda answer: [answer.price_note] if answer.price_note else [],
     about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
 
-    What costs nothing comes first; then as few nodes as do, within the budgets and the pools' maxima. Everything is simulated together. Exits 0;
+    What costs nothing comes first, others scaled down while one rolls out included; then as few nodes as do, within the budgets and the pools' maxima. Everything is simulated together. Exits 0;
     --fail-on left exits 5 when the plan leaves a workload that can't be rolled out.
     """,
     wants=(Want.PRICES, Want.POOLS),

@@ -13,7 +13,7 @@ from planner.ground.words import usd
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
-from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike
+from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, price_of
 from planner.questions.question import Given
 from planner.ui import cache, capacity_inputs, downloads, errors, filtered, opening, progress, sheet, tiles
 from planner.ui.asked import Asked
@@ -78,7 +78,8 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
         if found.nodes:
             tiles.show("Spare nodes", found.nodes)
             tiles.show("Kept all month", _money(found.usd_per_month))
-            tiles.show("For one rollout each", _money(found.usd_per_rollout))
+            if not any(one.is_kept for one in found.measures):
+                tiles.show("For one rollout each", _money(found.usd_per_rollout))
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")
     st.header("What to do")
@@ -115,11 +116,12 @@ def _measures(card: Sequence[Numbered]) -> None:
     with st.container(border=True, gap="xsmall"):
         said = [f"makes {words.count(makes, 'workload')} rollable"] if makes else ["needed by the next ones"]
         if one.kind is MeasureKind.NODES:
-            said += [f"{_money(one.usd_per_month)} a month kept", f"{_money(one.usd_per_rollout)} for one rollout"]
+            said.append(price_of(one))
         else:
             said.append("no money")
+        limit = f"  \n△ {words.literal(words.sentence(one.limit))}" if one.limit else ""
         badges = " ".join(f":blue-badge[{words.literal(text)}]" for text in said)
-        st.markdown(f"**{number}.** {words.literal(one.what)}  \n{badges}")
+        st.markdown(f"**{number}.** {words.literal(one.what)}{limit}  \n{badges}")
         if others:
             same = [f"{place}. {words.short_name(measure.workload)}" for place, measure in others]
             st.markdown(words.literal(f"The same for {words.listing(same)}."))

@@ -51,7 +51,7 @@ def worker(*nodes: str, gpus: int = 1, surge: int = 1, unavailable: int = 0) -> 
 def random_case(seed: int) -> Snapshot:
     """At most 4 nodes of a pool or two, the worker, another Deployment or two beside it, some of whose pods wait, and a quota."""
     luck = Random(seed)
-    nodes = {f"n{i}": luck.choice((1, 1, 2, 2, 3)) for i in range(luck.randint(1, 4))}
+    nodes = {f"n{i}": luck.choice((1, 1, 2, 2)) for i in range(luck.randint(1, luck.choice((2, 2, 4))))}
     pools = {name: luck.choice(("a", "a", "b")) for name in nodes}
     left = dict(nodes)
 
@@ -66,7 +66,9 @@ def random_case(seed: int) -> Snapshot:
     size = luck.choice((1, 1, 1, 2))
     homes = [placed(size, 0.05) for _ in range(luck.randint(1, 2))]
     items: list[Item] = [node(name, pool=pools[name], gpus=gpus) for name, gpus in nodes.items()]
-    strategy = luck.choice((rolling(1, 0), rolling(1, 0), rolling(0, 1), rolling(1, 1), {"type": "Recreate"}))
+    strategy = luck.choice(
+        (rolling(1, 0), rolling(1, 0), rolling(1, 0), rolling(0, 1), rolling(1, 1), {"type": "Recreate"})
+    )
     items += deployment("worker", homes, pod_spec(gpus=size), strategy=strategy)
     for name in ("other", "more")[: luck.choice((0, 1, 1, 2))]:
         gpus = luck.choice((1, 1, 2))

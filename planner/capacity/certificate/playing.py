@@ -34,7 +34,7 @@ from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
-from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 UNBOUNDED: Final = 2**62  # of a quota that is out of the way
@@ -194,7 +194,7 @@ class Player:
         own = {r.after.key for r in self.case.revisions}
         preempted = len({pod.uid for pod in run.preempted if not self._is_own(run, pod, own)})
         lowest, seconds, down = self._times(plan, run)
-        is_kept = bool(new) and _are_kept(run, len(new))
+        is_kept = bool(new) and are_kept(run, len(new))
         disturbed = self._lent_disturbed(plan) + preempted
         return Outcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
@@ -408,12 +408,13 @@ def has_room(run: Run, shape: Shape, number: int) -> bool:
     return len(taken) == number
 
 
-def _are_kept(run: Run, new: int) -> bool:
+def are_kept(run: Run, new: int) -> bool:
     """Whether pods that are on the last `new` nodes at the end, whoever's they are, would find no other node."""
     cluster, state = run.simulation.cluster, run.simulation.state
     first = cluster.node_count - new
-    pods = dict.fromkeys((*run.touched, *run.simulation.queue.arrivals))
-    on_new = [pod for pod in pods if pod.is_bound and not pod.is_gone and pod.node != NOWHERE and pod.node >= first]
+    daemons = {one.key for one in cluster.snapshot.every_workload if one.traits.is_per_node}
+    there = (pod for node in range(first, cluster.node_count) for pod in run.simulation.pods.on(node))
+    on_new = [pod for pod in there if not (pod.is_gone or pod.is_terminating or pod.owner in daemons)]
     free = state.free[:, :first].copy()
     for pod in on_new:
         where = np.flatnonzero((pod.shape.static[:first] == Static.PASSES) & (seats(pod.shape, free) > 0))

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Final
 
 from planner.capacity.certificate.answer import Certificate, Kept, WorthHaving
+from planner.capacity.certificate.lending import is_given_back, pushes_out
 from planner.capacity.certificate.levers import Case, Knobs, Lender, Lever, knobs
 from planner.capacity.certificate.moving import RoomMade, room_made
-from planner.capacity.certificate.playing import Outcome, has_room
+from planner.capacity.certificate.playing import Outcome
 from planner.capacity.certificate.search import UNITS, Found, search
 from planner.capacity.node_pools import NodePool
 from planner.ground.budget import TooLargeError
@@ -30,7 +31,6 @@ from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import explain
-from planner.scheduling.shape import compile_shape
 
 ALL: Final = frozenset(Lever)
 _MOST_AWAITED: Final = 5
@@ -251,36 +251,13 @@ class _Writer:
         if not lender.bound:
             yield f"{name} only waits today"
         else:
-            back = self._comes_back(one, lender, left)
+            back = pushes_out(one, lender, left)
             if back:
                 yield f"{name} {back}"
-            elif not self._is_given_back(one, lender, left):
+            elif not is_given_back(one, lender, left):
                 yield f"{name} stays so until there is other room"
         if moves_between(autoscalers_of(self.case.cluster.snapshot, workload.key), left) is not None:
             yield f"{name}'s autoscaler may scale it back meanwhile"
-
-    def _is_given_back(self, one: Outcome, lender: Lender, left: int) -> bool:
-        """Whether what it lent finds room again, or it only waited."""
-        number = min(lender.bound, lender.workload.replicas) - left
-        assert one.run is not None
-        workload, cluster = lender.workload, one.run.simulation.cluster
-        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
-        return number <= 0 or has_room(one.run, shape, number) or bool(self._comes_back(one, lender, left))
-
-    def _comes_back(self, one: Outcome, lender: Lender, left: int) -> str:
-        """That it pushes the change's pods out again, which have a lower priority; "" where it needn't or can't."""
-        assert one.run is not None
-        workload, run = lender.workload, one.run
-        cluster = run.simulation.cluster
-        shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
-        number = min(lender.bound, workload.replicas) - left
-        if number <= 0 or has_room(run, shape, number) or not shape.may_preempt:
-            return ""
-        mine = [p for r in one.revisions for p in run.pods[r.after.key] if p.is_bound and not p.is_gone]
-        if sum(p.shape.priority < shape.priority for p in mine) < number:
-            return ""
-        names = listing([short_name(r.after.key) for r in one.revisions])
-        return f"takes its place back from {names} afterwards, which has a lower priority and waits again"
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _steps(self, one: Outcome, known: Knobs, made: RoomMade) -> Iterator[Step]:
@@ -314,7 +291,7 @@ class _Writer:
             if way.replicas is not None:
                 yield steps.scaled_back(revision.after)
         for lender, left in one.lent:
-            if self._is_given_back(one, lender, left):
+            if is_given_back(one, lender, left):
                 yield steps.scaled_back(lender.workload)
 
     def _changes(self, one: Outcome, known: Knobs) -> Iterator[Step]:
