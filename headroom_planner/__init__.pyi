@@ -288,6 +288,7 @@ def certificate(
     expendable_pods_priority_cutoff: int | None = ...,
     new_pod_delay_seconds: float | None = ...,
     new_gpu_pod_delay_seconds: float | None = ...,
+    scale_down_unneeded_seconds: float | None = ...,
     arrival_seconds: float | None = ...,
     levers: str | None = ...,
 ) -> Answer: ...
