@@ -19,6 +19,7 @@ from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.capacity import CapacitySettings
+from planner.questions.certificate import CertificateSettings
 from planner.questions.diff import DiffSettings
 from planner.questions.gate import GateSettings
 from planner.questions.memory import MemoryWhatIfSettings
@@ -49,6 +50,7 @@ ASKED: Mapping[str, Any] = {
     "savings": SavingsSettings(workload="Deployment/prod/ml-worker", spot=SpotSettings(runs=100)),
     "strategies": StrategiesSettings(rollout=replace(WORKER, max_surge=1)),
     "strategy_costs": StrategyCostSettings(rollout=replace(WORKER, max_surge=None)),
+    "certificate": CertificateSettings(rollout=RolloutSettings(workloads=("Deployment/prod/llm-serve",))),
     "memory_what_if": MemoryWhatIfSettings(workload="Deployment/dev/celery", request=2**31, limit=2**31),
 }
 
