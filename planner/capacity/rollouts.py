@@ -53,6 +53,7 @@ from planner.rollout.told import (
     joint_headline,
     joint_sentence,
     not_played,
+    owned_by,
     peak_held,
     placement_of,
     tried_again,
@@ -167,6 +168,7 @@ def _rollout(
         + _others_in_flight(cluster, run)
         + tried_again(run, prepared.revisions)
         + not_played(prepared.snapshot, prepared.revisions)
+        + owned_by(prepared.snapshot, prepared.revisions)
         + tuple(unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions)
         + promoted(run),

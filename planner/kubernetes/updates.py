@@ -117,7 +117,8 @@ KNATIVE_SERVICE: Final = Updates(
     way=Way.BESIDE,
     project="Knative Serving",
     source="serving `pkg/reconciler/{configuration,revision,route}`, `pkg/reconciler/revision/resources/deploy.go`: a revision has a "
-    "Deployment of its own, and the route follows the latest that is Ready",
+    "Deployment of its own, and the route follows the latest that is Ready; `pkg/reconciler/autoscaling/kpa/scaler.go` (commit 00f85baa): "
+    "the old one is scaled down when it is idle for its stable window",
     pods_at=("spec.template",),
 )
 KUBEFLOW_JOB: Final = Updates(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Final
 
 from planner.ground.budget import part
 from planner.ground.records import dataclass
@@ -122,12 +123,23 @@ def nodes_with_pods(cluster: Cluster, workload: Workload) -> set[int]:
     return {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
 
 
+_MOST_KINDS: Final = 5
+
+
 def unjudged_words(some: Sequence[Unjudged]) -> str:
-    """``1 Rollout isn't judged (its 6 pods hold 48 GPUs)``, "" where everything is."""
+    """``1 Rollout isn't judged (its 6 pods hold 48 GPUs)``, "" where everything is; of many kinds those that hold most GPUs."""
     said = []
-    for one in some:
+    ranked = sorted(some, key=lambda one: -one.gpus) if len(some) > _MOST_KINDS else some
+    for one in ranked[:_MOST_KINDS]:
         number = len(one.keys)
         gpus = f"{plural(one.pods, 'holds', 'hold')} {one.nouns.count(one.gpus)}" if one.gpus else "without GPUs"
         pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}"
         said.append(f"{count(number, one.kind)} {plural(number, 'is', 'are')} not judged ({pods})")
+    if rest := ranked[_MOST_KINDS:]:
+        held = sum(one.gpus for one in rest)
+        gpus = f"hold {rest[0].nouns.count(held)}" if held else "without GPUs"
+        objects, pods_of = sum(len(one.keys) for one in rest), count(sum(one.pods for one in rest), "pod")
+        said.append(
+            f"nor {plural(objects, 'is', 'are')} {count(objects, 'object')} of {count(len(rest), 'other kind')} (their {pods_of} {gpus})"
+        )
     return "; ".join(said)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -190,8 +191,13 @@ def _found(
 ) -> Iterator[Remedy]:
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
     case = _Case(cluster, revisions, place, run, why, pod_times, seed)
+    if case.workload.owner is not None:
+        kinds &= _LEAVES_IT
     return (remedy for kind, search in _SEARCHES if kind in kinds for remedy in search(case))
 
+
+_LEAVES_IT: Final = frozenset({RemedyKind.WAIT, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.ADD_NODE})
+"""Those that set nothing on the workload itself: what another object made is set back by that one's controller."""
 
 # Among equals in availability: what is simplest to do and to undo.
 _PREFERRED = (
@@ -490,6 +496,8 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
     for other in case.cluster.snapshot.workloads:
         if not other.traits.surges_freely or other.key in case.run.moments or other.replicas == 0:
             continue
+        if other.owner is not None:  # whose controller would scale it back
+            continue
         if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
             continue
         tried += 1
@@ -556,7 +564,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
         return
     workloads = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
-    others = [w for key in keys if (w := workloads.get(key)) is not None and w.traits.part]
+    others = [w for key in keys if (w := workloads.get(key)) is not None and w.traits.part and w.owner is None]
     if not others or len(others) < len(keys) or case.attempt(replace(workload, strategy=_ONE_BY_ONE)) is not None:
         return
     paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in others]

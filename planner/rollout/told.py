@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, count, duration, short_name
+from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import AdmissionHook, Finding, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
@@ -63,6 +64,25 @@ def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Findi
                     mend=_dry_run(revision, hooks),
                 )
             )  # fmt: skip
+    return tuple(found)
+
+
+def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """Workloads that another object made: where what is asked for has to be set."""
+    found = []
+    for revision in revisions:
+        owner = revision.after.owner
+        if owner is None or revision.placed is not None or not revision.after.traits.rolls_out:
+            continue
+        made = next((one for one in snapshot.unplayed if owner.uid and one.uid == owner.uid), None)
+        row = templated(made.kind, f"{made.api_group}/") if made is not None else None
+        through = row.updates.through if row is not None and row.updates is not None else ""
+        place = f"spec.{through}.deploymentStrategy there" if through else "it there"
+        what = f"belongs to {owner.kind} {owner.name}, whose controller sets back what is set on it"
+        mend = f"Set {place}"
+        found.append(
+            Finding(severity=Severity.INFO, code="owned-by-another", object=revision.after.key, what=what, mend=mend)
+        )
     return tuple(found)
 
 

@@ -156,8 +156,7 @@ def _what_to_do(snapshot: Snapshot, result: RolloutResult) -> None:
     remedies(result, snapshot, spares.remedy_price(snapshot, None))
     if not result.apply and not result.remedies:
         st.caption(
-            "It completes as it is: apply your change, and kubectl rollout status follows it. Every strategy that it could "
-            "have is beside this."
+            "It completes as it is: apply your change. Every strategy that it could have is beside this."
             if result.verdict is Verdict.COMPLETES
             else "No way out was found among those that are tried: other strategies, fewer pods, more nodes, another quota."
         )

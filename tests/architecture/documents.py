@@ -82,12 +82,17 @@ controller in the snapshot shows it: a group is Ready only when its workers are,
 ## Changed by rules that were read, not recorded
 
 Of a new object its pods are placed. A change of one that is there is answered by the rules of its project, read from its source in
-November 2026 (of which release isn't known); the answer says so ("by the rules of KubeRay, not recorded") and nothing of it is called
+November 2026 (where it is named at a commit: that one); the answer says so ("by the rules of KubeRay, not recorded") and nothing of it is called
 proven. Pods that a change takes away, an object midway in a change of before and a field that isn't named here are *not known*.
 
 A new InferenceService whose `predictor.model` names a `runtime` has the pods of that ServingRuntime or ClusterServingRuntime, of the manifest or
 of the input, with the model's resources over its own (KServe, not recorded; what its storage initializer asks for isn't counted).
-Without a name KServe matches one by format, priority and age: not known.
+Without a name KServe matches one by format, priority and age: not known. An LLMInferenceService is laid over the LLMInferenceServiceConfigs that
+it names, one after another; KServe's own well-known ones aren't counted in.
+
+Not known, though the kind is in the table: an exclusive topology of a JobSet or of a new LeaderWorkerSet, an InferenceService's `workerSpec`, devices
+that KServe chooses (`exp-dra`), what Volcano's scheduler does, a number of pods that is a text. Of a Workflow: `withParam` with GPUs, `templateRef`,
+`podSpecPatch`, `templateDefaults`, daemons, resource and plugin templates; each of its pods has to find a node by itself, one after another.
 
 | kind | what a change does to its pods | whose rules | recorded |
 | --- | --- | --- | --- |

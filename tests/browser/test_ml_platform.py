@@ -27,9 +27,3 @@ def test_every_page_shows_the_cluster_of_all_kinds(path: str, title: str, visit:
     visitor.is_within_width()
     visitor.screenshot(f"ml-platform-{path or 'overview'}-phone", OUTPUT)
     visitor.is_healthy()
-
-
-def test_overview_names_what_nobody_knows(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    visitor.open(f"?cluster={demo.KINDS_NAME}")
-    expect(visitor.main()).to_contain_text("ModelFarm")

@@ -180,3 +180,55 @@ def test_a_kind_is_called_by_its_group_too() -> None:
     named = {resource_of(row) for row in TEMPLATED}
     assert {"pod", "job.batch", "job.batch.volcano.sh", "service.serving.knative.dev"} <= named
     assert len(named) == len(TEMPLATED)
+
+
+@pytest.mark.parametrize(
+    ("group", "count"),
+    # KubeRay `ray-operator/controllers/ray/utils/util.go` `GetWorkerGroupDesiredReplicas`: within both bounds, the upper one last
+    [
+        ({}, 0), ({"replicas": 3}, 3), ({"replicas": 1, "minReplicas": 2}, 2), ({"replicas": 7, "maxReplicas": 4}, 4),
+        ({"minReplicas": 3}, 3), ({"minReplicas": 5, "maxReplicas": 2}, 2), ({"replicas": 2, "numOfHosts": 4}, 8),
+    ],
+)  # fmt: skip
+def test_a_group_of_ray_workers_stays_within_its_bounds(group: dict[str, int], count: int) -> None:
+    spec = {
+        "headGroupSpec": {"template": TEMPLATE},
+        "workerGroupSpecs": [{"groupName": "g", "template": TEMPLATE, **group}],
+    }
+    found = {role: number for role, number, _ in sets("RayCluster", "ray.io", spec)}
+    assert found.get("worker", 0) == count
+
+
+@pytest.mark.parametrize(
+    ("replicas", "count"),
+    # mpi-operator `pkg/apis/kubeflow/v2beta1/default.go` (commit 0b32af39): a launcher is one, workers are none
+    [({}, {"launcher": 1}), ({"Worker": 3}, {"launcher": 1, "worker": 3}), ({"Worker": 0}, {"launcher": 1})],
+)
+def test_an_mpi_job_has_a_launcher_and_as_many_workers_as_it_says(
+    replicas: dict[str, int], count: dict[str, int]
+) -> None:
+    parts = {
+        role: {"template": TEMPLATE, **({"replicas": replicas[role]} if role in replicas else {})}
+        for role in ("Launcher", "Worker")
+    }
+    assert {role: number for role, number, _ in sets("MPIJob", "kubeflow.org", {"mpiReplicaSpecs": parts})} == count
+
+
+@pytest.mark.parametrize(
+    ("annotations", "count"),
+    # knative serving `pkg/reconciler/autoscaling/kpa/kpa.go` `activeThreshold`, `resources/decider.go` `GetInitialScale`: the larger of
+    # the least and the first scale, and one where zero isn't allowed
+    [
+        ({}, 1),
+        ({"min-scale": "3"}, 3),
+        ({"initial-scale": "5", "min-scale": "2"}, 5),
+        ({"initial-scale": "0"}, 1),
+        ({"min-scale": "0"}, 1),
+    ],
+)
+def test_a_revision_begins_with_the_larger_of_its_first_and_its_least_scale(
+    annotations: dict[str, str], count: int
+) -> None:
+    metadata = {"annotations": {f"autoscaling.knative.dev/{name}": value for name, value in annotations.items()}}
+    found = sets("Service", "serving.knative.dev", {"template": {**TEMPLATE, "metadata": metadata}})
+    assert [number for _, number, _ in found] == [count]

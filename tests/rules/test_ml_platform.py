@@ -11,11 +11,12 @@ from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.kubernetes import kinds
 from planner.kubernetes.listed import LISTED
 from planner.kubernetes.owners import held_below, unjudged
 from planner.kubernetes.records import Snapshot
-from planner.questions import findings, gate, overview, seats
+from planner.questions import findings, gate, overview, rollout, seats
 from planner.questions.gate import GateSettings
 from planner.sources import demo
 from tests.builders import ml_platform
@@ -116,6 +117,26 @@ def test_what_nobody_knows_is_named_wherever_it_holds_gpus(cluster: Snapshot) ->
     said = " ".join(str(one.what) for one in findings.answer(cluster, findings.FindingsSettings()).findings)
     assert "ModelFarm" in said
     told = overview.answer(cluster, overview.OverviewSettings())
-    assert "ModelFarm" in str(told.sentence)
+    assert "nor are" in str(told.sentence), "the kinds that hold most are named, the others counted"
+    only = replace(cluster, unplayed=(), pods=tuple(one for one in cluster.pods if one.name == "barn-model-0"))
+    assert "1 ModelFarm is not judged (its 1 pod holds 1 GPU)" in str(
+        overview.answer(only, overview.OverviewSettings()).sentence
+    )
     held: list[Any] = [seat for node in seats.answer(cluster, seats.SeatsSettings()).nodes for seat in node.seats]
     assert any(farm in str(seat) for seat in held)
+
+
+def test_what_another_object_made_is_not_advised_to_be_set(cluster: Snapshot) -> None:
+    """Its owner's controller sets back what kubectl sets on it: no way out patches or scales such a Deployment."""
+    owned = {one.key for one in cluster.workloads if one.owner is not None and one.traits.rolls_out}
+    assert {"Deployment/inference/chat-predictor", "Deployment/inference/rerank-00001-deployment"} <= owned
+    for key in ("Rollout/inference/assistant", *sorted(owned)):
+        answer = rollout.answer(cluster, rollout.RolloutSettings(workloads=(key,)))
+        commands = [command for remedy in answer.remedies for step in remedy.steps for command in step.commands]
+        for command in commands:
+            made = any(one.split("/", 1)[0].lower() in command and one.rsplit("/", 1)[1] in command for one in owned)
+            assert not (made and (" patch " in command or " scale " in command)), command
+        told = {one.code: one for one in answer.findings if one.object == key}
+        assert ("owned-by-another" in told) is (key in owned)
+    chat = rollout.answer(cluster, rollout.RolloutSettings(workloads=("Deployment/inference/chat-predictor",)))
+    assert any("spec.predictor.deploymentStrategy" in one.mend for one in chat.findings)
