@@ -126,6 +126,7 @@ class FleetSavings:
     idle_usd: float
     on_demand_nodes: int
     unpriced_nodes: int
+    no_spot_price_nodes: int  # of `on_demand_nodes`: they stay where they are, as nobody knows what they would save
     freed_nodes: tuple[str, ...]
     packing_nodes: tuple[str, ...]
     spot_nodes: int
@@ -237,6 +238,13 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
     }
     prices = _Prices(book)
     kinds = tuple(_kinds(snapshot, prices, cost))
+    without_spot = _without_spot_price(snapshot, prices, cost)
+    if without_spot and not kinds:
+        raise NotKnownError(
+            f"what spot would save isn't known: none of the {count(len(without_spot), 'on-demand node')} has a price on spot "
+            f"({', '.join(sorted(set(without_spot)))})",
+            mend='Read it with "headroom prices refresh", or give prices of your own as a CSV',
+        )
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
@@ -251,6 +259,17 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         ]
     )
     return _summed(snapshot, prices, cost, kinds, repacked, moves, kept_off, fitness, borne)
+
+
+def _without_spot_price(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> tuple[str, ...]:
+    """Machine types of on-demand nodes whose price on spot isn't known, one a node: whether moving them saves, nobody can say."""
+    known = {node.name: node for node in snapshot.nodes}
+    return tuple(
+        one.node.price.machine_type
+        for one in cost.nodes
+        if bought(one) is Bought.ON_DEMAND
+        and prices.of(known[one.node.node], one.node.price, Provisioning.SPOT).usd_per_hour is None
+    )
 
 
 def _borne(snapshot: Snapshot, cost: ClusterCost, kind_of: Mapping[str, int]) -> dict[tuple[str, int | None], float]:
@@ -564,6 +583,7 @@ def _summed(
         idle_usd=idle,
         on_demand_nodes=len(demand),
         unpriced_nodes=sum(len(group.nodes) for group in cost.unpriced),
+        no_spot_price_nodes=len(_without_spot_price(snapshot, prices, cost)),
         freed_nodes=freed,
         packing_nodes=packed,
         spot_nodes=sum(len(one.new_nodes) for one in done),
@@ -833,6 +853,9 @@ def _sentence(found: FleetSavings) -> str:
         if found.unpriced_nodes
         else ""
     )
+    if found.no_spot_price_nodes:
+        number = found.no_spot_price_nodes
+        apart += f" What {count(number, 'on-demand node')} without a price on spot would save isn't known: {plural(number, 'it stays', 'they stay')}."
     packing = (
         f" Packing more tightly frees {count(len(found.packing_nodes), 'more node')} ({usd(found.packing_usd)}) without any spot: "
         "not in this figure."
