@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner.questions import capacity
 from planner.questions.what_if import QUESTION, WhatIfSettings
-from planner.ui import cache, capacity_inputs, capacity_view, downloads, errors, session, tables
+from planner.ui import cache, capacity_inputs, capacity_view, downloads, errors, film_view, session, tables
 from planner.ui.asked import Asked
 
 st.title("What if")
@@ -18,6 +18,7 @@ if capacity_inputs.changes(asked, snapshot, [line.pool for line in today.pools])
         wanted = asked.settings(limits=settings.pools.limits)
         answer = cache.ask(QUESTION, snapshot, wanted, capacity_inputs.priced(given))
         capacity_view.steps(answer)
+        film_view.change(snapshot, wanted.changes)
         capacity_view.beside(answer)
         downloads.answer(QUESTION, snapshot, wanted, answer)
 else:

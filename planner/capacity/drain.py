@@ -6,7 +6,7 @@ How evictions go on is `planner.capacity.evictions`. Source: kubernetes `staging
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from planner.capacity.evictions import EvictionRun, cordoned, evict
 from planner.ground.errors import ChangeError
@@ -17,6 +17,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.rollout.evicting import on_nodes
+from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 
 
@@ -66,8 +67,10 @@ def _known(cluster: Cluster, names: Sequence[str]) -> list[int]:
     return [cluster.node_index[name] for name in names]
 
 
-def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> EvictionRun:
-    """Cordon the nodes and evict what is on them until nothing moves.
+def play(
+    cluster: Cluster, names: Sequence[str], *, seed: int = 0, watch: Callable[[Simulation, float], None] | None = None
+) -> EvictionRun:
+    """Cordon the nodes and evict what is on them until nothing moves; `watch` as `evict` has it.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> EvictionRu
     """
     drained = set(_known(cluster, names))
     nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
-    return evict(cluster.with_nodes(nodes), on_nodes(drained), seed=seed)
+    return evict(cluster.with_nodes(nodes), on_nodes(drained), seed=seed, watch=watch)
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
+from planner.capacity.changes import Change, ChangeKind
+from planner.capacity.drain import play
+from planner.capacity.evictions import at_rest, evict
+from planner.capacity.losses import Player
+from planner.capacity.making_room import Asked, planned
+from planner.capacity.overview import ClusterOverview
+from planner.capacity.rollouts import rollout
+from planner.capacity.stages import replay
 from planner.capacity.timeline import Beside, timeline
+from planner.capacity.what_if import Case
 from planner.ground.budget import part
+from planner.ground.errors import ChangeError, HeadroomError
 from planner.ground.records import replace
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.rollout.answers import Verdict, WorkloadRollout
-from planner.rollout.film import Camera, Film, Frame, developed, kept, scarce_resource
+from planner.rollout.answers import Reason, Verdict, WorkloadRollout
+from planner.rollout.evicting import these
+from planner.rollout.film import Camera, Count, Film, Frame, count_at, developed, kept, scarce_resource
+from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.prepared import Scenario, prepare
 from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.simulation import Simulation
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.told import event_words, workload_keys_by_owner
 from planner.rollout.unknowns import is_blind
@@ -46,6 +63,19 @@ def rollout_film(
                 return None
             if _is_told(run, shown):
                 return _of_run(cluster, run, camera, prepared.revisions[place], prepared.pod_times[place], shown)
+        return None
+
+
+def stuck_film(snapshot: Snapshot, found: ClusterOverview | None) -> Film | None:
+    """The film of a workload that is stuck, were it restarted now: one with a circle of who waits for whom, where there is any."""
+    stuck = [one for one in found.workloads if one.verdict is Verdict.STUCK] if found else []
+    first = min(stuck, key=lambda one: one.reason is not Reason.HOLD_AND_WAIT, default=None)
+    if first is None:
+        return None
+    scenario = Scenario(changes=(WorkloadChange(workload=first.workload),), with_remedies=False)
+    try:
+        return rollout_film(snapshot, scenario, rollout(snapshot, scenario).workloads[0])
+    except HeadroomError:  # a review says what it can
         return None
 
 
@@ -90,3 +120,118 @@ def _of_run(
         candidates=() if shape is None else [int(n) for n in shape.candidates if shape.static[n] == Static.PASSES],
     )  # fmt: skip
     return replace(film, about=(key, *(one for one in film.about if one != key)), skipped=len(moments) - len(frames))
+
+
+# ── what somebody does to nodes ──────────────────────────────────────────────────────────────────────────────────────
+FILMED: Final = (ChangeKind.DRAIN, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.EVICT)
+"""Changes of a cluster that have a film: those that move pods and are played in one piece."""
+
+
+def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool] | None = None) -> Film | None:
+    """A drain, an eviction, or nodes or a zone lost, as the pods that have to go and come again. None where it moves no pod.
+
+    Raises
+    ------
+    ChangeError
+        When the change names what isn't there, or is none of `FILMED`.
+    """
+    with part(is_wanted):
+        cluster = at_rest(snapshot)
+        case, shot, left, lost = Case(cluster, change, ()), _Shot(), 0, tuple[str, ...]()
+        if change.kind is ChangeKind.EVICT:
+            left = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
+        elif change.kind is ChangeKind.DRAIN:
+            left = len(play(cluster, case.nodes(), watch=shot.look).left)
+        elif change.kind in FILMED:
+            lost = case.zone() if change.kind is ChangeKind.REMOVE_ZONE else case.nodes()
+            Player(cluster).lose([cluster.node_index[name] for name in lost], watch=shot.look)
+        else:
+            raise ChangeError(f"{change.kind} has no film", mend=f"One of {', '.join(FILMED)}")
+        before = {pod.uid for pod in cluster.snapshot.pods}
+        made = [uid for uid in shot.camera.seen if uid not in before]
+        film = _of_shot(cluster, shot, made, title=str(change), words="Ready again", left=left)
+        out = (
+            dict.fromkeys(lost, "lost")
+            if lost or change.kind is ChangeKind.EVICT
+            else dict.fromkeys(case.nodes(), "drained")
+        )
+        return film and replace(film, nodes=tuple(replace(one, note=out.get(one.name, one.note)) for one in film.nodes))
+
+
+def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | None = None) -> Film | None:
+    """The moves that make room, stage by stage, in the first draw of kube-scheduler's choices. None where there are none.
+
+    Raises
+    ------
+    InputError
+        As `planner.capacity.making_room.make_room`.
+    """
+    with part(is_wanted):
+        cluster, wanted, _, plan = planned(snapshot, asked)
+        if not plan.held or not plan.moves.leaves:
+            return None
+        shot = _Shot()
+        replay(cluster, plan.stages, wanted, watch=shot.look)
+        uids = [cluster.snapshot.pods[number].uid for number in wanted]
+        return _of_shot(cluster, shot, uids, title="Moves that make room", words="started and Ready")
+
+
+class _Shot:
+    """A camera that knows what time it is, through stages that begin at 0 s each."""
+
+    def __init__(self) -> None:
+        self.camera, self.seconds = Camera(), list[float]()
+        self._simulation: Simulation | None = None
+        self._begun = 0.0
+
+    def look(self, simulation: Simulation, seconds: float) -> None:
+        if simulation is not self._simulation:
+            self._simulation, self._begun = simulation, self.seconds[-1] if self.seconds else 0.0
+        self.camera.look(simulation)
+        self.seconds.append(self._begun + seconds)
+
+
+def _of_shot(
+    cluster: Cluster, shot: _Shot, counted: Sequence[str], *, title: str, words: str, left: int = 0
+) -> Film | None:
+    """`counted`: the pods, by uid, of which the frames tell how many are Ready and wait; `left`: pods that should have gone."""
+    camera, before = shot.camera, {pod.uid: pod for pod in cluster.snapshot.pods}
+    went = [uid for uid, seen in camera.seen.items() if uid in before and any(one is None for _, one in seen)]
+    keys = workload_keys(cluster.snapshot)
+    gone = [before[uid] for uid in went if before[uid].node_name and not kind_in(keys[uid]).is_per_node]
+    if not gone:
+        return None
+    asked = [scarce_resource(pod_requests(pod.spec)) for pod in gone]
+    resource = next((name for name in asked if name), "")
+    looks = kept(camera.looks)
+    seen = [uid for uid in counted if uid in camera.seen]
+    counts = [count_at(camera, seen, resource, cluster, look) for look in looks]
+    ending = [count_at(camera, went, resource, cluster, look).terminating for look in looks]
+    frames = tuple(
+        Frame(
+            tick=look - 1, seconds=shot.seconds[look], event=_happening(counts[n], ending[n]) if n else "before the change",
+            ready=counts[n].ready, waiting=counts[n].waiting, held=counts[n].held,
+        )
+        for n, look in enumerate(looks)
+    )  # fmt: skip
+    waited = [before[uid] for uid in counted if uid in before]
+    about = tuple(dict.fromkeys(keys[pod.uid] for pod in (*waited, *gone)))
+    film = developed(
+        cluster, camera, frames, looks, title=title, about=about, wanted=len(waited) or len(gone), resource=resource,
+        keys=workloads_by_owner(cluster), is_revised=False, is_stuck=bool(counts[-1].waiting or left),
+    )  # fmt: skip
+    return replace(film, counts=words)
+
+
+def _happening(now: Count, ending: int) -> str:
+    parts = [
+        f"{number:,} {words}"
+        for number, words in (
+            (ending, "terminating"),
+            (now.waiting, "waiting for a node"),
+            (now.starting, "starting"),
+            (now.ready, "Ready"),
+        )
+        if number
+    ]
+    return ", ".join(parts) or "nothing left to do"

@@ -8,7 +8,7 @@ said. Source: kubernetes `plugin/pkg/admission/defaulttolerationseconds`, `pkg/c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
@@ -70,8 +70,11 @@ class Player:
         self.plays = 0
         self._grown: dict[Spares, Cluster] = {NONE: cluster}
 
-    def lose(self, nodes: Sequence[int], spares: Spares = NONE) -> Outcome:
-        """The nodes are lost; `spares` are there before, and who waits today takes them first.
+    def lose(
+        self, nodes: Sequence[int], spares: Spares = NONE, watch: Callable[[Simulation, float], None] = lambda *_: None
+    ) -> Outcome:
+        """The nodes are lost; `spares` are there before, and who waits today takes them first. `watch` is told each quiet moment and its
+        seconds, the first before the loss.
 
         Raises
         ------
@@ -85,9 +88,16 @@ class Player:
         simulation.replacement = lambda pod: making_anew(simulation, pod)
         if spares:
             settle(simulation)
+        watch(simulation, 0.0)
         gone = lose(simulation, nodes)
         clock = Stopwatch(cluster, lambda _: None, lambda _: "")
-        waited = settle(simulation, lambda: clock.pass_by(simulation))
+
+        def passes() -> None:
+            watch(simulation, clock.seconds)
+            clock.pass_by(simulation)
+
+        waited = settle(simulation, passes)
+        watch(simulation, clock.seconds + waited)
         return _told(simulation, gone, clock.seconds + waited)
 
     def _with(self, spares: Spares) -> Cluster:

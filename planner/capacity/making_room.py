@@ -137,13 +137,34 @@ def make_room(
     TooLargeError
         When it costs more than a question may.
     """
+    what = Asked(workload=workload, shape=shape, number=number, least=least)
+    return _described(*planned(snapshot, what), least, is_of_places=bool(shape))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What room is made for: as the parameters of `make_room`."""
+
+    workload: str = ""
+    shape: str = ""
+    number: int = 1
+    least: Least = Least.MOVES
+
+
+def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, Plan]:
+    """The cluster at rest, the pods that are to start (by their place in it), which pods may be moved, and the plan.
+
+    Raises
+    ------
+    InputError
+        As `make_room`.
+    """
     cluster = at_rest(compiled(snapshot).snapshot)
-    if shape:
-        cluster = _with_places(cluster, shape, number)
-    asked = _asked(cluster, workload, _PLACE if shape else "")
-    found = movable(cluster, least)
-    plan = _plan(cluster, asked, found)
-    return _described(cluster, asked, found, plan, least, is_of_places=bool(shape))
+    if what.shape:
+        cluster = _with_places(cluster, what.shape, what.number)
+    asked = _asked(cluster, what.workload, _PLACE if what.shape else "")
+    found = movable(cluster, what.least)
+    return cluster, asked, found, _plan(cluster, asked, found)
 
 
 def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
@@ -197,20 +218,23 @@ def _asked(cluster: Cluster, workload: str, place: str) -> list[int]:
 
 # ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class Plan:
+    """The moves that were searched for, in stages, as they were played in several draws."""
+
     moves: Moves
     stages: tuple[Stage, ...]
     replays: tuple[Replay, ...]
 
     @property
     def held(self) -> int:
+        """In how many of them it does what it says."""
         return sum(one.does(len(self.moves.hosts)) for one in self.replays)
 
 
-def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> _Plan:
+def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> Plan:
     """A plan that the engine has played; pods that a budget holds back stay, and the search is made again."""
     weights, wanted = dict(found.weights), list(asked)
-    plan = _Plan(
+    plan = Plan(
         moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
     )
     for _ in range(_MOST_TRIES):
@@ -229,7 +253,7 @@ def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> _Plan:
     return plan if plan.replays else replace(plan, replays=(replay(cluster, (), wanted),))
 
 
-def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: _Plan) -> _Plan:
+def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: Plan) -> Plan:
     """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
     finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
     best, asked = plan, list(wanted)
@@ -260,22 +284,22 @@ def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
     return {n for some in groups.values() if 0 < sum(n in moves.hosts for n in some) < len(some) for n in some}
 
 
-def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> _Plan:
+def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> Plan:
     """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
     draws = _DRAWS if len(cluster.snapshot.pods) < _MANY_PODS else _FEWER_DRAWS
-    best = _Plan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
+    best = Plan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
     if not moves.leaves:
         return best
     for stages in _ways(cluster, moves):
         first = replay(cluster, stages, wanted)
         if first.does(len(moves.hosts)):
             others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
-            plan = _Plan(moves=moves, stages=stages, replays=(first, *others))
+            plan = Plan(moves=moves, stages=stages, replays=(first, *others))
             best = max(best, plan, key=lambda one: one.held)
             if best.held == draws:
                 break
         elif first.held and not best.held:
-            best = _Plan(moves=moves, stages=stages, replays=(first,))
+            best = Plan(moves=moves, stages=stages, replays=(first,))
     return best
 
 
@@ -289,7 +313,7 @@ def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(
-    cluster: Cluster, asked: Sequence[int], found: Movable, plan: _Plan, least: Least, *, is_of_places: bool
+    cluster: Cluster, asked: Sequence[int], found: Movable, plan: Plan, least: Least, *, is_of_places: bool
 ) -> MadeRoom:
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
     first, holds = plan.replays[0], plan.held > 0
@@ -346,7 +370,7 @@ def _moves(stage: int, act: Acted, pods: Mapping[str, Pod], keys: Mapping[str, s
             )  # fmt: skip
 
 
-def _left(cluster: Cluster, numbers: Sequence[int], plan: _Plan) -> tuple[StillWaiting, ...]:
+def _left(cluster: Cluster, numbers: Sequence[int], plan: Plan) -> tuple[StillWaiting, ...]:
     keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
     groups: Counter[tuple[str, str]] = Counter()
     for number in numbers:
@@ -409,7 +433,7 @@ def notes(made: MadeRoom) -> list[str]:
 
 # ── the script ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _steps(
-    cluster: Cluster, plan: _Plan, first: Replay, keys: Mapping[str, str], *, is_of_places: bool
+    cluster: Cluster, plan: Plan, first: Replay, keys: Mapping[str, str], *, is_of_places: bool
 ) -> tuple[Step, ...]:
     """What somebody does: cordons are lent, so that a script that stops gives them back."""
     names, steps, shut = cluster.node_names, list[Step](), frozenset[int]()
@@ -451,7 +475,7 @@ def _steps(
     return tuple(steps)
 
 
-def _ready(plan: _Plan, stage: int, keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
+def _ready(plan: Plan, stage: int, keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
     """Waits for as many Ready pods of the workloads moved as are there at the end of the stage."""
     found = []
     for key in dict.fromkeys(keys[pod.uid] for pod in moved):

@@ -8,7 +8,7 @@ that moves is led to its node: all others that would take it are cordoned meanwh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Final
 
@@ -20,6 +20,7 @@ from planner.ground.records import dataclass, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.rollout.evicting import these
+from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.filters import feasible_nodes, fits_on
 from planner.scheduling.shape import Shape, compile_alike
@@ -167,10 +168,17 @@ def _fits(state: State, shape: Shape, node: int) -> bool:
 
 
 # ── played ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def replay(cluster: Cluster, stages: Sequence[Stage], wanted: Iterable[int], *, draw: int = 0) -> Replay:
+def replay(
+    cluster: Cluster,
+    stages: Sequence[Stage],
+    wanted: Iterable[int],
+    *,
+    draw: int = 0,
+    watch: Callable[[Simulation, float], None] | None = None,
+) -> Replay:
     """The stages one after another, each until nothing moves; at the end no node is cordoned that wasn't before.
 
-    `wanted`: the pods that are to start. `draw`: of the scheduler's ties.
+    `wanted`: the pods that are to start. `draw`: of the scheduler's ties. `watch`: as `evict` has it.
     """
     first, uids = cluster.snapshot, {cluster.snapshot.pods[number].uid for number in wanted}
     place = {pod.uid: number for number, pod in enumerate(first.pods)}
@@ -181,7 +189,7 @@ def replay(cluster: Cluster, stages: Sequence[Stage], wanted: Iterable[int], *, 
         now = Cluster(tried_again(replace(snapshot, nodes=nodes)))
         here = {pod.uid: i for i, pod in enumerate(now.snapshot.pods)}
         asked = [here[first.pods[one].uid] for one in stage.evicts if first.pods[one].uid in here]
-        run = evict(now, these(asked), seed=draw * 10_007 + number)
+        run = evict(now, these(asked), seed=draw * 10_007 + number, watch=watch)
         after = run.simulation.pods.snapshot_now()
         pushed = [pod for pod in run.simulation.preempted if pod not in run.moved]
         preempted += len(pushed)

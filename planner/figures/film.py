@@ -56,7 +56,8 @@ def _holders(films: Sequence[Film]) -> dict[str, tuple[int, str, str]]:
     seats: Counter[str] = Counter()
     for film in films:
         for block in film.blocks:
-            seats[block.workload] += sum(end - start for start, end in block.seats) or 1
+            if block.seats or block.node == WAITS:
+                seats[block.workload] += sum(end - start for start, end in block.seats) or 1
     about = list(dict.fromkeys(key for film in films for key in film.about if key in seats))
     order = about + sorted((key for key in seats if key not in about), key=lambda key: (-seats[key], key))
     found = {key: (i, chr(ord("A") + i), _COLOURS[i]) for i, key in enumerate(order[: len(_COLOURS)])}
@@ -104,7 +105,9 @@ def _film(film: Film, name: str, letters: Mapping[str, tuple[int, str, str]]) ->
 
 def _frame(film: Film, frame: Frame) -> dict[str, Any]:
     after = "before" if frame.tick < 0 else f"after {duration(frame.seconds)}" if frame.seconds else "at once"
-    said = f"{frame.ready:,} of {film.wanted:,} Ready, {frame.waiting:,} {plural(frame.waiting, 'waits', 'wait')}"
+    said = (
+        f"{frame.ready:,} of {film.wanted:,} {film.counts}, {frame.waiting:,} {plural(frame.waiting, 'waits', 'wait')}"
+    )
     held = f", {frame.held:,} {_noun(film, frame.held)} held" if film.resource else ""
     return {
         "after": after,
@@ -120,12 +123,12 @@ def _noun(film: Film, number: int) -> str:
 
 def _tracks(film: Film) -> list[dict[str, Any]]:
     ready = [one.ready for one in film.frames]
-    found = [{"name": "Ready", "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none"}]  # fmt: skip
+    found = [{"name": printable(film.counts, one_line=True), "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none"}]  # fmt: skip
     if film.resource:
         held = [one.held for one in film.frames]
         found.append(
             {
-                "name": f"{_noun(film, 2)} held",
+                "name": f"{_noun(film, 2)} held" + ("" if film.counts == "Ready" else " by these"),
                 "values": held,
                 "most": max([film.capacity, *held]),
                 "colour": palette.PURPLE,
@@ -141,6 +144,8 @@ def _more(film: Film) -> str:
         said.append(f"{count(film.more_nodes, 'more node')} that its pods are on or may go to aren't drawn")
     if film.skipped > 0:
         said.append(f"{count(film.skipped, 'step')} between these aren't shown")
+    if film.resource and any(one.node >= 0 and not one.amount for one in film.blocks):
+        said.append(f"pods that ask for no {_noun(film, 1)} are counted and not drawn on their nodes")
     if not film.resource:
         said.append("its pods ask for no GPU: each block is a pod, others' aren't drawn")
     return sentence("; ".join(said)) if said else ""

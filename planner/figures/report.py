@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, Final
 
+from planner.figures import film
 from planner.figures.of_answers import charts
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
 from planner.ground.words import duration, printable
@@ -59,13 +60,14 @@ def html(review: Review) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>",
-        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<header>",
+        f"<title>{_text(title)}</title>\n<style>{_STYLE}{film.style() if review.film else ''}</style>\n</head>\n<body>\n<header>",
         f"<h1>{_text(title)}</h1>",
         f"<p class='lead'>{_text(answer.sentence)}</p>\n</header>",
         "<nav aria-label='Chapters'><ul>",
         *(f"<li><a href='#c{place}'>{_text(one.chapter.title)}</a></li>" for place, one in enumerate(review.chapters)),
         "<li><a href='#unknown'>What is not known</a></li><li><a href='#inputs'>Inputs and their ages</a></li>",
         "</ul></nav>\n<main>",
+        *_film(review),
         *(_chapter(place, one, drawn) for place, one in enumerate(review.chapters)),
         "<section id='unknown'><h2>What is not known</h2>",
         _listed(answer.not_known) or "<p>Nothing that was asked for.</p>",
@@ -104,6 +106,19 @@ def _chapter(place: int, one: Written, drawn: Iterable[tuple[str, str, Any, str]
     if one.more:
         body.append(f"<p class='soft'>… and {one.more:,} more rows: JSON and CSV have them all.</p>")
     return "\n".join([*body, "</section>"])
+
+
+def _film(review: Review) -> Iterator[str]:
+    """The rollout that is stuck, step by step; its words stand there for who has no scripts."""
+    if review.film is None:
+        return
+    said = film.alt(review.film)
+    content = json.dumps(film.told([review.film])).replace("<", "\\u003c")
+    yield (
+        f"<section id='film'><h2>A rollout that is stuck, step by step</h2>\n<div class='show'><p>{_text(said)}</p></div>"
+        f"<script type='application/json' id='told'>{content}</script>\n<script>{film.script()}\n"
+        "film(document.querySelector('.show'), JSON.parse(document.getElementById('told').textContent));</script></section>"
+    )
 
 
 def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final
 
+from planner.capacity.filming import stuck_film
 from planner.capacity.gpu_lines import free_words, supplies_of
 from planner.capacity.left import CapacityAnswer
 from planner.drift.model import DriftReport
@@ -28,6 +29,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
 from planner.questions.wording import for_people, listed
+from planner.rollout.film import Film
 
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
@@ -319,6 +321,7 @@ class Review:
     answer: ReportAnswer
     chapters: tuple[Written, ...]
     asked: dict[str, Asked] = field(default_factory=dict)
+    film: Film | None = None  # of a rollout that is stuck
 
     def documents(self) -> list[dict[str, Any]]:
         """The documents of every question that was answered."""
@@ -352,7 +355,9 @@ def review(
         inputs=_inputs(snapshot, given),
         not_known=_not_known(snapshot, asked, failed),
     )
-    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=asked)
+    overview = asked.get("overview")
+    film = stuck_film(snapshot, overview.answer if overview else None)
+    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=asked, film=film)
 
 
 _Closer = tuple[Asked | None, str]

@@ -7,6 +7,7 @@ frame of what wasn't played. The numbers beside a frame are the engine's own (`p
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
@@ -117,6 +118,7 @@ class Film:
     skipped: int
     is_stuck: bool = False
     wait_for: tuple[WaitForEdge, ...] = ()
+    counts: str = "Ready"  # what `ready` is a number of
 
     def at(self, frame: int) -> list[Block]:
         """The blocks that one sees in that frame."""
@@ -188,13 +190,45 @@ def _of(pod: LivePod) -> Seen:
     return Doing.READY if pod.is_ready else Doing.STARTING, pod.node
 
 
-def _at_first(cluster: Cluster, pod: Pod) -> Seen:
+def at_first(cluster: Cluster, pod: Pod) -> Seen:
+    """What a pod of the snapshot does before anything is played."""
     node = cluster.node_index.get(pod.node_name, ELSEWHERE) if pod.node_name else WAITS
     if pod.deleted_at is not None:
         return Doing.TERMINATING, node
     if not pod.node_name:
         return Doing.WAITING, node
     return Doing.READY if pod.is_ready else Doing.STARTING, node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """Some pods at one look: how many do what. `held`: of a resource, by those on a node."""
+
+    ready: int = 0
+    starting: int = 0
+    waiting: int = 0
+    terminating: int = 0
+    held: int = 0
+
+
+def count_at(camera: Camera, uids: Iterable[str], resource: str, cluster: Cluster, look: int) -> Count:
+    """The pods `uids` as the camera saw them."""
+    row, doing, held = cluster.row.get(resource), Counter[Doing](), 0
+    for uid in uids:
+        seen = _at(camera.seen[uid], look)
+        if seen is not None:
+            doing[seen[0]] += 1
+            asks = camera.pods[uid].shape.asks
+            held += next((amount for one, amount in asks if one == row), 0) if seen[0] is not Doing.WAITING else 0
+    return Count(
+        ready=doing[Doing.READY], starting=doing[Doing.STARTING], waiting=doing[Doing.WAITING],
+        terminating=doing[Doing.TERMINATING], held=held,
+    )  # fmt: skip
+
+
+def _at(since: Sequence[tuple[int, Seen]], look: int) -> Seen:
+    place = bisect_right([begun for begun, _ in since], look)
+    return since[place - 1][1] if place else None
 
 
 # ── the film ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -294,7 +328,7 @@ def _played(
         was = before.get(uid)
         since = list(seen)
         if was is not None and since[0][0] > 0:
-            since.insert(0, (0, _at_first(cluster, was)))
+            since.insert(0, (0, at_first(cluster, was)))
         workload = of[uid] if was is not None else keys.get(live.owner, live.owner)
         yield _Life(
             name=f"{live.namespace}/{live.name}", workload=workload or POD.key(live.namespace, live.name),
@@ -328,7 +362,7 @@ def _still(cluster: Cluster, camera: Camera, resource: str, rows: Iterable[int])
 def _unplayed(cluster: Cluster, pod: Pod, workload: str, amount: int) -> _Life:
     name = f"{pod.namespace}/{pod.name}"
     return _Life(
-        name=name, workload=workload, is_new=False, amount=amount, is_played=False, since=((0, _at_first(cluster, pod)),)
+        name=name, workload=workload, is_new=False, amount=amount, is_played=False, since=((0, at_first(cluster, pod)),)
     )  # fmt: skip
 
 
@@ -400,7 +434,7 @@ def _seated(
 ) -> tuple[list[Block], dict[int, int]]:
     """The blocks of all frames, and how many seats each row needs. A pod keeps its seats for as long as it is on its node."""
     halls = {row: _Seats(seats[node]) for node, row in rows.items()}
-    shown: list[tuple[_Life, list[Seen]]] = [(one, [_then(one, look) for look in looks]) for one in lives]
+    shown: list[tuple[_Life, list[Seen]]] = [(one, [_at(one.since, look) for look in looks]) for one in lives]
     places: dict[tuple[int, int], tuple[Span, ...]] = {}
     for frame in range(len(looks)):
         for number, (_, seen) in enumerate(shown):
@@ -420,11 +454,6 @@ def _seated(
         for now, first, last in _stretches(seen)
     ]  # fmt: skip
     return blocks, {row: hall.widest for row, hall in halls.items()}
-
-
-def _then(one: _Life, look: int) -> Seen:
-    place = bisect_right([since for since, _ in one.since], look)
-    return one.since[place - 1][1] if place else None
 
 
 def _stretches(seen: Sequence[Seen]) -> Iterable[tuple[tuple[Doing, int], int, int]]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from planner.capacity.filming import rollout_film
+from planner.capacity import making_room
+from planner.capacity.changes import Change
+from planner.capacity.filming import FILMED, change_film, rollout_film, room_film
 from planner.figures import film as drawing
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Snapshot
@@ -80,3 +82,24 @@ def _strategy(shown: WorkloadRollout) -> str:
     if shown.strategy_kind == ROLLING_UPDATE:
         return f"maxSurge {shown.max_surge}, maxUnavailable {shown.max_unavailable}"
     return shown.strategy_kind
+
+
+@errors.part
+def change(snapshot: Snapshot, changes: Sequence[Change]) -> None:
+    """The film of the first of the changes, where that moves pods and is played in one piece: a drain, an eviction, a loss."""
+    if not changes or changes[0].kind not in FILMED:
+        return
+    film = cache.answer(change_film, snapshot, changes[0])
+    if film is not None:
+        show([film], key="film_change", newly="made anew")
+
+
+@errors.part
+def room(snapshot: Snapshot, asked: making_room.Asked) -> None:
+    """The film of moves that make room."""
+    film = cache.answer(room_film, snapshot, asked)
+    if film is not None:
+        show([film], key="film_room", newly="made anew")
+        st.caption(
+            "In the first of the draws of what kube-scheduler may choose; cordons that last for a stage aren't drawn."
+        )

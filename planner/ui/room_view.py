@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from planner.capacity import making_room
 from planner.ground import words
 from planner.ground.words import moment
 from planner.kubernetes.records import Snapshot
 from planner.questions.make_room import QUESTION, MakeRoomSettings
-from planner.ui import cache, downloads, errors, link, sheet
+from planner.ui import cache, downloads, errors, film_view, link, sheet
 from planner.ui.asked import Asked
 
 
@@ -39,6 +40,9 @@ def show(snapshot: Snapshot, shape: str) -> None:
         found = cache.ask(QUESTION, snapshot, settings)
         sheet.figures(QUESTION, found)
         st.markdown(words.literal(words.sentence(found.sentence)))
+        if found.moves:
+            asked_for = making_room.Asked(shape=shape, number=settings.count, least=settings.least)
+            film_view.room(snapshot, asked_for)
         for listing in QUESTION.listings:
             if listing.items(found):
                 st.markdown(f"**{listing.title}**")

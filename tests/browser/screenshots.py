@@ -14,7 +14,7 @@ COLOURS = 160  # pages have few; the pictures get a third of their size, and eac
 
 
 def main() -> int:
-    command = [sys.executable, "-m", "pytest", "tests/browser", "-k", "screenshot", "-q"]
+    command = [sys.executable, "-m", "pytest", "tests/browser", "-k", "screenshot or beside_todays", "-q"]
     status = subprocess.run(command, env={**os.environ, SCREENSHOTS_ASKED: "1"}, check=False).returncode
     for path in SCREENSHOTS.glob("*.png"):
         with Image.open(path) as picture:

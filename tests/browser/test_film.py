@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.dashboard import Visitor
+from tests.browser.dashboard import SCREENSHOTS, SCREENSHOTS_ASKED, Visitor
 
 pytestmark = pytest.mark.browser
 PLACE = "rollout?workload=Deployment/prod/{}&section=What+happens"
@@ -73,6 +76,25 @@ def test_a_strategy_is_played_beside_todays_and_axe_finds_nothing(visit: Callabl
     found: Any = Axe().run(visitor.page).response
     assert within(found["passes"])  # axe looks into the film
     assert within(found["violations"]) == []
+    if scheme == "light" and os.environ.get(SCREENSHOTS_ASKED):
+        moving_picture(visitor)
+
+
+def moving_picture(visitor: Visitor) -> None:
+    """docs/screenshots/film.gif: every step of the film."""
+    slider, box = visitor.page.get_by_role("slider", name="Step of the film"), visitor.page.locator(".film")
+    visitor.page.add_style_tag(content="header { visibility: hidden }")
+    slider.press("Home")
+    pictures = []
+    for step in range(int(slider.get_attribute("max") or 0) + 1):
+        expect(slider).to_have_value(str(step))
+        with Image.open(BytesIO(box.screenshot())) as taken:
+            pictures.append(taken.convert("RGB").quantize(48, dither=Image.Dither.NONE))
+        slider.press("ArrowRight")
+    times = [900] * (len(pictures) - 1) + [3_000]
+    pictures[0].save(
+        SCREENSHOTS / "film.gif", save_all=True, append_images=pictures[1:], duration=times, loop=0, optimize=True
+    )
 
 
 def within(found: Any) -> list[str]:

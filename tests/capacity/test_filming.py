@@ -1,0 +1,90 @@
+"""Films of drains, losses and moves: they end as their answers say."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from planner.capacity.changes import parse_change
+from planner.capacity.drain import described, play
+from planner.capacity.evictions import at_rest
+from planner.capacity.filming import change_film, room_film, stuck_film
+from planner.capacity.losses import Player
+from planner.capacity.making_room import Asked, make_room
+from planner.capacity.overview import overview
+from planner.ground.errors import ChangeError
+from planner.rollout.film import Doing, Film
+from planner.sources import demo
+
+SNAPSHOT = demo.read()
+A100 = "gke-edu-gpu-a100-7f3a00"
+
+
+def taken(film: Film, frame: int) -> Counter[tuple[int, int]]:
+    return Counter((block.node, seat) for block in film.at(frame) for span in block.seats for seat in range(*span))
+
+
+@pytest.mark.parametrize("name", [node.name for node in SNAPSHOT.nodes if "gpu" in node.name])
+def test_a_drain_ends_as_its_answer_says(name: str) -> None:
+    film, cluster = change_film(SNAPSHOT, parse_change(f"drain:{name}")), at_rest(SNAPSHOT)
+    run = play(cluster, [name])
+    said = described(cluster, [name], run)
+    if film is None:
+        assert not said.evicted
+        return
+    pushed_out = [pod for pod in run.simulation.preempted if pod not in run.moved]
+    assert film.wanted == said.evicted + len(pushed_out)
+    last = film.frames[-1]
+    assert last.ready == sum(number for _, number in said.moved_to)
+    assert last.waiting == sum(one.count - one.before for one in said.unplaced)
+    assert film.is_stuck == bool(last.waiting or said.held_back)
+    assert all(amount == 1 for frame in range(len(film.frames)) for amount in taken(film, frame).values())
+
+
+def test_a_lost_zone_ends_as_the_loss_does() -> None:
+    cluster = at_rest(SNAPSHOT)
+    zone = "asia-northeast3-a"
+    nodes = [
+        number for number, node in enumerate(cluster.nodes) if node.labels.get("topology.kubernetes.io/zone") == zone
+    ]
+    film, found = change_film(SNAPSHOT, parse_change(f"remove-zone:{zone}")), Player(cluster).lose(nodes)
+    assert film is not None
+    assert film.wanted == found.pods + sum(found.preempted.values())
+    assert film.frames[0].ready == 0
+    assert (film.frames[-1].waiting, film.frames[-1].seconds) == (found.waiting, found.seconds)
+    gone = {cluster.node_names[number] for number in nodes}
+    left = {film.nodes[block.node].name for block in film.at(len(film.frames) - 1) if block.node >= 0}
+    assert left.isdisjoint(gone)
+    assert {one.name for one in film.nodes if one.note == "lost"} == gone & {one.name for one in film.nodes}
+
+
+def test_moves_that_make_room_start_what_the_plan_says() -> None:
+    shape = "gpu=1,cpu=4,memory=8Gi"
+    film, made = room_film(SNAPSHOT, Asked(shape=shape, number=2)), make_room(SNAPSHOT, shape=shape, number=2)
+    assert film is not None
+    assert (film.wanted, film.frames[-1].ready, film.frames[-1].waiting) == (2, len(made.starts), 2 - len(made.starts))
+    moved = {block.pod for block in film.blocks if block.doing is Doing.TERMINATING}
+    assert moved == {move.pod for move in made.moves}
+    started = {block.pod: film.nodes[block.node].name for block in film.at(len(film.frames) - 1) if block.node >= 0}
+    assert all(started[start.pod] == start.node for start in made.starts)
+
+
+def test_no_moves_no_film() -> None:
+    assert make_room(SNAPSHOT).moves == ()
+    assert room_film(SNAPSHOT, Asked()) is None
+
+
+def test_the_review_has_a_film_of_a_circle() -> None:
+    film = stuck_film(SNAPSHOT, overview(SNAPSHOT))
+    assert film is not None
+    assert film.is_stuck
+    assert film.wait_for[-1].target == film.wait_for[0].source
+    assert stuck_film(SNAPSHOT, None) is None
+
+
+def test_a_change_without_a_film_is_refused() -> None:
+    with pytest.raises(ChangeError, match="no film"):
+        change_film(SNAPSHOT, parse_change("add:gpu-t4=1"))
+    with pytest.raises(ChangeError, match="no node"):
+        change_film(SNAPSHOT, parse_change("drain:nobody"))
