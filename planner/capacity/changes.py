@@ -55,7 +55,10 @@ FORMS = {
         "rollout:KIND/NAMESPACE/NAME or rollout:all",
         "its change comes then, or a restart where none is asked; all: every change but those of --also",
     ),
-    ChangeKind.QUOTA: ("quota:NAMESPACE/NAME=requests.cpu:20,pods:50", "another limit of a ResourceQuota"),
+    ChangeKind.QUOTA: (
+        "quota:NAMESPACE/NAME=requests.cpu:20,pods:50 or quota:QUEUE/FLAVOR/RESOURCE=8",
+        "another limit of a ResourceQuota, or nominal quota of Kueue's ClusterQueue",
+    ),
     ChangeKind.JOB_ENDS: ("job-ends:NAMESPACE/NAME", "all pods of a Job are done"),
     ChangeKind.UNGATE: ("ungate:NAMESPACE/NAME", "a pod, or all that wait of one owner, lose their scheduling gates"),
     ChangeKind.APPLY: ("apply:FILE", "what kubectl apply -f would do to workloads; beside a rollout only"),
@@ -195,6 +198,11 @@ def _duration_text(seconds: float) -> str:
 
 def _check(change: Change) -> None:
     value = change.value
+    if change.kind is ChangeKind.QUOTA and change.target.count("/") in (
+        2,
+        3,
+    ):  # of a ClusterQueue; RESOURCE may have a slash
+        return
     parts = [part for part in change.target.split("/") if part]
     if len(parts) != _PARTS.get(change.kind, len(parts)) and not (change.kind is ChangeKind.ROLLOUT and parts == [ALL]):
         raise _refused(change.kind, str(change))

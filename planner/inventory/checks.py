@@ -15,7 +15,7 @@ from planner.ground import words
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.ground.words import duration, listing, plural, short_name
-from planner.kubernetes import budgets, commands
+from planner.kubernetes import budgets, commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
@@ -105,7 +105,14 @@ def _needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
         needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_DEVICES.items()}
     if _is_between_revisions(snapshot):
         needed |= {kind: (Severity.INFO, what) for kind, what in _NEEDED_FOR_REVISIONS.items()}
+    if any(snapshot.presence.get(kind) is Presence.PRESENT for kind in queues.KINDS) or _has_queued(snapshot):
+        needed |= dict.fromkeys(queues.NEEDED, (Severity.WARNING, "whether and when Kueue lets pods in isn't known"))
     return needed
+
+
+def _has_queued(snapshot: Snapshot) -> bool:
+    """Whether Kueue admits some workload's pods."""
+    return any(queues.queued(one.labels, [template for template, _ in one.templates]) for one in snapshot.workloads)
 
 
 def _is_between_revisions(snapshot: Snapshot) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from planner.inventory import wire
+from planner.kubernetes import queues
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.listed import LISTED
 
@@ -17,8 +18,11 @@ Fields = Mapping[str, Any]
 
 
 def resource_of(kind: str) -> str:
-    """What kubectl and paths of the API call objects of a kind that is read: ``pods``, ``priorityclasses``."""
-    return kind if kind in LISTED else wire.READ[kind].resource
+    """What kubectl calls objects of a kind that is read: ``pods``, ``priorityclasses``, ``clusterqueues.kueue.x-k8s.io``."""
+    if kind in LISTED:
+        return kind
+    known = wire.READ[kind]
+    return f"{known.resource}.{known.group}" if kind in queues.KINDS else known.resource
 
 
 _PLURALS: Final = {one.resource: kind for kind, one in wire.READ.items() if one.group != wire.METRICS} | {

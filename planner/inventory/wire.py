@@ -23,6 +23,7 @@ import msgspec
 from msgspec import field
 
 from planner.ground.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
+from planner.kubernetes import queues
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -1253,6 +1254,212 @@ class ResourceClaimTemplate(Object):
     spec: ResourceClaimTemplateSpec | None = None
 
 
+# ── Kueue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+class FlavorResourceQuota(Wire):
+    name: str = ""
+    nominal_quota: str | int | float = 0
+    borrowing_limit: str | int | float | None = None
+    lending_limit: str | int | float | None = None
+
+
+class FlavorQuotas(Wire):
+    name: str = ""
+    resources: list[FlavorResourceQuota] | None = None
+
+
+class ResourceGroup(Wire):
+    covered_resources: list[str] | None = None
+    flavors: list[FlavorQuotas] | None = None
+
+
+class FairSharing(Wire):
+    weight: str | int | float | None = None
+
+
+class Fungibility(Wire):
+    when_can_borrow: str | None = None
+    when_can_preempt: str | None = None
+    preference: str | None = None
+
+
+class BorrowWithinCohort(Wire):
+    policy: str | None = None
+    max_priority_threshold: Int32 | None = None
+
+
+class QueuePreemption(Wire):
+    within_cluster_queue: str | None = None
+    reclaim_within_cohort: str | None = None
+    borrow_within_cohort: BorrowWithinCohort | None = None
+
+
+class CheckRule(Wire):
+    name: str = ""
+    on_flavors: list[str] | None = None
+
+
+class ChecksStrategy(Wire):
+    admission_checks: list[CheckRule] | None = None
+
+
+class TypedCondition(Wire):
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    last_transition_time: datetime | None = None
+
+
+class WeightedShare(Wire):
+    weighted_share: Int64 | None = None
+
+
+class ClusterQueueStatus(Wire):
+    conditions: list[TypedCondition] | None = None
+    fair_sharing: WeightedShare | None = None
+
+
+class ClusterQueueSpec(Wire):
+    cohort: str | None = None
+    cohort_name: str | None = None
+    resource_groups: list[ResourceGroup] | None = None
+    queueing_strategy: str | None = None
+    namespace_selector: LabelSelector | None = None
+    flavor_fungibility: Fungibility | None = None
+    preemption: QueuePreemption | None = None
+    admission_checks: list[str] | None = None
+    admission_checks_strategy: ChecksStrategy | None = None
+    stop_policy: str | None = None
+    fair_sharing: FairSharing | None = None
+    admission_scope: Present | None = None
+    concurrent_admission_policy: Present | None = None
+
+
+class ClusterQueue(Object):
+    spec: ClusterQueueSpec | None = None
+    status: ClusterQueueStatus | None = None
+
+
+class CohortSpec(Wire):
+    parent: str | None = None
+    parent_name: str | None = None
+    resource_groups: list[ResourceGroup] | None = None
+    fair_sharing: FairSharing | None = None
+
+
+class Cohort(Object):
+    spec: CohortSpec | None = None
+
+
+class LocalQueueSpec(Wire):
+    cluster_queue: str | None = None
+    stop_policy: str | None = None
+
+
+class LocalQueue(Object):
+    spec: LocalQueueSpec | None = None
+
+
+class ResourceFlavorSpec(Wire):
+    node_labels: dict[str, str] | None = None
+    node_taints: list[Taint] | None = None
+    tolerations: list[Toleration] | None = None
+    topology_name: str | None = None
+
+
+class ResourceFlavor(Object):
+    spec: ResourceFlavorSpec | None = None
+
+
+class TopologyRequest(Wire):
+    required: str | None = None
+    preferred: str | None = None
+    unconstrained: bool | None = None
+    pod_set_group_name: str | None = None
+
+
+class QueuedSet(Wire):
+    name: str | None = None
+    count: Count | None = None
+    min_count: Count | None = None
+    template: PodTemplate | None = None
+    topology_request: TopologyRequest | None = None
+
+
+class QueuedSpec(Wire):
+    pod_sets: list[QueuedSet] | None = None
+    queue_name: str | None = None
+    priority: Int32 | None = None
+    active: bool | None = None
+    maximum_execution_time_seconds: Count | None = None
+    preemption_gates: list[Present] | None = None
+
+
+class GrantedSet(Wire):
+    name: str | None = None
+    flavors: dict[str, str] | None = None
+    resource_usage: Quantities | None = None
+    count: Count | None = None
+
+
+class Granted(Wire):
+    cluster_queue: str = ""
+    pod_set_assignments: list[GrantedSet] | None = None
+
+
+class CheckState(Wire):
+    name: str = ""
+    state: str | None = None
+
+
+class ReclaimablePods(Wire):
+    name: str = ""
+    count: Count = 0
+
+
+class QueuedStatus(Wire):
+    conditions: list[TypedCondition] | None = None
+    admission: Granted | None = None
+    admission_checks: list[CheckState] | None = None
+    reclaimable_pods: list[ReclaimablePods] | None = None
+    cluster_name: str | None = None
+
+
+class QueuedWorkload(Object):
+    """Kueue's ``Workload``."""
+
+    spec: QueuedSpec | None = None
+    status: QueuedStatus | None = None
+
+
+class WorkloadPriorityClass(Object):
+    value: Int32 = 0
+
+
+class AdmissionCheckSpec(Wire):
+    controller_name: str | None = None
+
+
+class AdmissionCheckStatus(Wire):
+    conditions: list[TypedCondition] | None = None
+
+
+class AdmissionCheck(Object):
+    spec: AdmissionCheckSpec | None = None
+    status: AdmissionCheckStatus | None = None
+
+
+class TopologyLevel(Wire):
+    node_label: str = ""
+
+
+class TopologySpec(Wire):
+    levels: list[TopologyLevel] | None = None
+
+
+class Topology(Object):
+    spec: TopologySpec | None = None
+
+
 # ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
 class EventSource(Wire):
     component: str | None = None
@@ -1314,6 +1521,16 @@ DEVICES = "resource.k8s.io"
 _DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
 METRICS = "metrics.k8s.io"
 _STORAGE = "storage.k8s.io"
+_OF_KUEUE: dict[str, tuple[type[Object], str]] = {
+    "ClusterQueue": (ClusterQueue, "cluster_queues"),
+    "LocalQueue": (LocalQueue, "local_queues"),
+    "ResourceFlavor": (ResourceFlavor, "resource_flavors"),
+    "Cohort": (Cohort, "cohorts"),
+    "Workload": (QueuedWorkload, "queued_workloads"),
+    "WorkloadPriorityClass": (WorkloadPriorityClass, "workload_priority_classes"),
+    "AdmissionCheck": (AdmissionCheck, "admission_checks"),
+    "Topology": (Topology, "topologies"),
+}
 READ: dict[str, Kind] = {
     NODE.name: Kind(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Kind(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
@@ -1397,6 +1614,18 @@ READ: dict[str, Kind] = {
         is_namespaced=False,
         is_rare=True,
     ),
+    **{
+        kind: Kind(
+            _OF_KUEUE[kind][0],
+            _OF_KUEUE[kind][1],
+            queues.GROUP,
+            resource,
+            queues.VERSIONS,
+            kind in queues.NAMESPACED,
+            is_rare=True,
+        )
+        for kind, resource in queues.KINDS.items()
+    },
     "Event": Kind(Event, "events", "", "events"),
     "PodMetrics": Kind(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),
 }

@@ -11,6 +11,8 @@ from typing import Final
 from planner.ground.records import dataclass
 from planner.kubernetes.kinds import PARTS, WORKLOADS
 from planner.kubernetes.pod_templates import BASE, RUNTIME_GROUP, RUNTIMES, TEMPLATED
+from planner.kubernetes.queues import GROUP as KUEUE
+from planner.kubernetes.queues import KINDS as KUEUE_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ def is_kept(kind: str, group: str) -> bool:
 
 
 CUSTOM_KINDS: Final = ",".join(
-    [kind.named for kind in WORKLOADS if kind.is_custom] + [name for name, one in LISTED.items() if one.group]
+    [kind.named for kind in WORKLOADS if kind.is_custom]
+    + [name for name, one in LISTED.items() if one.group]
+    + [f"{resource}.{KUEUE}" for resource in KUEUE_KINDS.values()]
 )
 """What kubectl's line takes beside the kinds that every cluster has, where the server has them."""

@@ -12,6 +12,18 @@ from typing import Final
 from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
 from planner.kubernetes.records import Labels, Template
 
+GROUP: Final = "kueue.x-k8s.io"
+VERSIONS: Final = ("v1beta2", "v1beta1")
+KINDS: Final = {
+    "ClusterQueue": "clusterqueues", "LocalQueue": "localqueues", "ResourceFlavor": "resourceflavors", "Cohort": "cohorts",
+    "Workload": "workloads", "WorkloadPriorityClass": "workloadpriorityclasses", "AdmissionCheck": "admissionchecks",
+    "Topology": "topologies",
+}  # fmt: skip
+"""Kueue's kinds that are read → what a ClusterRole calls them."""
+NAMESPACED: Final = frozenset({"LocalQueue", "Workload"})
+NEEDED: Final = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload")
+"""Without the lists of these nothing is known of queues. A cluster may have no Cohort, and its queues cohorts all the same."""
+
 _ADMITS: Final = "Kueue admits these pods"
 
 

@@ -1050,6 +1050,171 @@ class PodLog:
     lines: tuple[str, ...]
 
 
+# ── Kueue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceFlavor:
+    """Kueue's: machines of one kind. `topology`: the Topology that says which of them are near to each other."""
+
+    name: str
+    node_labels: Labels = EMPTY
+    taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    topology: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlavorQuota:
+    """What a queue or cohort has of one resource in one flavor; limits None: none."""
+
+    flavor: str
+    resource: str
+    nominal: int
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaGroup:
+    """A resource group: its flavors are tried in this order, all its resources get the same."""
+
+    resources: tuple[str, ...]
+    flavors: tuple[str, ...]
+    quotas: tuple[FlavorQuota, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cohort:
+    """Queues that lend each other what they don't use. `weight`: in fair sharing."""
+
+    name: str
+    parent: str = ""
+    groups: tuple[QuotaGroup, ...] = ()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterQueue:
+    """`strategy`: BestEffortFIFO | StrictFIFO. `selector`: namespaces that may use it, None: none. `stop`: None | Hold | HoldAndDrain.
+    `checks`: admission checks, each with the flavors it is for, () for all. `unmodelled`: fields that are set, could change an answer, and
+    aren't modelled. `is_active`: what its condition says, None: nothing."""
+
+    name: str
+    cohort: str = ""
+    groups: tuple[QuotaGroup, ...] = ()
+    strategy: str = "BestEffortFIFO"
+    selector: LabelSelector | None = None
+    when_can_borrow: str = "MayStopSearch"
+    when_can_preempt: str = "TryNextFlavor"
+    preference: str = "BorrowingOverPreemption"
+    within_queue: str = "Never"
+    reclaim: str = "Never"
+    borrow_policy: str = "Never"
+    borrow_threshold: int | None = None
+    weight: float = 1.0
+    checks: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    stop: str = "None"
+    is_active: bool | None = None
+    has_share: bool = False  # its status has a weighted share: Kueue shares fairly
+    unmodelled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalQueue:
+    """A namespace's way into a ClusterQueue."""
+
+    namespace: str
+    name: str
+    cluster_queue: str = ""
+    stop: str = "None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedSet:
+    """Pods of a Kueue Workload that are alike. `least`: fewest with which it starts, None: all; `level`: of a topology, "" where
+    it asks for none or for any."""
+
+    name: str
+    count: int
+    spec: PodSpec = PodSpec()
+    least: int | None = None
+    is_topological: bool = False
+    level: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantedSet:
+    """What a pod set was given: resource → flavor, and how much of each."""
+
+    name: str
+    count: int
+    flavors: Labels = EMPTY
+    use: Amounts = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedWorkload:
+    """Kueue's Workload: what was, or is to be, admitted as a whole.
+
+    Attributes
+    ----------
+    conditions : type → "status/reason"; `changed_at`: type → when, in seconds since the epoch
+    admitted_by : name of the ClusterQueue that gave it quota, "" while none did; `granted`: what it got
+    checks : admission check → its state: Pending | Ready | Retry | Rejected
+    gone : pod set → how many of its pods have ended for good and hold no quota
+    longest_seconds : it is ended after so long
+    """
+
+    namespace: str
+    name: str
+    uid: str = ""
+    queue: str = ""
+    created_at: float | None = None
+    owner: Owner | None = None
+    sets: tuple[QueuedSet, ...] = ()
+    priority: int = 0
+    is_wanted: bool = True
+    conditions: Labels = EMPTY
+    changed_at: FrozenMap[float] = EMPTY
+    admitted_by: str = ""
+    granted: tuple[GrantedSet, ...] = ()
+    checks: Labels = EMPTY
+    gone: FrozenMap[int] = EMPTY
+    longest_seconds: int | None = None
+    unmodelled: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    def is_said(self, condition: str) -> bool:
+        """Whether a condition is True."""
+        return self.conditions.get(condition, "").startswith("True")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadPriorityClass:
+    name: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionCheck:
+    """Who says, after the quota, whether a workload may start."""
+
+    name: str
+    controller: str = ""
+    is_active: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Node labels from the widest level to the narrowest."""
+
+    name: str
+    levels: tuple[str, ...] = ()
+
+
 # ── findings, snapshot ───────────────────────────────────────────────────────────────────────────────────────────────
 class Severity(StrEnum):
     ERROR = "error"  # something can't work, or part of the input was not usable
@@ -1163,6 +1328,14 @@ class Snapshot:
     resource_claims: tuple[ResourceClaim, ...] = ()
     resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
     device_taint_rules: tuple[DeviceTaintRule, ...] = ()
+    resource_flavors: tuple[ResourceFlavor, ...] = ()
+    cohorts: tuple[Cohort, ...] = ()
+    cluster_queues: tuple[ClusterQueue, ...] = ()
+    local_queues: tuple[LocalQueue, ...] = ()
+    queued_workloads: tuple[QueuedWorkload, ...] = ()  # Kueue's Workloads
+    workload_priority_classes: tuple[WorkloadPriorityClass, ...] = ()
+    admission_checks: tuple[AdmissionCheck, ...] = ()
+    topologies: tuple[Topology, ...] = ()
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
     logs: tuple[PodLog, ...] = ()

@@ -69,6 +69,8 @@ INDEX: Final[Mapping[str, Entry]] = {
             doing="The fewest moves are looked for, and played"),
     "survive": Entry("survive", CAPACITY, "What one loss would break: each node, zone, rack; the spare that mends it.",
             doing="Every loss is played"),
+    "queues": Entry("queues", CAPACITY, "Kueue: who waits in which queue, for what; what would let it in, and what moving quota does.",
+            doing="Kueue's cycles are played"),
     "costs": Entry("costs", COST, "What the cluster costs a month, by pool, and what of it is idle.",
             doing="Nodes are priced, and the bill is shared out", is_recorded=True),
     "idle": Entry("idle", COST, "GPUs that pods hold and don't use: whose, since when, what they cost."),

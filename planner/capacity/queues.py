@@ -1,0 +1,360 @@
+"""Kueue's queues as people ask about them: what each uses, who waits for what, what would let it in, and what moving quota does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from planner.capacity.changes import Change, ChangeKind
+from planner.ground import quantity, words
+from planner.ground.errors import ChangeError, QuantityError
+from planner.ground.records import dataclass, replace
+from planner.ground.words import Text, count, listing, roughly
+from planner.kubernetes.records import QueuedWorkload, Snapshot
+from planner.scheduling.kueue.clusters import objects_of, played, rules_of, with_nominal
+from planner.scheduling.kueue.cycle import State, nominate
+from planner.scheduling.kueue.play import Outcome, Verdict
+from planner.scheduling.kueue.standing import Objects, state_of, wanting
+from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
+from planner.scheduling.kueue.wanting import NO_MATCH, TOO_MUCH, Lack, Mode
+
+MOST_REMEDIES: Final = 60
+"""Queues for whose first one it is looked up what would let it in."""
+WAITING: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueUse:
+    """A ClusterQueue's use of one resource in one flavor, in the planner's units.
+
+    Attributes
+    ----------
+    used, borrowed : by admitted workloads; of it beyond its own nominal quota
+    idle : of its own nominal quota what nobody uses, itself or others who borrow
+    free : what it may still be given now; `at_most`: what it could have if nobody used anything
+    waiting : workloads that wait in the queue
+    """
+
+    queue: str
+    cohort: str
+    flavor: str
+    resource: str
+    nominal: int
+    used: int
+    borrowed: int
+    idle: int
+    free: int
+    at_most: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A workload that waits.
+
+    Attributes
+    ----------
+    workload : the object it was made for, ``Job/team-a/train``; Kueue's own name where that isn't said
+    outcome : what it waits for; `why`: in words; `before`: the same before what was changed, "" where nothing was
+    evicts : whom Kueue would evict for it
+    remedy : what would let it in; "" where nothing was found, or it wasn't looked for
+    latest_seconds : when enough of those that run are ended at the latest, by their own limits; None: not known
+    """
+
+    workload: str
+    name: str
+    queue: str
+    place: int
+    priority: int
+    since_seconds: float | None
+    outcome: Outcome
+    why: Text
+    evicts: tuple[str, ...] = ()
+    remedy: Text = words.NO_WORDS
+    latest_seconds: float | None = None
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queues:
+    """`is_fair`: Kueue shares by weight here, with its default strategies. `assumed`: what no object of the cluster tells."""
+
+    sentence: Text
+    queues: tuple[QueueUse, ...]
+    waiting: tuple[Waiting, ...]
+    is_fair: bool
+    assumed: tuple[str, ...]
+
+    def waiting_for(self, *outcomes: Outcome) -> int:
+        return sum(one.outcome in outcomes for one in self.waiting)
+
+
+def queues(snapshot: Snapshot, changes: Sequence[Change] = ()) -> Queues:
+    """Every ClusterQueue, and everybody who waits, after `changes` of quota.
+
+    Raises
+    ------
+    ChangeError
+        For a change that isn't one of a ClusterQueue's quota, or of one that isn't there.
+    """
+    then = with_changes(snapshot, changes)
+    found, before = played(then), played(snapshot) if changes else {}
+    objects = objects_of(then)
+    state = state_of(objects, rules_of(then))
+    names = {one.key: name_of(one) for one in objects.workloads}
+    order = sorted(found.values(), key=lambda one: (one.queue, one.place))
+    records = {one.key: one for one in objects.workloads}
+    uses = tuple(_uses(state.tree, found))
+    latest = {one.key: _latest(then, state.tree, one, records) for one in order}
+    remedies = dict(_remedies(state, objects, order))
+    waiting = tuple(
+        Waiting(
+            workload=names[one.key], name=one.key, queue=one.queue, place=one.place, priority=one.priority,
+            since_seconds=one.queued_at or None, outcome=one.outcome, why=why(one, names),
+            evicts=tuple(names.get(each.held.key, each.held.key) for each in one.targets),
+            remedy=remedies.get(one.key, words.NO_WORDS),
+            latest_seconds=latest[one.key],
+            before=before[one.key].outcome.value if changes and one.key in before else "",
+        )
+        for one in order
+    )  # fmt: skip
+    return Queues(
+        sentence=_sentence(waiting), queues=uses, waiting=waiting,
+        is_fair=rules_of(then).fair is not None, assumed=tuple(_assumed(then)),
+    )  # fmt: skip
+
+
+def name_of(one: QueuedWorkload) -> str:
+    """``Job/team-a/train``."""
+    return one.owner.key(one.namespace) if one.owner is not None else f"Workload/{one.key}"
+
+
+def _uses(tree: Tree, found: Mapping[str, Verdict]) -> Iterator[QueueUse]:
+    waiting: dict[str, int] = {}
+    for one in found.values():
+        waiting[one.queue] = waiting.get(one.queue, 0) + 1
+    for name in sorted(tree.queues):
+        queue = tree.queues[name]
+        for fr, quota in queue.quotas.items():
+            used = queue.use.get(fr, 0)
+            yield QueueUse(
+                queue=name, cohort=queue.parent.name if queue.parent is not None else "", flavor=fr[0], resource=fr[1],
+                nominal=quota.nominal, used=used, borrowed=max(0, used - quota.nominal),
+                idle=idle(queue, fr), free=queue.free(fr), at_most=queue.at_most(fr), waiting=waiting.get(name, 0),
+            )  # fmt: skip
+
+
+def idle(queue: Queue, fr: FlavorResource) -> int:
+    """Of its nominal quota what nobody uses: neither it, nor those who borrow in its cohort."""
+    own = max(0, queue.quota(fr).nominal - queue.use.get(fr, 0))
+    return own if queue.parent is None else min(own, queue.kept_free(fr) + max(0, queue.parent.available(fr)))
+
+
+# ── in words ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _sentence(waiting: Sequence[Waiting]) -> Text:
+    if not waiting:
+        return Text("Nobody waits in a queue")
+    numbers = {outcome: sum(one.outcome is outcome for one in waiting) for outcome in Outcome}
+    parts = [f"{number:,} {_SAID[outcome]}" for outcome, number in numbers.items() if number]
+    verb = "waits" if len(waiting) == 1 else "wait"
+    return Text(f"{count(len(waiting), 'workload')} {verb}: {listing(parts, most=None)}")
+
+
+_SAID: Final = {
+    Outcome.LET_IN: "for Kueue's next cycle, which has quota for it",
+    Outcome.EVICTS: "while others are evicted for it",
+    Outcome.QUOTA: "on quota",
+    Outcome.NEVER: "for more than its queue can have",
+    Outcome.BEHIND: "behind the first of a strict queue",
+    Outcome.CHECK: "on an admission check",
+    Outcome.STOPPED: "in a stopped queue",
+    Outcome.REFUSED: "where Kueue doesn't take it",
+    Outcome.UNKNOWN: "with an answer that isn't known",
+}
+
+
+def why(one: Verdict, names: Mapping[str, str]) -> Text:
+    """What it waits for, in words."""
+    if one.outcome is Outcome.BEHIND:
+        return Text(f"the queue is StrictFIFO, and {names.get(one.after, one.after)} is first")
+    if one.given and one.outcome in (Outcome.LET_IN, Outcome.EVICTS, Outcome.CHECK):
+        got = sorted({given.flavor for each in one.given for given in each.flavors.values()})
+        said = f"quota of {listing(got)}" if got else "it asks for no quota"
+        return Text(f"{said}; {one.why}" if one.why else said)
+    if one.outcome not in WAITING or not one.lacks:
+        return Text(one.why)
+    return Text(listing([lack_words(each) for each in _each_flavor(one.lacks)], most=None))
+
+
+def _each_flavor(lacks: Sequence[Lack]) -> list[Lack]:
+    return list({(one.flavor, one.resource): one for one in lacks}.values())
+
+
+def lack_words(one: Lack) -> str:
+    """``8 nvidia.com/gpu more of a100 is needed``."""
+    if one.kind == NO_MATCH:
+        return one.said
+    amount = f"{roughly(one.missing, one.resource)} {one.resource}"
+    if one.kind == TOO_MUCH:
+        return f"{amount} more of {one.flavor} than the queue can ever have"
+    return f"{amount} of {one.flavor} too few are free"
+
+
+# ── what would let it in ─────────────────────────────────────────────────────────────────────────────────────────────
+def _remedies(state: State, objects: Objects, order: Sequence[Verdict]) -> Iterator[tuple[str, Text]]:
+    """Nominal quota of somebody who doesn't use it, moved: put to the rules, and told where it lets the workload in.
+
+    Of the first in each queue that isn't let in: whoever stands behind it needs that one gone first.
+    """
+    seen: set[str] = set()
+    records = {one.key: one for one in objects.workloads}
+    _let_in(state, order)
+    for one in order:
+        if one.queue in seen or one.outcome not in (Outcome.QUOTA, Outcome.NEVER) or one.queue not in state.tree.queues:
+            continue
+        seen.add(one.queue)
+        if len(seen) <= MOST_REMEDIES and (said := _remedy(state, one, records[one.key])):
+            yield one.key, said
+
+
+def _let_in(state: State, order: Sequence[Verdict]) -> None:
+    """Those are let in that will be, and those go that will be evicted for them."""
+    for one in order:
+        for target in one.targets:
+            if target.held.key in state.tree.queues[target.held.queue].held:
+                state.tree.let_go(target.held)
+        if one.uses:
+            state.tree.hold(Held(key=one.key, queue=one.queue, uses=one.uses, priority=one.priority))
+
+
+def _remedy(state: State, one: Verdict, record: QueuedWorkload) -> Text:
+    by_flavor: dict[str, list[Lack]] = {}
+    for lack in one.lacks:
+        if lack.kind != NO_MATCH:
+            by_flavor.setdefault(lack.flavor, []).append(lack)
+    for lacks in by_flavor.values():
+        moved = [move for lack in lacks if (move := _donor(state.tree, one.queue, lack)) is not None]
+        if len(moved) == len(lacks) and _lets_in(state, one, record, lacks, moved):
+            parts = [
+                f"{roughly(lack.missing, lack.resource)} {lack.resource} of nominal quota of {lack.flavor} from {donor}'s idle "
+                f"{roughly(unused, lack.resource)}"
+                for lack, (donor, unused) in zip(lacks, moved, strict=True)
+            ]
+            return Text(listing(parts, most=None))
+    return words.NO_WORDS
+
+
+def _lets_in(
+    state: State, one: Verdict, record: QueuedWorkload, lacks: Sequence[Lack], moved: Sequence[tuple[str, int]]
+) -> bool:
+    """Whether it fits once what it lacks has been moved; `state` is as before afterwards."""
+    tree, undo = state.tree, []
+    for lack, (donor, _) in zip(lacks, moved, strict=True):
+        fr = (lack.flavor, lack.resource)
+        for queue, more in ((tree.queues[donor], -lack.missing), (tree.queues[one.queue], lack.missing)):
+            undo.append((queue, fr, queue.quota(fr)))
+            tree.set_nominal(queue, fr, queue.quota(fr).nominal + more)
+    found = nominate(state, wanting(record, one.queue)).assignment
+    for queue, fr, quota in reversed(undo):
+        tree.set_nominal(queue, fr, quota.nominal)
+        queue.quotas[fr] = quota
+        tree.set_nominal(queue, fr, quota.nominal)
+    return found.mode == Mode.FIT
+
+
+def _donor(tree: Tree, queue: str, lack: Lack) -> tuple[str, int] | None:
+    """Who has most of it idle, if that is enough: its name, and how much."""
+    fr = (lack.flavor, lack.resource)
+    found = [(idle(one, fr), name) for name, one in tree.queues.items() if name != queue and fr in one.quotas]
+    most = max(found, key=lambda one: (one[0], one[1]), default=(0, ""))
+    return (most[1], most[0]) if most[0] >= lack.missing > 0 else None
+
+
+# ── when ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _latest(snapshot: Snapshot, tree: Tree, one: Verdict, records: Mapping[str, QueuedWorkload]) -> float | None:
+    """In how many seconds enough has ended at the latest, nobody else coming first: by the limits of those that hold what lacks.
+
+    Only of the first of a queue, only where all that lacks can be had by their ends.
+    """
+    short = [each for each in one.lacks if each.kind not in (NO_MATCH, TOO_MUCH)]
+    if one.outcome is not Outcome.QUOTA or one.place != 1 or not short or one.queue not in tree.queues:
+        return None
+    ends = [_freed_at(snapshot, tree, one.queue, each, records) for each in short]
+    known = [each for each in ends if each is not None]
+    return max(known) if len(known) == len(ends) else None
+
+
+def _freed_at(
+    snapshot: Snapshot, tree: Tree, queue: str, lack: Lack, records: Mapping[str, QueuedWorkload]
+) -> float | None:
+    fr = (lack.flavor, lack.resource)
+    root = tree.queues[queue].root()
+    holders = (
+        [held for one in root.every_queue() for held in one.held.values()] if root is not tree.queues[queue] else []
+    )
+    holders = holders or list(tree.queues[queue].held.values())
+    ending = sorted(
+        (at, held.uses[fr]) for held in holders if held.uses.get(fr) and (at := _ends_at(records[held.key])) is not None
+    )
+    left = lack.missing
+    for at, amount in ending:
+        left -= amount
+        if left <= 0:
+            return max(0.0, at - snapshot.taken_at)
+    return None
+
+
+def _ends_at(record: QueuedWorkload) -> float | None:
+    began = record.changed_at.get("Admitted")
+    if record.longest_seconds is None or began is None:
+        return None
+    return began + record.longest_seconds
+
+
+# ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def is_of_queue(change: Change) -> bool:
+    """Whether it changes a ClusterQueue's quota: ``quota:QUEUE/FLAVOR/RESOURCE=n``."""
+    return change.kind is ChangeKind.QUOTA and change.target.count("/") >= 2
+
+
+def with_changes(snapshot: Snapshot, changes: Sequence[Change]) -> Snapshot:
+    """The snapshot with other nominal quotas.
+
+    Raises
+    ------
+    ChangeError
+        For one that isn't such a change, or of a quota that isn't there.
+    """
+    for change in changes:
+        if not is_of_queue(change):
+            raise ChangeError(f"{change} changes no queue's quota", mend="Write it like quota:QUEUE/FLAVOR/RESOURCE=8")
+        snapshot = with_quota(snapshot, change)
+    return snapshot
+
+
+def with_quota(snapshot: Snapshot, change: Change) -> Snapshot:
+    """The snapshot with another nominal quota; errors as `with_changes`."""
+    name, flavor, resource = change.target.split("/", 2)
+    queue = next((one for one in snapshot.cluster_queues if one.name == name), None)
+    if queue is None:
+        known = listing([one.name for one in snapshot.cluster_queues]) or "none was given"
+        raise ChangeError(f"there is no ClusterQueue {name}", where=str(change), mend=f"Known: {known}")
+    if not any((one.flavor, one.resource) == (flavor, resource) for group in queue.groups for one in group.quotas):
+        known = listing([f"{one.flavor}/{one.resource}" for group in queue.groups for one in group.quotas])
+        raise ChangeError(f"{name} has no quota of {flavor}/{resource}", where=str(change), mend=f"It has {known}")
+    try:
+        nominal = quantity.parse(change.value, resource)
+    except QuantityError as error:
+        raise ChangeError(error.what, where=str(change), mend=error.mend) from None
+    changed = with_nominal(queue, flavor, resource, nominal)
+    return replace(snapshot, cluster_queues=tuple(changed if one is queue else one for one in snapshot.cluster_queues))
+
+
+def _assumed(snapshot: Snapshot) -> Iterator[str]:
+    yield (
+        "Kueue's own configuration is in no object that is read: its feature gates, and which resources it leaves out, are taken for the default"
+    )
+    if rules_of(snapshot).fair is not None:
+        yield "its ClusterQueues show a weighted share, so Kueue shares fairly; its preemption strategies are taken for the default"
+    if any(one.checks for one in snapshot.cluster_queues):
+        yield "what admission checks say isn't known"

@@ -1,0 +1,80 @@
+"""Kueue's queues: what each uses, who waits for what and at which place, what would let it in, and what moving quota changes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.capacity.changes import Change, parse_changes
+from planner.capacity.queues import Queues, QueueUse, queues
+from planner.ground.errors import NotKnownError
+from planner.ground.records import dataclass
+from planner.ground.settings import setting
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import about, listing, moment, roughly
+from planner.inventory.account import get_command
+from planner.kubernetes.kinds import several
+from planner.kubernetes.queues import NEEDED
+from planner.kubernetes.records import Snapshot
+from planner.questions.question import NOTHING, Given, Question, unit_of
+from planner.scheduling.kueue.clusters import lacking
+from planner.scheduling.kueue.play import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuesSettings:
+    changes: tuple[Change, ...] = setting(
+        (), option="--change", label="Other quotas", form="TEXT", parse=parse_changes,
+        help="Another nominal quota to look beyond: quota:QUEUE/FLAVOR/RESOURCE=8.",
+    )  # fmt: skip
+
+
+def answer(snapshot: Snapshot, asked: QueuesSettings, _given: Given = NOTHING) -> Queues:
+    """Every queue, and everybody who waits.
+
+    Raises
+    ------
+    NotKnownError
+        Without one of Kueue's lists: an unseen list isn't an empty one.
+    """
+    if missing := lacking(snapshot):
+        kinds = listing([several(kind) for kind in missing], most=None)
+        raise NotKnownError(f"not known: the input holds no {kinds}, and the answer hangs on them",
+            where=snapshot.source, mend=f"To add them: {get_command(missing)}")  # fmt: skip
+    return queues(snapshot, asked.changes)
+
+
+def _amount(name: str, heading: str = "", metric: str = "") -> Column[QueueUse]:
+    return Column(name, heading=heading, words=lambda one: roughly(getattr(one, name), one.resource),
+        metric=metric, unit=lambda one: unit_of(one.resource))  # fmt: skip
+
+
+_NOT_LET_IN: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
+QUESTION: Final = Question(
+    name="queues",
+    settings=QueuesSettings,
+    result=Queues,
+    answer=answer,
+    figures=(
+        Figure("queues_waiting", lambda found: len(found.waiting), "workloads", label="Wait"),
+        Figure("queues_waiting_on_quota", lambda found: found.waiting_for(*_NOT_LET_IN), "workloads", label="On quota"),
+        Figure("queues_evicting", lambda found: found.waiting_for(Outcome.EVICTS), "workloads", label="Evict others"),
+    ),
+    listings=(
+        Listing(name="queues", title="Quotas", items=lambda found: found.queues, empty="There is no ClusterQueue.", columns=(
+            Column("queue", label="queue"), Column("cohort"), Column("flavor", label="flavor"), Column("resource", label="resource"),
+            _amount("nominal", "its own", "queue_nominal"), _amount("used", "", "queue_used"), _amount("borrowed", "of it borrowed"),
+            _amount("idle", "of its own idle"), _amount("free", "free now", "queue_free"), _amount("at_most"), Column("waiting"))),
+        Listing(name="waiting", title="Who waits", items=lambda found: found.waiting, empty="Nobody waits in a queue.", most=40, columns=(
+            Column("queue"), Column("place"), Column("workload"), Column("name", heading=None), Column("priority"),
+            Column("since_seconds", heading="since", words=lambda one: moment(one.since_seconds) if one.since_seconds else "not known"),
+            Column("outcome", lambda one: one.outcome.value, heading="waits for"), Column("why", lambda one: str(one.why)),
+            Column("evicts", lambda one: ", ".join(one.evicts)), Column("remedy", lambda one: str(one.remedy), heading="what would let it in"),
+            Column("latest_seconds", heading="at the latest in", words=lambda one: about(one.latest_seconds) if one.latest_seconds is not None else "not known"),
+            Column("before", heading="before the change"))),
+    ),
+    notes=lambda found: found.assumed,
+    about="""Kueue's queues: what each uses of its flavors, who waits, at which place and for what, and whom Kueue would evict.
+
+    Played by Kueue's own rules, cycle after cycle; what isn't modelled (topologies, checks) is said to be not known.""",
+    hangs_on=NEEDED,
+)  # fmt: skip

@@ -1,0 +1,82 @@
+"""Who may be evicted for whom, and in which order: what both ways of preemption share.
+
+Source: kueue `pkg/scheduler/preemption/common/`, `preemption.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from planner.ground.records import dataclass
+from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree, Use
+from planner.scheduling.kueue.wanting import Target, Wanting
+
+IN_QUEUE: Final = "InClusterQueue"
+RECLAIM: Final = "InCohortReclamation"
+RECLAIM_BORROWING: Final = "InCohortReclaimWhileBorrowing"
+FAIR: Final = "InCohortFairSharing"
+
+
+class Rules(NamedTuple):
+    """Kueue's own configuration, which no object of the cluster tells. `fair`: the preemption strategies of fair sharing."""
+
+    fair: tuple[str, ...] | None = None
+
+
+def satisfies(policy: str, priority: int, queued_at: float, other: Held) -> bool:
+    """Whether one of such a priority, queued then, may evict the other by a policy (`SatisfiesPreemptionPolicy`)."""
+    if policy == "LowerPriority":
+        return priority > other.priority
+    if policy == "LowerOrNewerEqualPriority":
+        return priority > other.priority or (priority == other.priority and queued_at < other.queued_at)
+    return policy == "Any"
+
+
+def order(held: Held, queue: str) -> tuple[bool, bool, int, float, str]:
+    """Who goes first: those that go anyway, those of other queues, the lowest, the youngest (`CandidatesOrdering`)."""
+    return not held.is_evicted, held.queue == queue, held.priority, -held.reserved_at, held.uid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preemptor:
+    """Who wants what, of which the resources `short` need somebody to go."""
+
+    tree: Tree
+    queue: Queue
+    wanting: Wanting
+    use: Use
+    short: frozenset[FlavorResource]
+    rules: Rules
+
+    def satisfies(self, policy: str, other: Held) -> bool:
+        return satisfies(policy, self.wanting.priority, self.wanting.queued_at, other)
+
+    def is_concerned(self, held: Held) -> bool:
+        return not self.short.isdisjoint(held.uses)
+
+    def fits(self, may_borrow: bool) -> bool:
+        for fr, amount in self.use.items():
+            if (not may_borrow and self.queue.borrows_with(fr, amount)) or amount > self.queue.free(fr):
+                return False
+        return True
+
+
+def fill_back(tree: Tree, found: list[Target], fits: Callable[[], bool]) -> list[Target]:
+    """Without those whose going isn't needed after all; those that stay out of the list hold their quota again."""
+    at = len(found) - 2
+    while at >= 0:
+        tree.hold(found[at].held)
+        if fits():
+            found[at] = found[-1]
+            found.pop()
+        else:
+            tree.let_go(found[at].held)
+        at -= 1
+    return found
+
+
+def restore(tree: Tree, found: Iterable[Target]) -> None:
+    """All of them hold their quota again."""
+    for one in found:
+        tree.hold(one.held)

@@ -1,0 +1,60 @@
+"""Kueue as a snapshot shows it: its objects, what is missing of them, and what of its configuration they tell."""
+
+from __future__ import annotations
+
+from planner.ground.records import replace
+from planner.kubernetes.queues import NEEDED
+from planner.kubernetes.records import ClusterQueue, Snapshot
+from planner.scheduling.kueue.candidates import Rules
+from planner.scheduling.kueue.fair import STRATEGIES
+from planner.scheduling.kueue.play import Verdict, play
+from planner.scheduling.kueue.standing import Objects
+
+
+def lacking(snapshot: Snapshot) -> tuple[str, ...]:
+    """Which of the lists that every answer hangs on weren't given, in whole."""
+    return tuple(kind for kind in NEEDED if snapshot.lacks(kind))
+
+
+def objects_of(snapshot: Snapshot) -> Objects:
+    """What is known of Kueue."""
+    return Objects(
+        cluster_queues=snapshot.cluster_queues, cohorts=snapshot.cohorts, local_queues=snapshot.local_queues,
+        flavors=snapshot.resource_flavors, topologies=snapshot.topologies, workloads=snapshot.queued_workloads,
+    )  # fmt: skip
+
+
+def rules_of(snapshot: Snapshot) -> Rules:
+    """How Kueue shares: fairly where it writes shares into the ClusterQueues' status, which it does then only; with its default strategies."""
+    return Rules(fair=STRATEGIES if any(one.has_share for one in snapshot.cluster_queues) else None)
+
+
+def played(snapshot: Snapshot) -> dict[str, Verdict]:
+    """Of every workload that waits, once a snapshot."""
+    return snapshot.derived.once(_played, snapshot)
+
+
+def _played(snapshot: Snapshot) -> dict[str, Verdict]:
+    return play(objects_of(snapshot), snapshot.namespaces, rules_of(snapshot))
+
+
+def with_nominal(queue: ClusterQueue, flavor: str, resource: str, nominal: int) -> ClusterQueue:
+    """The queue with another nominal quota; a limit of lending is never more than it."""
+    return replace(
+        queue,
+        groups=tuple(
+            replace(
+                group,
+                quotas=tuple(
+                    replace(
+                        one, nominal=nominal,
+                        lending_limit=None if one.lending_limit is None else min(one.lending_limit, nominal),
+                    )
+                    if (one.flavor, one.resource) == (flavor, resource)
+                    else one
+                    for one in group.quotas
+                ),
+            )
+            for group in queue.groups
+        ),
+    )  # fmt: skip

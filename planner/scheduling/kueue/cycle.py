@@ -1,0 +1,255 @@
+"""One cycle of Kueue's scheduler: the head of every queue is nominated, and admitted in an order that cohorts share.
+
+Source: kueue `pkg/scheduler/scheduler.go`, `fair_sharing_iterator.go`; with the feature gates that are on by default in 0.20.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from math import inf
+from typing import NamedTuple
+
+from planner.scheduling.kueue.candidates import Rules
+from planner.scheduling.kueue.flavors import Assigner, Flavors, fewer
+from planner.scheduling.kueue.preemption import possible, targets
+from planner.scheduling.kueue.tree import Held, Node, Queue, Share, Tree, Use
+from planner.scheduling.kueue.wanting import Assignment, Mode, Possible, Target, Wanting
+
+
+class Status(StrEnum):
+    """What became of a workload in a cycle."""
+
+    ADMITTED = "admitted"
+    PREEMPTS = "preempts"
+    NO_FIT = "no fit"
+    NO_CANDIDATES = "nobody to preempt"
+    DEFERRED = "fits once others' preemptions are done"
+    SKIPPED = "skipped"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a BestEffortFIFO queue tries it again without anything having changed."""
+        return self in (Status.PREEMPTS, Status.DEFERRED, Status.SKIPPED)
+
+
+class State(NamedTuple):
+    """What a cycle knows: quotas and who holds some, the flavors, and Kueue's configuration."""
+
+    tree: Tree
+    flavors: Flavors
+    rules: Rules = Rules()
+
+
+class Entry:
+    """A workload in a cycle."""
+
+    __slots__ = ("assignment", "queue", "status", "targets", "wanting")
+
+    def __init__(self, wanting: Wanting, queue: Queue, assignment: Assignment, found: list[Target]) -> None:
+        self.wanting, self.queue, self.assignment, self.targets = wanting, queue, assignment, found
+        self.status = Status.SKIPPED
+
+    @property
+    def is_still_looking(self) -> bool:
+        """Whether it stopped at a flavor that isn't the last of its group, and goes on with the next."""
+        return any(given.tried != -1 for one in self.assignment.sets for given in one.flavors.values())
+
+    @property
+    def held(self) -> Held:
+        """What it holds once it is admitted."""
+        return Held(
+            key=self.wanting.key, queue=self.queue.name, uses=self.assignment.use, priority=self.wanting.priority,
+            queued_at=self.wanting.queued_at, reserved_at=inf, uid=self.wanting.uid,
+        )  # fmt: skip
+
+
+def nominate(
+    state: State,
+    wanting: Wanting,
+    tried: Sequence[Mapping[str, int]] = (),
+    allowed: Mapping[str, Mapping[str, str]] | None = None,
+) -> Entry:
+    """Which flavors it would get now, with whom going; with fewer pods where it may start so."""
+    tree, flavors, rules = state
+    queue = tree.queues[wanting.queue]
+
+    def oracle(flavor: str, resource: str, amount: int) -> tuple[Possible, int]:
+        return possible(tree, queue, wanting, (flavor, resource), amount, rules)
+
+    assigner = Assigner(wanting, queue, flavors, oracle, is_fair=rules.fair is not None)
+
+    def attempt(counts: Sequence[int] | None) -> tuple[Assignment, list[Target]]:
+        found = assigner.assign(counts, tried, allowed)
+        return found, _targets(state, queue, wanting, found) if found.mode == Mode.PREEMPT else []
+
+    whole, gone = attempt(None)
+    if whole.mode == Mode.FIT or gone or not wanting.may_be_less:
+        return Entry(wanting, queue, whole, gone)
+    steps = fewer(wanting)
+    tries: dict[int, tuple[Assignment, list[Target]]] = {}
+
+    def does(step: int) -> bool:
+        tries[step] = attempt(steps[step])
+        return tries[step][0].mode == Mode.FIT or bool(tries[step][1])
+
+    least = bisect_left(range(len(steps)), True, key=does)
+    if least < len(steps):
+        return Entry(wanting, queue, *tries[least])
+    return Entry(wanting, queue, whole, [])
+
+
+def _targets(state: State, queue: Queue, wanting: Wanting, found: Assignment) -> list[Target]:
+    use = {fr: amount for fr, amount in found.use.items() if amount}
+    return targets(state.tree, queue, wanting, use, found.needs_preemption, state.rules)
+
+
+def run(
+    state: State, heads: Sequence[Wanting], tried: Mapping[str, Sequence[Mapping[str, int]]] | None = None
+) -> list[Entry]:
+    """One cycle: `heads`, one of each queue, in the order in which they were dealt with; who is admitted holds quota.
+
+    What others are promised in the cycle is given back at its end, as Kueue's next one begins with a new snapshot.
+    """
+    tree = state.tree
+    entries = [nominate(state, one, (tried or {}).get(one.key, ())) for one in heads]
+    promised: list[tuple[Queue, Use]] = []
+    gone: dict[str, Held] = {}
+    done = []
+    for entry in _in_order(entries, is_fair=state.rules.fair is not None):
+        if use := _process(state, entry, gone):
+            entry.queue.add_all(use)
+            promised.append((entry.queue, use))
+        done.append(entry)
+    for queue, use in promised:
+        queue.remove_all(use)
+    for entry in done:
+        if entry.status == Status.ADMITTED:
+            tree.hold(entry.held)
+    return done
+
+
+def _process(state: State, entry: Entry, gone: dict[str, Held]) -> Use:
+    """What becomes of one, and what it takes for the rest of the cycle."""
+    if any(one.held.key in gone for one in entry.targets):
+        _again(state, entry, gone)
+    assignment = entry.assignment
+    if assignment.mode == Mode.NO_FIT:
+        entry.status = Status.NO_FIT
+        return {}
+    if assignment.mode == Mode.PREEMPT and not entry.targets:
+        entry.status = Status.NO_CANDIDATES
+        return {} if entry.queue.preemption.reclaim == "Any" else _reserved(entry)
+    if assignment.mode == Mode.DEFERRED_FIT:
+        entry.status = Status.DEFERRED
+        return assignment.use
+    if any(one.held.key in gone for one in entry.targets) or not _fits(state.tree, entry, gone):
+        entry.status = Status.SKIPPED
+        return {}
+    gone.update((one.held.key, one.held) for one in entry.targets)
+    entry.status = Status.PREEMPTS if assignment.mode == Mode.PREEMPT else Status.ADMITTED
+    return assignment.use
+
+
+def _again(state: State, entry: Entry, gone: Mapping[str, Held]) -> None:
+    """Others in this cycle evict some of those it would: what it needs beyond that."""
+    allowed = {
+        one.name: {resource: given.flavor for resource, given in one.flavors.items()} for one in entry.assignment.sets
+    }
+    for held in gone.values():
+        state.tree.let_go(held)
+    anew = nominate(state, entry.wanting, allowed=allowed)
+    for held in gone.values():
+        state.tree.hold(held)
+    entry.assignment, entry.targets = anew.assignment, anew.targets
+    if entry.assignment.mode == Mode.FIT:
+        found = entry.assignment
+        entry.assignment = Assignment(sets=found.sets, use=found.use, borrow=found.borrow, mode=Mode.DEFERRED_FIT)
+
+
+def _fits(tree: Tree, entry: Entry, gone: Mapping[str, Held]) -> bool:
+    merged = {**gone, **{one.held.key: one.held for one in entry.targets}}
+    for held in merged.values():
+        tree.queues[held.queue].remove_all(held.uses)
+    fits = all(entry.queue.free(fr) >= amount for fr, amount in entry.assignment.use.items())
+    for held in merged.values():
+        tree.queues[held.queue].add_all(held.uses)
+    return fits
+
+
+def _reserved(entry: Entry) -> Use:
+    """What nobody else gets in this cycle while it waits for others to end (`quotaResourcesToReserve`)."""
+    queue, found = entry.queue, {}
+    for fr, amount in entry.assignment.use.items():
+        quota, used = queue.quota(fr), queue.use.get(fr, 0)
+        if entry.assignment.borrow > 0:
+            limit = quota.borrowing_limit
+            found[fr] = amount if limit is None else min(amount, quota.nominal + limit - used)
+        else:
+            found[fr] = max(0, min(amount, quota.nominal - used))
+    return found
+
+
+# ── the order ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _in_order(entries: list[Entry], *, is_fair: bool) -> Iterator[Entry]:
+    if is_fair:
+        yield from _fairly(entries)
+        return
+    yield from sorted(entries, key=lambda one: (one.assignment.borrow, -one.wanting.priority, one.wanting.queued_at))
+
+
+def _fairly(entries: list[Entry]) -> Iterator[Entry]:
+    """At each level of cohorts the one whose side would live least on others."""
+    left = {one.queue.name: one for one in entries}
+    while left:
+        queue = next(iter(left.values())).queue
+        if queue.parent is None:
+            yield left.pop(queue.name)
+            continue
+        root = queue.root()
+        shares = _shares(root, left)
+        winner = _winner(root, left, shares)
+        if winner is None:  # never: `queue` is one of those below the root
+            return
+        del left[winner.queue.name]
+        yield winner
+
+
+def _shares(root: Node, left: Mapping[str, Entry]) -> dict[tuple[str, str], tuple[Share, bool]]:
+    """Of each cohort and workload below it: the share of its side with it, and whether that borrows what it asks for."""
+    found: dict[tuple[str, str], tuple[Share, bool]] = {}
+    for queue in root.every_queue():
+        if (entry := left.get(queue.name)) is None:
+            continue
+        use = entry.assignment.use
+        queue.add_all(use)
+        share = queue.share()
+        for cohort in queue.ancestors():
+            found[cohort.name, queue.name] = share, share.borrows_one_of(use)
+            share = cohort.share()
+        queue.remove_all(use)
+    return found
+
+
+def _winner(
+    cohort: Node, left: Mapping[str, Entry], shares: Mapping[tuple[str, str], tuple[Share, bool]]
+) -> Entry | None:
+    found = [one for child in cohort.cohorts if (one := _winner(child, left, shares)) is not None]
+    found += [left[queue.name] for queue in cohort.queues if queue.name in left]
+    best = None
+    for one in found:
+        if best is None or _is_before(one, best, cohort.name, shares):
+            best = one
+    return best
+
+
+def _is_before(a: Entry, b: Entry, cohort: str, shares: Mapping[tuple[str, str], tuple[Share, bool]]) -> bool:
+    (mine, borrows), (theirs, others_borrow) = shares[cohort, a.queue.name], shares[cohort, b.queue.name]
+    if borrows != others_borrow:
+        return not borrows
+    if against := mine.against(theirs):
+        return against < 0
+    if a.wanting.priority != b.wanting.priority:
+        return a.wanting.priority > b.wanting.priority
+    return a.wanting.queued_at < b.wanting.queued_at

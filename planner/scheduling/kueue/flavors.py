@@ -1,0 +1,311 @@
+"""Which flavor each pod set of a workload gets, and how: it fits, somebody has to go, or it never fits.
+
+Source: kueue `pkg/scheduler/flavorassigner/flavorassigner.go`, `podset_reducer.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from sys import maxsize
+from typing import Final, NamedTuple
+
+from planner.ground.records import replace
+from planner.kubernetes.records import FrozenMap, NodeAffinity, NodeSelectorTerm, PodSpec, ResourceFlavor
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.scheduling.kueue.tree import Fungibility, Group, Queue, Use, lowest_that_fits
+from planner.scheduling.kueue.wanting import (
+    NO_MATCH,
+    TOO_MUCH,
+    WAITS,
+    Assignment,
+    Given,
+    Lack,
+    Mode,
+    Possible,
+    SetGiven,
+    Wanted,
+    Wanting,
+)
+
+PODS: Final = "pods"
+Oracle = Callable[[str, str, int], tuple[Possible, int]]
+"""Of flavor, resource and amount: what a preemption for it alone would be, and how high it would borrow then."""
+
+
+class _Way(IntEnum):
+    """How one resource of one flavor is had, more finely than `Mode`."""
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1
+    PREEMPT = 2
+    RECLAIM = 3
+    FIT = 4
+
+
+class _Granular(NamedTuple):
+    way: _Way
+    borrow: int
+
+
+_WORST: Final = _Granular(_Way.NO_FIT, maxsize)
+_BEST: Final = _Granular(_Way.FIT, 0)
+_OF_POSSIBLE: Final = {
+    Possible.NONE: _Way.NO_CANDIDATES, Possible.PREEMPT: _Way.PREEMPT, Possible.RECLAIM: _Way.RECLAIM,
+}  # fmt: skip
+_MODE: Final = {_Way.NO_FIT: Mode.NO_FIT, _Way.FIT: Mode.FIT}  # the others: Mode.PREEMPT
+
+
+class Flavors(NamedTuple):
+    """What flavors are: their objects by name, and the levels of those that have a topology (None: it isn't known)."""
+
+    objects: Mapping[str, ResourceFlavor]
+    levels: Mapping[str, tuple[str, ...] | None] = FrozenMap()
+
+
+class Assigner:
+    """Finds the flavors of one workload in its ClusterQueue; `is_fair`: queues share by weight."""
+
+    def __init__(
+        self, wanting: Wanting, queue: Queue, flavors: Flavors, oracle: Oracle, *, is_fair: bool = False
+    ) -> None:
+        self._wanting, self._queue, self._flavors, self._oracle, self._is_fair = (
+            wanting,
+            queue,
+            flavors,
+            oracle,
+            is_fair,
+        )
+        every = [name for group in queue.groups for name in group.flavors]
+        self._is_topological = bool(every) and all(self._has_topology(name) for name in every)
+
+    def assign(
+        self,
+        counts: Sequence[int] | None = None,
+        tried: Sequence[Mapping[str, int]] = (),
+        allowed: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Assignment:
+        """With all its pods, or with `counts` of each set.
+
+        `tried`: by pod set and resource the flavor last tried, where the search goes on; `allowed`: by pod set and resource the only one.
+        """
+        sets = [
+            one if counts is None else replace(one, count=counts[number])
+            for number, one in enumerate(self._wanting.sets)
+        ]
+        groups: dict[str, list[int]] = {}
+        for number, one in enumerate(sets):
+            groups.setdefault(one.group or f"\0{number}", []).append(number)
+        use: Use = {}
+        found: list[SetGiven] = []
+        borrow = 0
+        for numbers in groups.values():
+            members = [sets[number] for number in numbers]
+            asked = [self._asked(one) for one in members]
+            given, lacks = self._of_group(numbers, members, asked, use, tried, allowed)
+            is_lacking = False
+            for one, wants in zip(members, asked, strict=True):
+                own = {name: given[name] for name in wants if name in given} if given is not None else {}
+                found.append(SetGiven(one.name, one.count, own, lacks, bool(wants)))
+                for name, each in own.items():
+                    borrow = max(borrow, each.borrow)
+                    use[each.flavor, name] = use.get((each.flavor, name), 0) + wants[name]
+                is_lacking = is_lacking or (bool(wants) and not own)
+            if is_lacking:
+                return Assignment(sets=tuple(found), use=use, borrow=borrow, mode=Mode.NO_FIT)
+        mode = min((one.mode for one in found), default=Mode.NO_FIT)
+        return Assignment(sets=tuple(found), use=use, borrow=borrow, mode=mode)
+
+    def _asked(self, one: Wanted) -> dict[str, int]:
+        asked = {name: amount * one.count for name, amount in one.each.items()}
+        if self._queue.group_of(PODS) is not None:
+            asked[PODS] = one.count
+        return asked
+
+    def _of_group(
+        self,
+        numbers: list[int],
+        members: list[Wanted],
+        asked: list[dict[str, int]],
+        use: Use,
+        tried: Sequence[Mapping[str, int]],
+        allowed: Mapping[str, Mapping[str, str]] | None,
+    ) -> tuple[dict[str, Given] | None, tuple[Lack, ...]]:
+        """Resource → what pod sets that go together get; None where one of them isn't had."""
+        together: dict[str, int] = {}
+        for one in asked:
+            for name, amount in one.items():
+                together[name] = together.get(name, 0) + amount
+        given: dict[str, Given] = {}
+        lacks: list[Lack] = []
+        for name in sorted(together):
+            if name in given or (together[name] == 0 and self._queue.group_of(name) is None):
+                continue
+            start = tried[numbers[0]].get(name, -1) + 1 if tried else 0
+            only = {each.get(name) for one in members if (each := (allowed or {}).get(one.name, {}))}
+            got, why = self._flavor_for(members, together, name, use, start, only if allowed else None)
+            if not got:
+                return None, tuple(why)
+            given.update(got)
+            lacks += why
+        return given, tuple(lacks)
+
+    def _flavor_for(
+        self,
+        members: list[Wanted],
+        asked: Mapping[str, int],
+        resource: str,
+        use: Use,
+        start: int,
+        only: set[str | None] | None,
+    ) -> tuple[dict[str, Given], list[Lack]]:
+        """The best flavor of the resource's group, for all resources of it that are asked for."""
+        group = self._queue.group_of(resource)
+        if group is None:
+            return {}, [Lack(NO_MATCH, "", resource, 0, f"no resource group has {resource}")]
+        lacks: list[Lack] = []
+        best: dict[str, tuple[_Granular, str]] = {}
+        best_mode, last = _WORST, -1
+        for number in range(start, len(group.flavors)):
+            last, flavor = number, group.flavors[number]
+            if only is not None and flavor not in only:
+                continue
+            if why := self._mismatch(flavor, members, group):
+                lacks.append(Lack(NO_MATCH, flavor, resource, 0, why))
+                continue
+            had, mode, some = self._in_flavor(flavor, group, asked, use)
+            lacks += some
+            if not _tries_next(mode, self._queue.fungibility):
+                best, best_mode = had, mode
+                break
+            if _is_preferred(mode, best_mode, self._queue.fungibility):
+                best, best_mode = had, mode
+        tried = -1 if last == len(group.flavors) - 1 else last
+        found = {
+            name: Given(flavor, _MODE.get(one.way, Mode.PREEMPT), one.borrow, tried)
+            for name, (one, flavor) in best.items()
+        }
+        return found, [] if best_mode.way == _Way.FIT else lacks
+
+    def _in_flavor(
+        self, flavor: str, group: Group, asked: Mapping[str, int], use: Use
+    ) -> tuple[dict[str, tuple[_Granular, str]], _Granular, list[Lack]]:
+        """How each resource is had in this flavor; of all of them the worst way."""
+        had: dict[str, tuple[_Granular, str]] = {}
+        lacks: list[Lack] = []
+        worst = _BEST
+        for name in sorted(asked):
+            if name not in group.resources:
+                continue
+            one, why = self._within_quota(flavor, name, use.get((flavor, name), 0) + asked[name])
+            if why is not None:
+                lacks.append(why)
+            if _is_preferred(worst, one, self._queue.fungibility):
+                worst = one
+            if worst.way != _Way.NO_FIT:
+                had[name] = one, flavor
+        return had, worst, lacks
+
+    def _within_quota(self, flavor: str, name: str, amount: int) -> tuple[_Granular, Lack | None]:
+        fr, queue = (flavor, name), self._queue
+        most = queue.at_most(fr)
+        if amount > most:
+            return _Granular(_Way.NO_FIT, 0), Lack(TOO_MUCH, flavor, name, amount - most)
+        borrow, is_more_above = lowest_that_fits(queue, fr, amount)
+        free = queue.free(fr)
+        if amount <= free:
+            return _Granular(_Way.FIT, borrow), None
+        lack = Lack(WAITS, flavor, name, amount - free)
+        if queue.quota(fr).nominal >= amount or is_more_above or self._may_borrow_by_force():
+            possible, after = self._oracle(flavor, name, amount)
+            return _Granular(_OF_POSSIBLE[possible], after), lack
+        return _Granular(_Way.NO_FIT, borrow), lack
+
+    def _may_borrow_by_force(self) -> bool:
+        rule = self._queue.preemption
+        return rule.borrow_policy != "Never" or (self._is_fair and rule.reclaim != "Never")
+
+    # ── which flavors are for which pods ─────────────────────────────────────────────────────────────────────────────
+    def _has_topology(self, name: str) -> bool:
+        flavor = self._flavors.objects.get(name)
+        return flavor is not None and bool(flavor.topology)
+
+    def _mismatch(self, name: str, members: list[Wanted], group: Group) -> str:
+        """Why the flavor's nodes aren't for these pods; "" where they are."""
+        flavor = self._flavors.objects.get(name)
+        if flavor is None:
+            return f"there is no ResourceFlavor {name}"
+        for one in members:
+            if why := self._topology_mismatch(flavor, one, group):
+                return why
+            if not tolerates_taints((*one.spec.tolerations, *flavor.tolerations), flavor.taints):
+                return f"the pods don't tolerate a taint of flavor {name}"
+            if not node_affinity_matches(_narrowed(one.spec, flavor), flavor.node_labels, ""):
+                return f"flavor {name} isn't what the pods' node selector or affinity asks for"
+        return ""
+
+    def _topology_mismatch(self, flavor: ResourceFlavor, one: Wanted, group: Group) -> str:
+        if not one.is_topological:
+            is_implied = self._is_topological
+            return (
+                f"flavor {flavor.name} is for pods that ask for a topology"
+                if flavor.topology and not is_implied
+                else ""
+            )
+        if not flavor.topology:
+            is_met = not group.resources.isdisjoint(name for name, amount in one.each.items() if amount)
+            return f"flavor {flavor.name} has no topology" if is_met else ""
+        levels = self._flavors.levels.get(flavor.name)
+        if levels is not None and one.level and one.level not in levels:
+            return f"flavor {flavor.name} has no topology level {one.level}"
+        return ""
+
+
+def _narrowed(spec: PodSpec, flavor: ResourceFlavor) -> PodSpec:
+    """Only what is said of the flavor's own labels; a term of affinity that says nothing of them lets every flavor pass."""
+    keys = flavor.node_labels
+    terms: list[NodeSelectorTerm] = []
+    for term in spec.node_affinity.required or ():
+        kept = tuple(one for one in term.match_expressions if one.key in keys)
+        if not kept:
+            terms = []
+            break
+        terms.append(NodeSelectorTerm(match_expressions=kept))
+    return PodSpec(
+        node_selector=FrozenMap({key: value for key, value in spec.node_selector.items() if key in keys}),
+        node_affinity=NodeAffinity(required=tuple(terms) or None),
+    )
+
+
+def _is_preferred(a: _Granular, b: _Granular, rule: Fungibility) -> bool:
+    """Whether `a` is better than `b`."""
+    if _Way.NO_FIT in (a.way, b.way):
+        return a.way != _Way.NO_FIT
+    if (a.way == _Way.NO_CANDIDATES) != (b.way == _Way.NO_CANDIDATES):
+        return b.way == _Way.NO_CANDIDATES
+    by_way = (a.way, -a.borrow), (b.way, -b.borrow)
+    by_borrow = (-a.borrow, a.way), (-b.borrow, b.way)
+    mine, theirs = by_borrow if rule.preference == "PreemptionOverBorrowing" else by_way
+    return mine > theirs
+
+
+def _tries_next(mode: _Granular, rule: Fungibility) -> bool:
+    if mode.way in (_Way.NO_FIT, _Way.NO_CANDIDATES):
+        return True
+    if mode.way in (_Way.PREEMPT, _Way.RECLAIM) and rule.when_can_preempt == "TryNextFlavor":
+        return True
+    return mode.borrow != 0 and rule.when_can_borrow == "TryNextFlavor"
+
+
+def fewer(wanting: Wanting) -> list[tuple[int, ...]]:
+    """Numbers of pods of each set with which it may start, all of them first, the fewest last (`PodSetReducer`)."""
+    spare = [0 if one.least is None else max(0, one.count - one.least) for one in wanting.sets]
+    total = sum(spare)
+    return (
+        [
+            tuple(one.count - each * step // total for one, each in zip(wanting.sets, spare, strict=True))
+            for step in range(total + 1)
+        ]
+        if total
+        else []
+    )

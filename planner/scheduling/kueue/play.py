@@ -1,0 +1,359 @@
+"""Cycle after cycle until nothing moves: who is let in, who waits at which place and for what, who would be evicted for whom.
+
+Nothing ends meanwhile, and nobody comes. Workloads that are evicted are not played on: they wait again, with what came of it not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from enum import StrEnum
+from typing import Final
+
+from planner.ground.records import dataclass
+from planner.kubernetes.records import ClusterQueue, Labels, Namespace, QueuedWorkload
+from planner.kubernetes.selectors import labels_match
+from planner.scheduling.kueue.candidates import Rules
+from planner.scheduling.kueue.cycle import Entry, State, Status, run
+from planner.scheduling.kueue.standing import (
+    ADMITTED,
+    EVICTED,
+    FINISHED,
+    RESERVED,
+    Objects,
+    in_order,
+    queued_at,
+    state_of,
+    waits,
+    wanting,
+)
+from planner.scheduling.kueue.tree import FlavorResource
+from planner.scheduling.kueue.wanting import NO_MATCH, TOO_MUCH, Lack, Mode, SetGiven, Target, Wanting
+
+ROUNDS: Final = 4
+"""How often those that were set aside are tried again after somebody went; beyond that they are not known."""
+
+
+class Outcome(StrEnum):
+    """What a workload that waits waits for."""
+
+    LET_IN = "let in"  # quota is free: Kueue's next cycles give it
+    EVICTS = "evicts others"
+    QUOTA = "quota"
+    NEVER = "never fits"  # more than its queue could ever have, or no flavor is for its pods
+    BEHIND = "behind another"  # StrictFIFO: the first one of the queue waits
+    CHECK = "admission check"
+    STOPPED = "stopped"
+    REFUSED = "refused"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Of one workload that waits.
+
+    Attributes
+    ----------
+    key, queue : ``namespace/name`` of Kueue's Workload, and its ClusterQueue ("" where its LocalQueue leads to none)
+    place : in its queue, from 1; 0 of one that has left it
+    given : what it gets, or would; `lacks`: why not; `targets`: who would be evicted for it
+    uses : what it takes of each flavor's resource, where it is let in
+    why : in words, where `lacks` doesn't say it
+    after : who has to be let in, or to go, first
+    """
+
+    key: str
+    queue: str
+    place: int
+    outcome: Outcome
+    priority: int = 0
+    queued_at: float = 0.0
+    given: tuple[SetGiven, ...] = ()
+    lacks: tuple[Lack, ...] = ()
+    targets: tuple[Target, ...] = ()
+    uses: Mapping[FlavorResource, int] = field(default_factory=dict)
+    why: str = ""
+    after: str = ""
+
+
+class _Play:
+    def __init__(self, state: State, queues: Mapping[str, ClusterQueue]) -> None:
+        self.state, self.queues = state, queues
+        self.found: dict[str, Verdict] = {}
+        self.places: dict[str, int] = {}
+        self.tried: dict[str, list[dict[str, int]]] = {}
+
+    def told(self, one: Wanting, outcome: Outcome, **more: object) -> None:
+        self.found[one.key] = Verdict(
+            key=one.key, queue=one.queue, place=self.places[one.key], outcome=outcome, priority=one.priority,
+            queued_at=one.queued_at, **more,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def play(objects: Objects, namespaces: Sequence[Namespace], rules: Rules) -> dict[str, Verdict]:
+    """Of every workload that waits, by key.
+
+    `namespaces`: with their labels, which say whose workloads a queue takes; one that isn't there has no labels.
+    """
+    queues = {one.name: one for one in objects.cluster_queues}
+    made = _Play(state_of(objects, rules), queues)
+    waiting = _standing(made, objects, {one.name: one.labels for one in namespaces})
+    _cycles(made, waiting)
+    _with_unknowns(made, objects)
+    return made.found | {one.key: one for one in _at_a_check(objects)}
+
+
+def _at_a_check(objects: Objects) -> Iterator[Verdict]:
+    """Those that have quota, and wait for what is checked after it."""
+    for one in objects.workloads:
+        if one.admitted_by and one.is_said(RESERVED) and not any(map(one.is_said, (ADMITTED, FINISHED, EVICTED))):
+            open_ones = [f"{check}: {state}" for check, state in one.checks.items() if state != "Ready"]
+            said = (
+                f"it has quota; not checked yet: {', '.join(open_ones)}"
+                if open_ones
+                else "it has quota, and isn't admitted yet"
+            )
+            yield Verdict(
+                key=one.key, queue=one.admitted_by, place=0, outcome=Outcome.CHECK, priority=one.priority, queued_at=queued_at(one), why=said,
+            )  # fmt: skip
+
+
+def _standing(made: _Play, objects: Objects, labels: Mapping[str, Labels]) -> dict[str, list[Wanting]]:
+    """Who stands in which queue, but those of whom it is clear that they aren't let in."""
+    into = {(one.namespace, one.name): one for one in objects.local_queues}
+    of_queue: dict[str, list[tuple[Wanting, QueuedWorkload]]] = {}
+    for one in objects.workloads:
+        if waits(one):
+            local = into.get((one.namespace, one.queue))
+            name = local.cluster_queue if local is not None else ""
+            of_queue.setdefault(name, []).append((wanting(one, name), one))
+    left: dict[str, list[Wanting]] = {}
+    for name, some in of_queue.items():
+        records = {wants.key: record for wants, record in some}
+        for place, each in enumerate(in_order(wants for wants, _ in some), 1):
+            made.places[each.key] = place
+            record = records[each.key]
+            local = into.get((record.namespace, record.queue))
+            outcome, why = _kept_out(made, record, name, local.stop if local is not None else "", labels)
+            if outcome is None:
+                left.setdefault(name, []).append(each)
+            else:
+                made.told(each, outcome, why=why)
+    return left
+
+
+def _kept_out(
+    made: _Play, one: QueuedWorkload, name: str, stop: str, labels: Mapping[str, Labels]
+) -> tuple[Outcome | None, str]:
+    """Why it isn't looked at, whatever is free."""
+    queue = made.queues.get(name)
+    if not name:
+        return Outcome.REFUSED, f"there is no LocalQueue {one.namespace}/{one.queue}"
+    if queue is None:
+        return Outcome.REFUSED, f"there is no ClusterQueue {name}"
+    if "None" not in (stop, queue.stop) or stop not in ("", "None") or queue.stop != "None":
+        return Outcome.STOPPED, "its queue is stopped (stopPolicy)"
+    if queue.is_active is False:
+        return Outcome.STOPPED, f"Kueue says that ClusterQueue {name} isn't active"
+    if name in made.state.tree.queues and _is_in_a_circle(made, name):
+        return Outcome.STOPPED, "its cohort is its own ancestor"
+    if not labels_match(queue.selector, labels.get(one.namespace, Labels())):
+        return Outcome.REFUSED, f"ClusterQueue {name} takes nothing of namespace {one.namespace}"
+    if states := [f"{check}: {state}" for check, state in one.checks.items() if state in ("Retry", "Rejected")]:
+        return Outcome.CHECK, f"an admission check failed ({', '.join(states)})"
+    if limit := over_its_limit(one):
+        return Outcome.REFUSED, limit
+    return None, ""
+
+
+def _is_in_a_circle(made: _Play, name: str) -> bool:
+    circles = made.state.tree.cycles
+    return bool(circles) and any(node.name in circles for node in made.state.tree.queues[name].ancestors())
+
+
+def over_its_limit(one: QueuedWorkload) -> str:
+    """Why Kueue refuses its pods by themselves (`pkg/workload/resources.go` `ValidateResources`); "" where it doesn't."""
+    for each in one.sets:
+        for container in (*each.spec.init_containers, *each.spec.containers):
+            for resource, amount in container.requests.items():
+                if amount > container.limits.get(resource, amount):
+                    return f"a container asks for more {resource} than its limit"
+    return ""
+
+
+# ── the cycles ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _cycles(made: _Play, waiting: dict[str, list[Wanting]]) -> None:
+    aside: list[Wanting] = []
+    for _ in range(ROUNDS):
+        somebody_went = _until_still(made, waiting, aside)
+        again = [one for one in aside if made.found[one.key].outcome == Outcome.QUOTA]
+        if not somebody_went or not again:
+            return
+        aside = []
+        for one in in_order(again):
+            waiting.setdefault(one.queue, []).append(one)
+    for one in aside:
+        made.told(one, Outcome.UNKNOWN, why="others go and come for too long to be played")
+
+
+def _until_still(made: _Play, waiting: dict[str, list[Wanting]], aside: list[Wanting]) -> bool:
+    """Cycles until no queue's first one moves; those that don't fit are set aside. Whether somebody was evicted."""
+    shapes: dict[object, Entry] = {}
+    somebody_went = False
+    while heads := list(_heads(made, waiting, aside, shapes)):
+        entries = run(made.state, heads, made.tried)
+        is_moving = False
+        for entry in entries:
+            moves, went = _after(made, entry, waiting, aside, shapes)
+            is_moving, somebody_went = is_moving or moves, somebody_went or went
+            if went:
+                shapes.clear()
+        if not is_moving:
+            for entry in entries:
+                _wait(made, entry, waiting, aside)
+    return somebody_went
+
+
+def _shape(one: Wanting) -> object:
+    return (
+        one.queue,
+        one.priority,
+        tuple((each.count, each.least, tuple(each.each.items()), each.spec) for each in one.sets),
+    )
+
+
+def _heads(
+    made: _Play, waiting: dict[str, list[Wanting]], aside: list[Wanting], shapes: Mapping[object, Entry]
+) -> Iterator[Wanting]:
+    """The first of each queue; one that is as another that was set aside is set aside with it, as Kueue does by its hash."""
+    for name in sorted(waiting):
+        some = waiting[name]
+        at = 0
+        while at < len(some) and (like := shapes.get(_shape(some[at]))) is not None:
+            _tell_waiting(made, some[at], like)
+            aside.append(some[at])
+            at += 1
+        waiting[name] = some = some[at:]
+        if some:
+            yield some[0]
+
+
+def _after(
+    made: _Play, entry: Entry, waiting: dict[str, list[Wanting]], aside: list[Wanting], shapes: dict[object, Entry]
+) -> tuple[bool, bool]:
+    """Whether the queue moves, and whether somebody goes."""
+    one, queue = entry.wanting, waiting[entry.queue.name]
+    if entry.status == Status.ADMITTED:
+        checks = made.queues[one.queue].checks
+        flavors = {given.flavor for each in entry.assignment.sets for given in each.flavors.values()}
+        asked = [name for name, of in checks if not of or flavors & set(of)]
+        made.told(
+            one,
+            Outcome.CHECK if asked else Outcome.LET_IN,
+            given=entry.assignment.sets,
+            uses=entry.assignment.use,
+            why=f"then checked: {', '.join(asked)}" if asked else "",
+        )
+        queue.pop(0)
+        return True, False
+    if entry.status == Status.PREEMPTS:
+        for target in entry.targets:
+            made.state.tree.let_go(target.held)
+            if (before := made.found.get(target.held.key)) is not None:
+                made.found[before.key] = _unknown(before, f"it is let in, and evicted again for {one.key}")
+        made.state.tree.hold(entry.held)
+        made.told(
+            one,
+            Outcome.EVICTS,
+            given=entry.assignment.sets,
+            uses=entry.assignment.use,
+            lacks=entry.assignment.lacks,
+            targets=tuple(entry.targets),
+        )
+        queue.pop(0)
+        return True, True
+    if entry.is_still_looking and entry.status in (Status.NO_FIT, Status.NO_CANDIDATES):
+        tried = [{name: given.tried for name, given in each.flavors.items()} for each in entry.assignment.sets]
+        if made.tried.get(one.key) != tried:
+            made.tried[one.key] = tried
+            return True, False
+    if entry.status in (Status.SKIPPED, Status.DEFERRED):
+        return False, False
+    _wait(made, entry, waiting, aside)
+    if not entry.queue.is_strict:
+        shapes[_shape(one)] = entry
+    return True, False
+
+
+def _wait(made: _Play, entry: Entry, waiting: dict[str, list[Wanting]], aside: list[Wanting]) -> None:
+    """It is set aside; in a strict queue all behind it are."""
+    one, queue = entry.wanting, waiting[entry.queue.name]
+    if not queue or queue[0] is not one:
+        return
+    _tell_waiting(made, one, entry)
+    aside.append(queue.pop(0))
+    if entry.queue.is_strict:
+        for other in queue:
+            made.told(other, Outcome.BEHIND, after=one.key)
+        queue.clear()
+
+
+def _tell_waiting(made: _Play, one: Wanting, entry: Entry) -> None:
+    lacks = entry.assignment.lacks
+    is_over = entry.assignment.mode == Mode.NO_FIT and all(each.kind in (TOO_MUCH, NO_MATCH) for each in lacks)
+    why = "" if lacks else "others of its cohort come first"
+    made.told(
+        one, Outcome.NEVER if is_over and lacks else Outcome.QUOTA, lacks=lacks, given=entry.assignment.sets, why=why
+    )
+
+
+# ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _with_unknowns(made: _Play, objects: Objects) -> None:
+    """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
+    records = {one.key: one for one in objects.workloads}
+    doubted: dict[str, str] = {}  # root → why
+    for verdict in list(made.found.values()):
+        if verdict.queue in made.state.tree.queues and (why := _not_modelled(made, verdict, records[verdict.key])):
+            doubted.setdefault(made.state.tree.queues[verdict.queue].root().name, f"{verdict.key}: {why}")
+            made.found[verdict.key] = _unknown(verdict, why)
+    for queue in made.queues.values():
+        if queue.unmodelled:
+            root = made.state.tree.queues[queue.name].root().name
+            doubted.setdefault(
+                root, f"ClusterQueue {queue.name} has {', '.join(queue.unmodelled)}, which isn't modelled"
+            )
+    for one in objects.workloads:
+        if one.unmodelled and one.admitted_by in made.state.tree.queues:
+            root = made.state.tree.queues[one.admitted_by].root().name
+            doubted.setdefault(root, f"{one.key} has {', '.join(one.unmodelled)}, which isn't modelled")
+    for key, verdict in list(made.found.items()):
+        if verdict.queue not in made.state.tree.queues or verdict.outcome not in _HANG_ON_OTHERS:
+            continue
+        if why := doubted.get(made.state.tree.queues[verdict.queue].root().name, ""):
+            made.found[key] = _unknown(verdict, why)
+
+
+_HANG_ON_OTHERS: Final = (Outcome.LET_IN, Outcome.EVICTS, Outcome.QUOTA, Outcome.BEHIND, Outcome.CHECK)
+
+
+def _unknown(verdict: Verdict, why: str) -> Verdict:
+    return Verdict(
+        key=verdict.key, queue=verdict.queue, place=verdict.place, outcome=Outcome.UNKNOWN, priority=verdict.priority,
+        queued_at=verdict.queued_at, lacks=verdict.lacks, why=why,
+    )  # fmt: skip
+
+
+def _not_modelled(made: _Play, verdict: Verdict, record: QueuedWorkload) -> str:
+    if verdict.outcome not in _HANG_ON_OTHERS:
+        return ""
+    if record.unmodelled:
+        return f"it has {', '.join(record.unmodelled)}, which isn't modelled"
+    flavors = made.state.flavors.objects
+    of_queue = {name for group in made.queues[verdict.queue].groups for name in group.flavors}
+    if any(one.is_topological for one in record.sets) or any(
+        name in flavors and flavors[name].topology for name in of_queue
+    ):
+        return "whether it fits a topology isn't modelled"
+    if not record.created_at:
+        return "since when it waits isn't said"
+    return ""

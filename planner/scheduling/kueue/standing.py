@@ -1,0 +1,155 @@
+"""Kueue's objects as the rules want them: quotas, who holds some, who waits in which order, and what isn't known of it.
+
+Source: kueue `pkg/workload/workload.go` (`Info`, `Ordering`), `pkg/cache/queue/cluster_queue.go` (`baseCompareFunc`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import Final
+
+from planner.ground.records import dataclass
+from planner.kubernetes.records import (
+    ClusterQueue,
+    Cohort,
+    FrozenMap,
+    LocalQueue,
+    PodSpec,
+    QueuedWorkload,
+    QuotaGroup,
+    ResourceFlavor,
+    Topology,
+)
+from planner.kubernetes.requests import pod_requests
+from planner.scheduling.kueue.candidates import Rules
+from planner.scheduling.kueue.cycle import State
+from planner.scheduling.kueue.flavors import Flavors
+from planner.scheduling.kueue.tree import (
+    FlavorResource,
+    Fungibility,
+    Group,
+    Held,
+    Node,
+    Preemption,
+    Queue,
+    Quota,
+    Tree,
+)
+from planner.scheduling.kueue.wanting import Wanted, Wanting
+
+RESERVED, ADMITTED, FINISHED, EVICTED = "QuotaReserved", "Admitted", "Finished", "Evicted"
+_QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")
+"""Reasons of an eviction after which a workload stands behind those that came before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """Kueue's objects of one cluster."""
+
+    cluster_queues: Sequence[ClusterQueue] = ()
+    cohorts: Sequence[Cohort] = ()
+    local_queues: Sequence[LocalQueue] = ()
+    flavors: Sequence[ResourceFlavor] = ()
+    topologies: Sequence[Topology] = ()
+    workloads: Sequence[QueuedWorkload] = ()
+
+
+def state_of(objects: Objects, rules: Rules = Rules()) -> State:  # noqa: B008 a tuple
+    """Quotas, and who holds some. It is changed by what is played on it: one for each question."""
+    cohorts = [(Node(one.name, _quotas(one.groups), one.weight), one.parent) for one in objects.cohorts]
+    tree = Tree(cohorts, [(_queue(one), one.cohort) for one in objects.cluster_queues])
+    for workload in objects.workloads:
+        if (held := held_by(workload)) is not None and held.queue in tree.queues:
+            tree.hold(held)
+    levels = {one.name: one.levels for one in objects.topologies}
+    flavors = {one.name: one for one in objects.flavors}
+    known = {one.name: levels.get(one.topology) for one in objects.flavors if one.topology}
+    return State(tree, Flavors(flavors, known), rules)
+
+
+def _queue(one: ClusterQueue) -> Queue:
+    return Queue(
+        one.name,
+        _quotas(one.groups),
+        tuple(Group(frozenset(group.resources), group.flavors) for group in one.groups),
+        preemption=Preemption(one.within_queue, one.reclaim, one.borrow_policy, one.borrow_threshold),
+        fungibility=Fungibility(one.when_can_borrow, one.when_can_preempt, one.preference),
+        is_strict=one.strategy == "StrictFIFO",
+        weight=one.weight,
+    )
+
+
+def _quotas(groups: Iterable[QuotaGroup]) -> dict[FlavorResource, Quota]:
+    return {
+        (one.flavor, one.resource): Quota(one.nominal, one.borrowing_limit, one.lending_limit)
+        for group in groups
+        for one in group.quotas
+    }
+
+
+def held_by(workload: QueuedWorkload) -> Held | None:
+    """What a workload has of quotas; None of one that has none, or has ended."""
+    if not workload.admitted_by or not workload.is_said(RESERVED) or workload.is_said(FINISHED):
+        return None
+    uses: dict[FlavorResource, int] = {}
+    for one in workload.granted:
+        left = max(0, one.count - workload.gone.get(one.name, 0))
+        for resource, flavor in one.flavors.items():
+            amount = one.use.get(resource, 0)
+            each = amount if left == one.count or not one.count else amount // one.count * left
+            uses[flavor, resource] = uses.get((flavor, resource), 0) + each
+    return Held(
+        key=workload.key, queue=workload.admitted_by, uses=uses, priority=workload.priority, queued_at=queued_at(workload),
+        reserved_at=workload.changed_at.get(RESERVED, inf), uid=workload.uid or workload.key,
+        is_evicted=workload.is_said(EVICTED),
+    )  # fmt: skip
+
+
+def waits(workload: QueuedWorkload) -> bool:
+    """Whether it wants quota and has none."""
+    return workload.is_wanted and not workload.is_said(FINISHED) and not workload.is_said(RESERVED)
+
+
+def queued_at(workload: QueuedWorkload) -> float:
+    """Since when it stands in its queue, in seconds since the epoch (`GetQueueOrderTimestamp`); 0 where nothing says it."""
+    said, _, reason = workload.conditions.get(EVICTED, "").partition("/")
+    if said == "True" and reason in _QUEUED_AGAIN:
+        return workload.changed_at.get(EVICTED, 0.0)
+    return workload.created_at or 0.0
+
+
+def wanting(workload: QueuedWorkload, queue: str) -> Wanting:
+    """What it wants of the ClusterQueue `queue`."""
+    return Wanting(
+        key=workload.key, queue=queue, priority=workload.priority, queued_at=queued_at(workload),
+        uid=workload.uid or workload.key,
+        sets=tuple(
+            Wanted(
+                name=one.name, count=max(0, one.count - workload.gone.get(one.name, 0)), each=_asked(one.spec),
+                spec=one.spec, least=one.least, group=one.group, is_topological=one.is_topological, level=one.level,
+            )
+            for one in workload.sets
+        ),
+    )  # fmt: skip
+
+
+def _asked(spec: PodSpec) -> dict[str, int]:
+    """What a pod asks for, with what it says that it wants none of: Kueue gives it a flavor all the same."""
+    named = {name: 0 for one in (*spec.init_containers, *spec.containers) for name in one.requests}
+    return {**named, **pod_requests(spec)}
+
+
+def in_order(some: Iterable[Wanting]) -> list[Wanting]:
+    """As they stand in a queue: the highest priority first, then the oldest."""
+    return sorted(some, key=lambda one: (-one.priority, one.queued_at, one.uid))
+
+
+def by_queue(objects: Objects) -> Mapping[str, list[Wanting]]:
+    """ClusterQueue → who waits in it, in order. Those whose LocalQueue isn't there are in none."""
+    into = {(one.namespace, one.name): one.cluster_queue for one in objects.local_queues}
+    found: dict[str, list[Wanting]] = {}
+    for one in objects.workloads:
+        if waits(one) and (queue := into.get((one.namespace, one.queue))):
+            found.setdefault(queue, []).append(wanting(one, queue))
+    return FrozenMap({name: in_order(some) for name, some in found.items()})

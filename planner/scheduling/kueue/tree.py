@@ -1,0 +1,354 @@
+"""ClusterQueues and cohorts: what each may use of a flavor's resource, what it has lent, and its share.
+
+Source: kueue `pkg/cache/scheduler/resource_node.go`, `fair_sharing.go`, `clusterqueue_snapshot.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import ceil, inf
+from typing import Final, NamedTuple
+
+from planner.ground.records import dataclass
+
+FlavorResource = tuple[str, str]
+"""Name of a ResourceFlavor and of a resource."""
+Use = dict[FlavorResource, int]
+
+
+class Quota(NamedTuple):
+    """Of one resource in one flavor; limits None: none."""
+
+    nominal: int
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+
+
+NO_QUOTA: Final = Quota(0)
+
+
+class Preemption(NamedTuple):
+    """A ClusterQueue's ``preemption``; `borrow_policy`, `threshold`: its ``borrowWithinCohort``."""
+
+    within_queue: str = "Never"
+    reclaim: str = "Never"
+    borrow_policy: str = "Never"
+    threshold: int | None = None
+
+
+class Fungibility(NamedTuple):
+    """A ClusterQueue's ``flavorFungibility``."""
+
+    when_can_borrow: str = "MayStopSearch"
+    when_can_preempt: str = "TryNextFlavor"
+    preference: str = "BorrowingOverPreemption"
+
+
+class Group(NamedTuple):
+    """A resource group: the resources it covers, and its flavors in the order they are tried."""
+
+    resources: frozenset[str]
+    flavors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A workload that has quota.
+
+    Attributes
+    ----------
+    key, queue : ``namespace/name``, and the name of its ClusterQueue
+    uses : what it has of each flavor's resource, also where that is 0
+    queued_at, reserved_at : seconds since the epoch; None of the first: not known
+    """
+
+    key: str
+    queue: str
+    uses: Mapping[FlavorResource, int]
+    priority: int = 0
+    queued_at: float = 0.0
+    reserved_at: float = inf
+    uid: str = ""
+    is_evicted: bool = False
+
+
+class Node:
+    """A cohort, or, as `Queue`, a ClusterQueue. `use` is changed as workloads come and go, and all above it with it."""
+
+    def __init__(self, name: str, quotas: Mapping[FlavorResource, Quota] | None = None, weight: float = 1.0) -> None:
+        self.name, self.weight = name, weight
+        self.quotas: dict[FlavorResource, Quota] = dict(quotas or {})
+        self.parent: Node | None = None
+        self.cohorts: list[Node] = []
+        self.queues: list[Queue] = []
+        self.subtree: Use = {fr: one.nominal for fr, one in self.quotas.items()}
+        self.use: Use = {}
+
+    def ancestors(self) -> Iterator[Node]:
+        """From its parent to the root."""
+        at = self.parent
+        while at is not None:
+            yield at
+            at = at.parent
+
+    def root(self) -> Node:
+        at = self
+        while at.parent is not None:
+            at = at.parent
+        return at
+
+    def every_queue(self) -> Iterator[Queue]:
+        """Of the subtree."""
+        yield from self.queues
+        for one in self.cohorts:
+            yield from one.every_queue()
+
+    def quota(self, fr: FlavorResource) -> Quota:
+        return self.quotas.get(fr, NO_QUOTA)
+
+    def kept(self, fr: FlavorResource) -> int:
+        """What it never lends."""
+        quota = self.quotas.get(fr)
+        if quota is None or quota.lending_limit is None:
+            return 0
+        return max(0, self.subtree.get(fr, 0) - quota.lending_limit)
+
+    def kept_free(self, fr: FlavorResource) -> int:
+        kept = self.kept(fr)
+        return max(0, kept - self.use.get(fr, 0)) if kept else 0
+
+    def available(self, fr: FlavorResource) -> int:
+        """What may be added now without anybody going; below 0 where more is used than there is."""
+        if self.parent is None:
+            return self.subtree.get(fr, 0) - self.use.get(fr, 0)
+        above = self.parent.available(fr)
+        limit = self.quota(fr).borrowing_limit
+        if limit is not None:
+            kept = self.kept(fr)
+            above = min(self.subtree.get(fr, 0) - kept - max(0, self.use.get(fr, 0) - kept) + limit, above)
+        return self.kept_free(fr) + above
+
+    def at_most(self, fr: FlavorResource) -> int:
+        """What it could have if nobody used anything."""
+        if self.parent is None:
+            return self.subtree.get(fr, 0)
+        found = self.kept(fr) + self.parent.at_most(fr)
+        limit = self.quota(fr).borrowing_limit
+        return found if limit is None else min(self.subtree.get(fr, 0) + limit, found)
+
+    def add(self, fr: FlavorResource, amount: int) -> None:
+        free = self.kept_free(fr)
+        self.use[fr] = self.use.get(fr, 0) + amount
+        if self.parent is not None and amount > free:
+            self.parent.add(fr, amount - free)
+
+    def remove(self, fr: FlavorResource, amount: int) -> None:
+        used = self.use.get(fr, 0)
+        above = used - self.kept(fr)
+        self.use[fr] = used - amount
+        if self.parent is not None and above > 0:
+            self.parent.remove(fr, min(amount, above))
+
+    def borrows_with(self, fr: FlavorResource, amount: int = 0) -> bool:
+        """Whether it would have more than its own, with so much more. Of a cohort: than that of all below it."""
+        return self.subtree.get(fr, 0) < self.use.get(fr, 0) + amount
+
+    def is_within(self, frs: Iterable[FlavorResource]) -> bool:
+        """Whether it borrows none of these."""
+        return not any(self.borrows_with(fr) for fr in frs)
+
+    def share(self) -> Share:
+        """`dominantResourceShare`: what it borrows of the resource it borrows most of, against all that could be lent."""
+        if self.parent is None:
+            return Share(self.weight)
+        borrowed: dict[str, int] = {}
+        of: list[FlavorResource] = []
+        for fr, quota in self.subtree.items():
+            if (more := self.use.get(fr, 0) - quota) > 0:
+                borrowed[fr[1]] = borrowed.get(fr[1], 0) + more
+                of.append(fr)
+        if not borrowed:
+            return Share(self.weight)
+        lendable: dict[str, int] = {}
+        for fr in self.root().subtree:
+            lendable[fr[1]] = lendable.get(fr[1], 0) + self.parent.at_most(fr)
+        ratio, dominant = 0.0, ""
+        for name, amount in borrowed.items():
+            if (of_all := lendable.get(name, 0)) > 0:
+                one = amount * 1000.0 / of_all
+                if one > ratio or (one == ratio and name < dominant):
+                    ratio, dominant = one, name
+        return Share(self.weight, ratio, dominant, tuple(of))
+
+
+class Queue(Node):
+    """A ClusterQueue."""
+
+    def __init__(
+        self,
+        name: str,
+        quotas: Mapping[FlavorResource, Quota],
+        groups: tuple[Group, ...],
+        *,
+        preemption: Preemption = Preemption(),  # noqa: B008 a tuple
+        fungibility: Fungibility = Fungibility(),  # noqa: B008 a tuple
+        is_strict: bool = False,
+        weight: float = 1.0,
+    ) -> None:
+        super().__init__(name, quotas, weight)
+        self.groups, self.preemption, self.fungibility, self.is_strict = groups, preemption, fungibility, is_strict
+        self.held: dict[str, Held] = {}
+
+    def group_of(self, resource: str) -> Group | None:
+        return next((one for one in self.groups if resource in one.resources), None)
+
+    def add_all(self, uses: Mapping[FlavorResource, int]) -> None:
+        for fr, amount in uses.items():
+            self.add(fr, amount)
+
+    def remove_all(self, uses: Mapping[FlavorResource, int]) -> None:
+        for fr, amount in uses.items():
+            self.remove(fr, amount)
+
+    def free(self, fr: FlavorResource) -> int:
+        return max(0, self.available(fr))
+
+
+class Share(NamedTuple):
+    """How far a queue or cohort lives on what others lend: thousandths of it, before its weight."""
+
+    weight: float = 1.0
+    ratio: float = 0.0
+    dominant: str = ""
+    of: tuple[FlavorResource, ...] = ()
+
+    @property
+    def borrows(self) -> bool:
+        return bool(self.of)
+
+    def borrows_one_of(self, wanted: Mapping[FlavorResource, int]) -> bool:
+        return any(wanted.get(fr, 0) > 0 for fr in self.of)
+
+    @property
+    def weighted(self) -> float:
+        """Thousandths over the weight; endless where that is 0 and something is borrowed."""
+        if self.ratio == 0:
+            return 0.0
+        return inf if self.weight == 0 else self.ratio / self.weight
+
+    @property
+    def rounded(self) -> int | None:
+        """As Kueue's status shows it; None where it is endless."""
+        return None if self.weighted == inf else ceil(self.weighted)
+
+    def against(self, other: Share) -> int:
+        """Below 0 where it is less: what borrows with weight 0 is above all else (`CompareDRS`)."""
+        mine, theirs = self.weight == 0 and self.ratio != 0, other.weight == 0 and other.ratio != 0
+        if mine != theirs:
+            return 1 if mine else -1
+        a, b = (self.ratio, other.ratio) if mine else (self.weighted, other.weighted)
+        return (a > b) - (a < b)
+
+
+class Tree:
+    """All ClusterQueues and cohorts, and who holds quota."""
+
+    def __init__(self, cohorts: Iterable[tuple[Node, str]], queues: Iterable[tuple[Queue, str]]) -> None:
+        """Each with its parent's name, "" for none; a cohort that is named and has no object has no quota of its own."""
+        self.cohorts: dict[str, Node] = {}
+        self.queues: dict[str, Queue] = {}
+        parents = []
+        for cohort, parent in cohorts:
+            self.cohorts[cohort.name] = cohort
+            parents.append((cohort, parent))
+        for queue, parent in queues:
+            self.queues[queue.name] = queue
+            if parent:
+                above = self.cohorts.setdefault(parent, Node(parent))
+                queue.parent = above
+                above.queues.append(queue)
+        for cohort, parent in parents:
+            if parent:
+                above = self.cohorts.setdefault(parent, Node(parent))
+                cohort.parent = above
+                above.cohorts.append(cohort)
+        self.cycles = self._without_cycles()
+        for cohort in self.cohorts.values():
+            if cohort.parent is None:
+                _gather(cohort)
+
+    def _without_cycles(self) -> tuple[str, ...]:
+        """Cohorts that are their own ancestors: cut, and named; Kueue admits nothing in them."""
+        found = []
+        for cohort in self.cohorts.values():
+            seen, at = {cohort.name}, cohort.parent
+            while at is not None and at.name not in seen:
+                seen.add(at.name)
+                at = at.parent
+            if at is not None:
+                found.append(cohort.name)
+        for name in found:
+            cohort = self.cohorts[name]
+            if cohort.parent is not None:
+                cohort.parent.cohorts = [one for one in cohort.parent.cohorts if one is not cohort]
+                cohort.parent = None
+        return tuple(found)
+
+    def hold(self, one: Held) -> None:
+        queue = self.queues[one.queue]
+        queue.held[one.key] = one
+        queue.add_all(one.uses)
+
+    def let_go(self, one: Held) -> None:
+        queue = self.queues[one.queue]
+        del queue.held[one.key]
+        queue.remove_all(one.uses)
+
+    def set_nominal(self, queue: Queue, fr: FlavorResource, nominal: int) -> None:
+        """Another nominal quota; a limit of lending is never more than it."""
+        old = queue.quota(fr)
+        lending = None if old.lending_limit is None else min(old.lending_limit, nominal)
+        queue.quotas[fr] = Quota(nominal, old.borrowing_limit, lending)
+        queue.subtree[fr] = nominal
+        if queue.parent is not None:
+            _again(queue.root(), fr)
+
+
+def _again(cohort: Node, fr: FlavorResource) -> None:
+    """What one flavor's resource comes to in a cohort, from the queues up."""
+    for child in cohort.cohorts:
+        _again(child, fr)
+    children = (*cohort.cohorts, *cohort.queues)
+    cohort.subtree[fr] = cohort.quota(fr).nominal + sum(one.subtree.get(fr, 0) - one.kept(fr) for one in children)
+    cohort.use[fr] = sum(max(0, one.use.get(fr, 0) - one.kept(fr)) for one in children)
+
+
+def _gather(cohort: Node) -> None:
+    """What its children lend it, and what they use of that."""
+    for child in cohort.cohorts:
+        _gather(child)
+    for child in (*cohort.cohorts, *cohort.queues):
+        for fr, quota in child.subtree.items():
+            cohort.subtree[fr] = cohort.subtree.get(fr, 0) + quota - child.kept(fr)
+
+
+def height(cohort: Node) -> int:
+    """How many levels of cohorts are below it, itself counted where it has children."""
+    own = min(len(cohort.cohorts) + len(cohort.queues), 1)
+    return max((own, *(height(one) + 1 for one in cohort.cohorts)))
+
+
+def lowest_that_fits(queue: Queue, fr: FlavorResource, amount: int) -> tuple[int, bool]:
+    """How high up the tree it has to borrow for so much more, 0: not at all; and whether there is more above that.
+
+    Source: kueue `pkg/scheduler/preemption/classical/hierarchical_preemption.go` `FindHeightOfLowestSubtreeThatFits`.
+    """
+    if queue.parent is None or not queue.borrows_with(fr, amount):
+        return 0, queue.parent is not None
+    left = amount - queue.kept_free(fr)
+    at = queue.parent
+    for at in queue.ancestors():
+        if not at.borrows_with(fr, left):
+            return height(at), at.parent is not None
+        left -= at.kept_free(fr)
+    return height(at), False
