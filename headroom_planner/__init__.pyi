@@ -375,6 +375,19 @@ def survive(
 ) -> Answer:
     """What one loss would break: each node, zone, rack; the spare that mends it."""
 
+def queues(
+    cluster: Cluster,
+    *about: str,
+    prices: Iterable[str | Path] = ...,
+    discounts: Iterable[str] = ...,
+    node_pools: Iterable[str | Path] = ...,
+    others: Iterable[Cluster] = ...,
+    store: str = ...,
+    now: float | None = ...,
+    changes: Any = ...,
+) -> Answer:
+    """Kueue: who waits in which queue, for what; what would let it in, and what moving quota does."""
+
 def costs(
     cluster: Cluster,
     *,
