@@ -2,7 +2,17 @@ import streamlit as st
 
 from planner.questions import capacity as capacity_question
 from planner.questions import seats as seats_question
-from planner.ui import cache, capacity_inputs, capacity_view, filtered, room_view, seats_view, session, survive_view
+from planner.ui import (
+    cache,
+    capacity_inputs,
+    capacity_view,
+    filtered,
+    queues_view,
+    room_view,
+    seats_view,
+    session,
+    survive_view,
+)
 
 st.title("Headroom")
 snapshot = session.cluster()
@@ -29,6 +39,7 @@ capacity_view.what_fits(answer)
 room_view.show(snapshot, shape)
 
 survive_view.show(snapshot, given)
+queues_view.show(snapshot)
 
 st.header("Free GPUs, and whom they serve")
 capacity_view.stranded(answer.fragments)

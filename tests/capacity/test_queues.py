@@ -183,3 +183,11 @@ def test_two_thousand_workloads_in_fifty_queues() -> None:
 def test_every_field_of_an_answer_is_in_its_document(snapshot: Snapshot) -> None:
     rows = QUESTION.rows(queues(snapshot), "waiting")
     assert {one.name for one in fields(Waiting)} == set(rows[0])
+
+
+def test_the_example_in_the_documents_is_this_cluster() -> None:
+    import json  # noqa: PLC0415 only here
+    from pathlib import Path  # noqa: PLC0415 only here
+
+    example = Path(__file__).parents[2] / "docs/examples/teams.json"
+    assert json.loads(example.read_text(encoding="utf-8"))["items"] == teams()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from sys import maxsize
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
@@ -48,7 +47,7 @@ class _Granular(NamedTuple):
     borrow: int
 
 
-_WORST: Final = _Granular(_Way.NO_FIT, maxsize)
+_WORST: Final = _Granular(_Way.NO_FIT, 2**31)
 _BEST: Final = _Granular(_Way.FIT, 0)
 _OF_POSSIBLE: Final = {
     Possible.NONE: _Way.NO_CANDIDATES, Possible.PREEMPT: _Way.PREEMPT, Possible.RECLAIM: _Way.RECLAIM,
