@@ -186,8 +186,8 @@ def test_every_field_of_an_answer_is_in_its_document(snapshot: Snapshot) -> None
 
 
 def test_the_example_in_the_documents_is_this_cluster() -> None:
-    import json  # noqa: PLC0415 only here
-    from pathlib import Path  # noqa: PLC0415 only here
+    import json
+    from pathlib import Path
 
     example = Path(__file__).parents[2] / "docs/examples/teams.json"
     assert json.loads(example.read_text(encoding="utf-8"))["items"] == teams()
