@@ -89,7 +89,8 @@ def moving_picture(visitor: Visitor) -> None:
     for step in range(int(slider.get_attribute("max") or 0) + 1):
         expect(slider).to_have_value(str(step))
         with Image.open(BytesIO(box.screenshot())) as taken:
-            pictures.append(taken.convert("RGB").quantize(48, dither=Image.Dither.NONE))
+            shown = taken.crop((0, 0, taken.width, taken.height - 24))  # without the table's own line
+            pictures.append(shown.convert("RGB").quantize(48, dither=Image.Dither.NONE))
         slider.press("ArrowRight")
     times = [900] * (len(pictures) - 1) + [3_000]
     pictures[0].save(
