@@ -16,7 +16,7 @@ from planner.ui import apply_view, cache, capacity_inputs, errors, link, sheet
 _LABELS = {
     Lever.STRATEGY: "Strategies",
     Lever.ORDER: "Order",
-    Lever.LEND: "Others scaled down for a while",
+    Lever.LEND: "Others lend",
     Lever.NODES: "Nodes",
     Lever.MOVES: "Moves",
     Lever.QUOTA: "Quotas",

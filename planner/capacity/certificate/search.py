@@ -17,7 +17,7 @@ from planner.ground.budget import TooLargeError, part
 from planner.ground.records import dataclass, replace
 from planner.pricing.model import PriceBook
 
-UNITS: Final = 700_000  # of work, less than a second
+UNITS: Final = 500_000  # of work, about half a second
 _MOST_PLAYED: Final = 4_000
 _MOST_WALKED: Final = 200_000  # plans that are so much as looked at
 
