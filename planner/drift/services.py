@@ -228,14 +228,15 @@ def _suggestions(member: Member, members: Sequence[Member]) -> Iterable[Environm
         was_killed = any(
             loop.container == container.name and loop.diagnosis.cause is Cause.OOM_OWN_LIMIT for loop in member.loops
         )
-        others = [
-            usage
+        quiet = [
+            (other, one)
             for other in members
-            if other is not member and other.is_quiet
-            for usage in other.usages
-            if (one := matching_container(other, container.name)) is not None and usage.container == one.name
+            if other is not member and other.is_quiet and (one := matching_container(other, container.name)) is not None
         ]
-        found = suggest(container, usage_of(member, container), others, was_oom_killed=was_killed)
+        others = [usage for other, one in quiet for usage in other.usages if usage.container == one.name]
+        found = suggest(
+            container, usage_of(member, container), others, working=[one for _, one in quiet], was_oom_killed=was_killed
+        )
         if found is None or is_as_it_is(container, found):
             continue
         yield EnvironmentSuggestion(

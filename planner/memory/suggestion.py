@@ -4,8 +4,9 @@ The rule, in one place:
 
 * memory: the largest working set seen, plus 15%. A container that was OOM-killed needs more than the limit it died at:
   at least that limit plus 20%, and at least 100 MiB more. What a container uses under a limit that kills or starves
-  it says little about its need, so the same program's use in pods that work counts as well. Rounded up; never below
-  what was seen; the limit is left alone where it is large enough already.
+  it says little about its need, so the same program's use in pods that work counts as well. Where nobody measured
+  that use, what those pods are given is the least: their request, and their limit, under which they live (our choice).
+  Rounded up; never below what was seen; the limit is left alone where it is large enough already.
 * CPU: the 95th percentile seen, plus 15%, as the request; of a container that runs into its CPU limit, what the same
   program uses where it works counts as well. No CPU limit is suggested.
 * One moment (metrics-server) may raise a value and never lowers one: a peak wasn't looked for.
@@ -48,6 +49,7 @@ class Basis(StrEnum):
     SEEN = "seen"  # the largest working set seen, plus the margin
     OOM = "oom"  # the limit it was killed at, plus the bump
     PEERS = "peers"  # the largest working set of the same program where it works, plus the margin
+    GIVEN = "given"  # what the same program is given where it works: nobody measured what it uses there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,13 @@ class Suggestion:
         return ", ".join(parts)
 
     @property
+    def unproven(self) -> str:
+        """That a rollout with these values ends isn't that they are enough; empty where what is needed was measured."""
+        if self.basis not in (Basis.OOM, Basis.GIVEN):
+            return ""
+        return "Whether these values are enough isn't known: what the program needs wasn't measured."
+
+    @property
     def patch(self) -> Object:
         """The values as a strategic merge patch of the workload."""
         requests = {MEMORY: format_amount(self.memory_request_bytes, MEMORY)}
@@ -97,6 +106,7 @@ def suggest(
     own: Sequence[Usage],
     peers: Sequence[Usage] = (),
     *,
+    working: Sequence[Container] = (),
     was_oom_killed: bool = False,
 ) -> Suggestion | None:
     """Values for `container`, or None where nothing was measured and nothing is known.
@@ -107,6 +117,8 @@ def suggest(
         Of this container in all pods of its workload.
     peers : sequence of Usage
         Of the same program in pods that work; used where the container is starved or was OOM-killed.
+    working : sequence of Container
+        The same program in pods that work; what it is given counts where `peers` is empty.
     was_oom_killed : bool
         Whether the kernel killed it at its own limit.
     """
@@ -121,19 +133,23 @@ def suggest(
         candidates.append((max(_plus_percent(limit, OOM_BUMP_PERCENT), limit + OOM_MIN_BUMP_BYTES), Basis.OOM))
     if starved and peer_peak is not None:
         candidates.append((_plus_percent(peer_peak, MARGIN_PERCENT), Basis.PEERS))
+    given_limit = 0
+    if starved and candidates and peer_peak is None:
+        candidates += [(request, Basis.GIVEN) for one in working if (request := one.requests.get(MEMORY))]
+        given_limit = max((one.limits.get(MEMORY, 0) for one in working), default=0)
     if not candidates:
         return None
     need, basis = max(candidates)
     used = (*own, *peers) if starved else tuple(own)
     seen = max((usage.working_set_bytes for usage in used), default=0)
     is_one_moment = all(usage.samples <= 1 for usage in used)
-    request = round_up_bytes(need)
+    request = need if basis is Basis.GIVEN else round_up_bytes(need)
     today = container.requests.get(MEMORY, 0)
     keeps = is_one_moment and today >= need
     return Suggestion(
         container=container.name,
         memory_request_bytes=today if keeps else request,
-        memory_limit_bytes=None if limit is None else max(today if keeps else request, limit),
+        memory_limit_bytes=None if limit is None else max(today if keeps else request, limit, given_limit),
         cpu_request_millicores=_cpu_request(container, own, peers, raise_only=is_one_moment),
         seen_bytes=seen,
         basis=basis,
@@ -179,6 +195,11 @@ def _rule(basis: Basis, seen: int, limit: int | None, request: int) -> str:
     if basis is Basis.OOM and limit is not None:
         died_at = format_amount(limit, MEMORY)
         return f"killed at its limit of {died_at}: that plus {OOM_BUMP_PERCENT}% and at least 100 MiB, {result}"
+    if basis is Basis.GIVEN:
+        return (
+            f"the same program works with a request of {format_amount(request, MEMORY)}; what it uses there wasn't "
+            "measured, so this is the least it needs, and metrics would tell how much"
+        )
     where = "in pods of the same program that work, " if basis is Basis.PEERS else ""
     return f"largest working set seen {where}{measured_bytes(seen)}, plus {MARGIN_PERCENT}%, {result}"
 

@@ -59,7 +59,8 @@ class NodeRoom:
 class Cure:
     """What one loop would take, and what happens when it is given.
 
-    `rollout` is None where nothing rolls the change out (a bare pod, a Job) or the engine can't answer; `note` says so.
+    `rollout` is None where nothing rolls the change out (a bare pod, a Job) or the engine can't answer; `note` says so, and where
+    that the rollout ends isn't that the cure holds.
     """
 
     workload: str
@@ -118,7 +119,7 @@ def _cure(snapshot: Snapshot, loop: Loop) -> Cure:
         rooms=rooms,
         room_sentence=_room_sentence(rooms),
         rollout=found.rollout,
-        note=found.note,
+        note=" ".join(filter(None, (found.note, suggestion.unproven))),
     )
 
 

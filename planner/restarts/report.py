@@ -139,6 +139,7 @@ def _suggestion(case: Case, diagnosis: Diagnosis, population: Population, used: 
         case.container,
         [usage for usage in used.get(case.workload, ()) if usage.container == case.container.name],
         [peer.usage for peer in population.peers(case) if peer.usage],
+        working=[peer.container for peer in population.peers(case)],
         was_oom_killed=diagnosis.cause is Cause.OOM_OWN_LIMIT,
     )
 

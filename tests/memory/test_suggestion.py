@@ -128,3 +128,20 @@ def test_the_source_tells_how_long_was_looked() -> None:
     assert found is not None
     assert "121 readings from test, over 2 h" in found.source
     assert CPU not in found.text
+
+
+def test_what_a_sibling_that_works_is_given_is_the_least_where_nobody_measured() -> None:
+    """640Mi was suggested where the same program works with a request of 1536Mi and a limit of 4Gi."""
+    working = [made(request=1536 * MIB, limit=4 * GIB)]
+    found = suggest(made(limit=512 * MIB), [], working=working, was_oom_killed=True)
+    assert found is not None
+    assert (found.memory_request_bytes, found.memory_limit_bytes) == (1536 * MIB, 4 * GIB)
+    assert found.basis is Basis.GIVEN
+    assert "wasn't measured" in found.rule
+    smaller = suggest(made(limit=4 * GIB), [], working=[made(request=GIB, limit=GIB)], was_oom_killed=True)
+    assert smaller is not None
+    assert smaller.basis is Basis.OOM
+    measured = suggest(made(limit=512 * MIB), [], [usage(2 * GIB)], working=working, was_oom_killed=True)
+    assert measured is not None
+    assert measured.basis is Basis.PEERS
+    assert suggest(made(limit=512 * MIB), [], working=working) is None

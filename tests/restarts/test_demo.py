@@ -14,6 +14,7 @@ from planner.restarts.report import findings
 from planner.restarts.wanted import wanted_logs
 from planner.rollout.answers import Verdict
 from planner.sources import demo
+from planner.sources.cluster import read_cluster
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +110,12 @@ def test_logs_worth_reading_are_those_in_trouble_and_a_few_that_work(snapshot: S
     assert sum(one.is_previous for one in wanted) == 3  # each pod that restarted: the run before, too
     assert all(one.container in ("api", "celery") for one in wanted)
     assert len(wanted) == len(set(wanted)) == 12
+
+
+def test_without_metrics_the_sibling_that_works_is_the_least_and_nothing_is_called_cured() -> None:
+    """The README's own kubectl command brings no PodMetrics: 640Mi was suggested, beside a green "completes"."""
+    bare = plan_restarts.restarts(read_cluster("data/demo/cluster.json.gz"))
+    suggestion = of(bare, "Deployment/dev/celery").suggestion
+    assert suggestion is not None
+    assert suggestion.text == "memory request 1536Mi, limit 4Gi"
+    assert "isn't known" in bare.cures[0].note
