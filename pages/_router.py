@@ -1,54 +1,66 @@
-"""Runs on every request: which pages there are, the sidebar they share, and how a known error is shown."""
+"""Runs on every request: which rooms there are, the frame they share, and how a known error is shown."""
 
 from pathlib import Path
 
 import streamlit as st
 
 from planner.questions import INDEX
-from planner.ui import errors, filtered, findings, inventory_view, link, live_view, session, sidebar, sign_in, web
+from planner.ui import (
+    errors,
+    filtered,
+    findings,
+    frame,
+    inventory_view,
+    link,
+    live_view,
+    session,
+    sidebar,
+    sign_in,
+    web,
+)
 
-# section → (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
+# room → its views (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
 PAGES = {
-    "Plan": (
-        ("overview.py", "Overview", "speed", ("overview",)),
+    "Now": (("overview.py", "Now", "speed", ("overview",)),),
+    "Rollouts": (
+        ("rollouts.py", "Every workload", "rocket_launch", ("overview",)),
         ("rollout.py", "Rollout", "rocket_launch", ("rollout", "strategies", "strategy_costs", "certificate")),
-        ("plan.py", "Readiness plan", "checklist", ("plan", "peak")),
+        ("plan.py", "Unblock all", "checklist", ("plan", "peak")),
     ),
     "Capacity": (
-        ("headroom.py", "Headroom", "event_seat", ("capacity", "seats")),
-        ("what_if.py", "What if", "alt_route", ("what_if",)),
-        ("memory.py", "Memory", "memory", ("memory", "memory_what_if")),
+        ("headroom.py", "What fits", "event_seat", ("capacity", "seats")),
+        ("what_if.py", "With changes", "alt_route", ("what_if",)),
+        ("clusters.py", "Other clusters", "hub", ("fleet", "where")),
+    ),
+    "Health": (
         ("restarts.py", "Restarts", "restart_alt", ("restarts",)),
+        ("memory.py", "Memory", "memory", ("memory", "memory_what_if")),
         ("drift.py", "Drift", "compare", ("drift",)),
-        ("compare.py", "Compare", "difference", ("diff",)),
-        ("inventory.py", "Inventory", "inventory_2", ("findings",)),
+    ),
+    "Money": (
+        ("costs.py", "Bill", "payments", ("costs", "idle")),
+        ("fleet_savings.py", "What spot saves", "account_tree", ("savings",)),
+        ("spot_savings.py", "One workload on spot", "savings", ("savings",)),
     ),
     "Over time": (
         ("history.py", "History", "timeline", ("trends", "commitments")),
-        ("clusters.py", "Clusters", "hub", ("fleet", "where")),
+        ("compare.py", "Compare", "difference", ("diff",)),
     ),
-    "Cost": (
-        ("costs.py", "Costs", "payments", ("costs", "idle")),
-        ("fleet_savings.py", "Fleet savings", "account_tree", ("savings",)),
-        ("spot_savings.py", "Spot savings", "savings", ("savings",)),
-    ),
+    "": (("inventory.py", "What was read", "inventory_2", ("findings",)),),
 }
 
 st.set_page_config(page_title="Headroom", page_icon=web.picture(Path(__file__).with_name("icon.png")), layout="wide")
-page = st.navigation(
-    {
-        section: [
-            st.Page(file, title=title, icon=f":material/{icon}:", help=INDEX[first].line, default=file == "overview.py")
-            for file, title, icon, (first, *_) in pages
-        ]
-        for section, pages in PAGES.items()
-    },
-    expanded=True,
-    position="sidebar" if sign_in.is_let_in() else "hidden",
-)
+pages = {
+    file: st.Page(file, title=title, icon=f":material/{icon}:", help=INDEX[first].line, default=file == "overview.py")
+    for views in PAGES.values()
+    for file, title, icon, (first, *_) in views
+}
+page = st.navigation(list(pages.values()), position="hidden")
+frame.begin()
 sign_in.ask()
 link.arrive(page.url_path)
 with errors.shown():
+    frame.show(PAGES, page, pages)
     sidebar.show()
     if session.wanted() is None:
         live_view.show(session.cluster())

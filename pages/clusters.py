@@ -7,7 +7,7 @@ from planner.questions.where import WhereSettings
 from planner.ui import cache, clusters_view, downloads, errors, prices
 from planner.ui.asked import Asked
 
-st.title("Clusters")
+st.title("Other clusters")
 st.caption(
     "Several clusters side by side: GPUs by model over all of them, the same workload in each, where something fits."
 )

@@ -4,7 +4,7 @@ from planner.questions.costs import QUESTION, narrowed
 from planner.questions.question import Given
 from planner.ui import cache, costs_view, filtered, idle_view, prices, session
 
-st.title("Costs")
+st.title("Bill")
 snapshot, book = session.cluster(), prices.book()
 settings = costs_view.settings(snapshot)
 bill = narrowed(cache.ask(QUESTION, snapshot, settings, Given(book=book)), filtered.kept(snapshot))

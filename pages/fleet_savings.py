@@ -3,7 +3,7 @@ import streamlit as st
 from planner.questions.savings import QUESTION, SavingsSettings, narrowed
 from planner.ui import cache, downloads, errors, filtered, fleet_view, own_history, price_age, savings_view, session
 
-st.title("Fleet savings")
+st.title("What spot saves")
 snapshot = session.cluster()
 said = st.container()
 with errors.shown():

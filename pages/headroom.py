@@ -14,7 +14,7 @@ from planner.ui import (
     survive_view,
 )
 
-st.title("Headroom")
+st.title("What fits")
 snapshot = session.cluster()
 said = st.container()
 settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)

@@ -3,7 +3,7 @@ import streamlit as st
 from planner.ui import findings, inventory_view, session
 from planner.ui.findings import untold
 
-st.title("Inventory")
+st.title("What was read")
 snapshot = session.cluster()
 
 what, other = st.columns([3, 2], gap="large")

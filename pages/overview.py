@@ -4,7 +4,7 @@ from planner.questions.overview import QUESTION, OverviewSettings, narrowed
 from planner.ui import cache, filtered, findings, overview_view, plan_view, session
 from planner.ui.findings import untold
 
-st.title("Overview")
+st.title("Now")
 snapshot = session.cluster()
 overview_view.what_this_is()
 kept = filtered.kept(snapshot)
@@ -12,24 +12,19 @@ overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings()),
 found = findings.of(snapshot)
 
 overview_view.story(snapshot, overview, kept)
-overview_view.figures(snapshot, overview, found.sentence)
 plan = st.container()
+overview_view.figures(snapshot, overview, found.sentence)
 
 troubled, gpus = st.columns(2, gap="large")
 with troubled:
     st.header("Could not be rolled out now")
-    st.caption("If only its template changed, with everything else as it is. Open one to see why, and the ways out.")
     overview_view.troubled_lines(snapshot, overview)
 with gpus:
     st.header("GPUs by model")
     overview_view.gpus(overview)
-    st.header("Findings")
+    st.header("Also worth a look")
     told = {line.workload for line in overview_view.trouble(overview)}
-    findings.show(untold(found.findings, told), at_most=5, more=", on Inventory")
+    findings.show(untold(found.findings, told), at_most=2, more=", on What was read")
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
-
-st.page_link("costs.py", label="What it costs, and whom", icon=":material/payments:")
-st.header("Every workload")
-overview_view.table(snapshot, overview)
 with plan:  # last, since it takes longest
     plan_view.line(snapshot)

@@ -3,10 +3,10 @@ import streamlit as st
 from planner.questions.plan import QUESTION, narrowed
 from planner.ui import filtered, plan_view, progress, session
 
-st.title("Readiness plan")
+st.title("Unblock all")
 snapshot = session.cluster()
-st.caption("The least that makes every workload rollable, simulated together, within the budgets that you set.")
+said = st.container()
 settings = plan_view.settings()
 found = progress.ask(QUESTION, snapshot, settings, plan_view.given(snapshot))
 if found is not None:
-    plan_view.show(snapshot, narrowed(found, filtered.kept(snapshot)), settings)
+    plan_view.show(snapshot, narrowed(found, filtered.kept(snapshot)), settings, said)

@@ -4,10 +4,10 @@ from planner.ui import capacity_inputs, errors, rollout_inputs, rollout_view, se
 
 st.title("Rollout")
 snapshot = session.cluster()
-key, also = rollout_inputs.pick(snapshot)
-knobs, answer = st.container(), st.container()
+key = rollout_inputs.pick(snapshot)
+answer, knobs = st.columns([8, 5], gap="large")
 with knobs, errors.shown(answer):
-    settings = rollout_inputs.settings(snapshot, key, also)
+    settings = rollout_inputs.settings(snapshot, key)
 given = capacity_inputs.priced(capacity_inputs.given(snapshot))
 with answer, errors.shown():
     result = rollout_view.answered(snapshot, settings, given)

@@ -4,11 +4,11 @@ from planner.figures import savings_band, savings_mix, savings_waterfall
 from planner.questions.savings import QUESTION, detail_of
 from planner.ui import cache, charts, downloads, errors, link, own_history, savings_inputs, savings_view, session
 
-st.title("Spot savings")
+st.title("One workload on spot")
 snapshot = session.cluster()
 key = savings_inputs.pick(snapshot)
 derived = savings_inputs.derived(snapshot, key)
-knobs, answer = st.container(), st.container()
+answer, knobs = st.columns([8, 5], gap="large")
 
 with knobs, errors.shown(answer):
     settings = savings_inputs.settings(derived)

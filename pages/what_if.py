@@ -5,7 +5,7 @@ from planner.questions.what_if import QUESTION, WhatIfSettings
 from planner.ui import cache, capacity_inputs, capacity_view, downloads, errors, film_view, session, tables
 from planner.ui.asked import Asked
 
-st.title("What if")
+st.title("With changes")
 snapshot = session.cluster()
 st.caption("The same answers for the cluster after these changes, beside today's. The link holds the list.")
 asked = Asked(WhatIfSettings)

@@ -92,7 +92,7 @@ def shape() -> str:
 def growth(asked: Asked[RolloutSettings]) -> None:
     """How far node pools may grow and how long a new node takes, as settings of a rollout."""
     with st.grid(min_column_width=200, gap="small"):
-        asked.show("limits", placeholder=_LIMITS, help="Limits from a file are given on the Headroom page.")
+        asked.show("limits", placeholder=_LIMITS, help="Limits from a file are given on What fits.")
         asked.show("arrival_seconds", placeholder=ARRIVAL_WORDS)
         for name in _AUTOSCALER:
             asked.show(name)

@@ -24,7 +24,9 @@ def clusters() -> tuple[Snapshot, ...]:
     kept = {f"{name} (store)": name for name in stored.clusters()}
     chosen = link.choices("Clusters", [*names, *kept], key="clusters", max_selections=_MOST)
     if len(names) + len(kept) == 2:
-        st.caption("More clusters: upload them on Inventory, or start the dashboard with a store (HEADROOM_STORE).")
+        st.caption(
+            "More clusters: give them by *Another cluster*, or start the dashboard with a store (HEADROOM_STORE)."
+        )
     found = [stored.latest(kept[name]) if name in kept else session.called(name) for name in chosen]
     return tuple(found) or (session.cluster(),)
 

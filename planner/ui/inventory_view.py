@@ -17,6 +17,7 @@ from planner.sources import kubectl
 from planner.ui import cache, errors, findings, session, tables, uploads
 
 _READ = "_upload_read"  # a digest or an error
+_DIALOG = "-dialog"
 
 
 @errors.part
@@ -88,10 +89,22 @@ def another_cluster() -> None:
     _live()
 
 
-def _upload() -> None:
+@st.dialog("Another cluster", width="medium", icon=":material/upload_file:")
+def dialog() -> None:
+    """The same over any page, and how a snapshot is made; it closes when a cluster was read."""
+    _upload(_DIALOG)
+    if _say_refused():
+        st.caption(f"Still looking at {words.literal(session.cluster().source)}.")
+    _live(_DIALOG)
+    with st.expander("How to make a snapshot", icon=":material/terminal:"):
+        how_to()
+    st.page_link("inventory.py", label="What was read of this one, and all findings", icon=":material/inventory_2:")
+
+
+def _upload(where: str = "") -> None:
     """One batch of files is one cluster."""
     given = uploads.taken(
-        "Upload a snapshot", key="upload", types=kubectl.UPLOADED,
+        "Upload a snapshot", key=f"upload{where}", types=kubectl.UPLOADED,
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
         "plain or as zip, tar or gzip; metrics and logs may come with it. Files given together are one cluster; another "
         "one stands beside it. It stays in "
@@ -100,7 +113,7 @@ def _upload() -> None:
     )  # fmt: skip
     if given:
         with st.spinner("Reading …"):
-            _look_at(lambda: session.adopt(cache.work(kubectl.read_uploads, given)))
+            _look_at(lambda: session.adopt(cache.work(kubectl.read_uploads, given)), where)
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -110,29 +123,32 @@ def _contexts() -> tuple[str, ...]:
     return kubeconfig.contexts()
 
 
-def _live() -> None:
+def _live(where: str = "") -> None:
     """The contexts of this machine's kubeconfig, where there are any."""
     contexts = _contexts()
     if not contexts:
         st.caption("A live cluster: start Headroom where a kubeconfig is, and its contexts appear here.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        context = st.selectbox("A live cluster, by kubeconfig context", contexts, key="context")
+        context = st.selectbox("A live cluster, by kubeconfig context", contexts, key=f"context{where}")
         if st.button(
             "Read it",
             icon=":material/cloud_sync:",
+            key=f"read_context{where}",
             help="Lists and watches objects with your own rights; changes none.",
         ):
             with st.spinner(f"Listing {words.literal(context)} …"):
-                _look_at(lambda: session.watch(context))
+                _look_at(lambda: session.watch(context), where)
 
 
-def _look_at(take: Callable[[], Snapshot]) -> None:
-    """Look at what is taken up; a refusal is told on the next run, when the uploader is empty again."""
+def _look_at(take: Callable[[], Snapshot], where: str = "") -> None:
+    """Look at what is taken up; a refusal is told on the next run, when the uploader is empty again: of a dialog alone, which
+    stays open."""
     try:
         st.session_state[_READ] = take().digest
     except HeadroomError as error:
         st.session_state[_READ] = error
+        st.rerun(scope="fragment" if where else "app")
     st.rerun()
 
 

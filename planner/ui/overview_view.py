@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final, TypeVar
 
 import streamlit as st
 
@@ -12,13 +13,36 @@ from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_caus
 from planner.figures import gpu_bars
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
+from planner.questions.costs import QUESTION as COSTS
+from planner.questions.costs import CostsSettings
 from planner.questions.overview import QUESTION, OverviewSettings
+from planner.questions.question import Given, Question
+from planner.questions.restarts import QUESTION as RESTARTS
+from planner.questions.restarts import RestartsSettings
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
 from planner.rollout.glance import unjudged_words
-from planner.ui import charts, downloads, errors, filtered, opening, session, sheet, tables, tiles, verdict
+from planner.ui import (
+    cache,
+    charts,
+    downloads,
+    errors,
+    filtered,
+    opening,
+    prices,
+    session,
+    sheet,
+    tables,
+    tiles,
+    usage_inputs,
+    verdict,
+)
 
-_RESOURCES = 4  # accelerators with a figure of their own; the chart has all
+S = TypeVar("S")
+A = TypeVar("A")
+_RESOURCES: Final = 4  # accelerators with a figure of their own; the chart has all
+_LIST_PIXELS = 640
+_QUICK_NODES = 500  # above, what other rooms say isn't worked out for the first page
 _SHOWN = 6  # causes of trouble that are told one by one; the table has all
 
 
@@ -31,13 +55,11 @@ def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
 @errors.part
 def what_this_is() -> None:
     """Name and purpose on the first screen; that this is an example, where it is."""
-    st.caption(
-        "Headroom says which rollouts would get stuck, and why, before you apply them: from a snapshot, which it only reads."
-    )
     if session.is_demo():
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(":blue-badge[This is an example cluster.]")
-            st.page_link("inventory.py", label="Use yours", icon=":material/upload_file:")
+        st.caption(
+            "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, beside "
+            "it, takes yours."
+        )
 
 
 @errors.part
@@ -75,7 +97,7 @@ def figures(snapshot: Snapshot, overview: ClusterOverview, findings: words.Text)
     """The key figures."""
     supplies = supplies_of(overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)
-    with st.grid(min_column_width=150):
+    with st.grid(min_column_width=140):
         total = len(overview.workloads)
         is_any_known = counts[Verdict.UNKNOWN] < total or not (total or QUESTION.lacks(snapshot))
         tiles.share("Could be rolled out", counts[Verdict.COMPLETES] if is_any_known else None, total or None)
@@ -90,11 +112,34 @@ def figures(snapshot: Snapshot, overview: ClusterOverview, findings: words.Text)
         if not supplies:
             tiles.show("GPUs free", None if overview.node_count is None else "no GPUs")
         tiles.share("Pods waiting", overview.pending_pods, known_sum((overview.pod_count, overview.pending_pods)))
-        tiles.show("Nodes", overview.node_count)
+        _of_other_rooms(snapshot)
     st.caption(
         f"{'Whole cluster, but for what could be rolled out. ' if overview.hidden else ''}"
         f"Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."
     )
+
+
+def _of_other_rooms(snapshot: Snapshot) -> None:
+    """What restarts, and the bill: the first figures of Health and Money."""
+    restarts = _quickly(RESTARTS, snapshot, RestartsSettings(cures=0), Given(usages=usage_inputs.history(snapshot)))
+    bill = _quickly(COSTS, snapshot, CostsSettings(), Given(book=prices.book()))
+    if restarts is not None:
+        live = sum(loop.is_live for loop in restarts.report.loops)
+        tiles.show("In trouble", words.count(live, "workload"), hint="Restarting, or not starting: the room Health.")
+    if bill is not None:
+        total = bill.bill_usd_per_month
+        tiles.show(
+            "Bill a month", None if total is None else words.usd(total), hint="On demand or as bought: the room Money."
+        )
+
+
+def _quickly(question: Question[S, A], snapshot: Snapshot, asked: S, given: Given) -> A | None:
+    """The answer, of a large cluster only where it is kept; None where nobody can tell."""
+    if question.not_known(snapshot):
+        return None
+    if len(snapshot.nodes) > _QUICK_NODES:
+        return cache.known(question, snapshot, asked, given)
+    return cache.ask(question, snapshot, asked, given)
 
 
 @errors.part
@@ -113,9 +158,9 @@ def troubled_lines(snapshot: Snapshot, overview: ClusterOverview) -> None:
             if alike:
                 st.caption(f"and {len(alike):,} more for the same reason")
     if more := sum(len(cause) for cause in causes[_SHOWN:]):
-        st.caption(f"and {more:,} more, in the table below")
+        st.caption(f"and {more:,} more, in the list of every workload")
     elif any(len(cause) > 1 for cause in causes):
-        st.caption("All are in the table below.")
+        st.caption("All are in the list of every workload.")
 
 
 @errors.part
@@ -133,7 +178,10 @@ def gpus(overview: ClusterOverview) -> None:
 @errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
-    sheet.table(QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key="workloads")
+    sheet.table(
+        QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key="workloads",
+        height=_LIST_PIXELS if len(overview.workloads) > _SHOWN else "content",
+    )  # fmt: skip
     if overview.workloads:
         st.caption(f"{opening.SELECT} Node pools and GPU models are in the download.")
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=filtered.wanted()), overview)

@@ -1,11 +1,12 @@
-"""The readiness plan on its page, and its line on the Overview."""
+"""What would unblock all, on its page, and its line on the first one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.readiness import MeasureKind, PlanAnswer
 from planner.ground import words
@@ -48,29 +49,36 @@ def line(snapshot: Snapshot) -> None:
         if found is not None and (found.measures or found.left):
             whole = "" if filtered.wanted().is_empty else "Whole cluster: "
             which = "them all" if found.ready_all == found.total else "more of them"
-            st.markdown(f"**What would make {which} rollable:** {words.literal(whole + str(found.sentence))}.")
-        st.page_link("plan.py", label="Readiness plan", icon=":material/checklist:")
+            st.markdown(f"**What would unblock {which}:** {words.literal(whole + str(found.sentence))}.")
+        st.page_link("plan.py", label="Unblock all", icon=":material/checklist:")
 
 
 def settings() -> PlanSettings:
     """The budgets; each is in the link."""
     asked = Asked(PlanSettings)
-    with st.container(border=True), st.grid(min_column_width=240, gap="small"):
+    with _folded(), st.grid(min_column_width=240, gap="small"):
         asked.show("least_ready_percent")
         asked.show("most_nodes", placeholder="no limit")
         asked.show("most_usd", placeholder="no limit")
         asked.show("rollouts_per_month", format="%g")
         asked.show(
-            "limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on the Headroom page."
+            "limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on What fits."
         )
     return asked.settings()
 
 
+def _folded() -> Any:
+    """Open where the link says something of what is in it."""
+    names = ("least_ready_percent", "most_nodes", "most_usd", "rollouts_per_month", "limits")
+    return st.expander("Budgets", icon=":material/tune:", expanded=any(name in st.query_params for name in names))
+
+
 @errors.part
-def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
-    """The sentence and three figures, then what to do, in which order, and what is left."""
-    box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
-    box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
+def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: DeltaGenerator) -> None:
+    """The sentence, at `place`, and three figures, then what to do, in which order, and what is left."""
+    with place:
+        box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
+        box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
     with st.grid(3, min_column_width=170):
         tiles.share("Rollable now", found.ready_now, found.total)
         tiles.share("Without any money", found.ready_free, found.total)

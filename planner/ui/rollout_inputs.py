@@ -24,25 +24,26 @@ _LONGEST_TEXT = 200_000  # letters of a patch or manifest
 _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
 
-def pick(snapshot: Snapshot) -> tuple[str, tuple[str, ...]]:
-    """The workload looked at, and those rolled out in the same moment. Those with most GPUs at stake stand first: which
-    can't be rolled out is the Overview's question, and nobody waits for it here."""
+def pick(snapshot: Snapshot) -> str:
+    """The workload looked at. Those with most GPUs at stake stand first: which can't be rolled out is another view's question, and
+    nobody waits for it here."""
     every = [workload.key for workload in by_stake(snapshot)]
     keys = filtered.offered(snapshot, every, key="workload")
     if not every:
         errors.nothing(
             "Nothing to roll out",
-            f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told on Inventory",
+            f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told on What was read",
         )
-    first, second = st.columns([3, 2])
-    with first:
-        key = link.select("Workload", keys, key="workload", on_change=_forget)
-    with second:
-        also = link.choices(
-            "Rolled out together with", [k for k in keys if k != key], key="also", placeholder="nothing else",
-            help="Several workloads changed in one moment, as helm upgrade does: they share the free capacity.",
-        )  # fmt: skip
-    return key, also
+    return link.select("Workload", keys, key="workload", on_change=_forget)
+
+
+def _also(snapshot: Snapshot, key: str) -> tuple[str, ...]:
+    """Those rolled out in the same moment."""
+    keys = filtered.offered(snapshot, [workload.key for workload in by_stake(snapshot)], key="also")
+    return link.choices(
+        "Rolled out together with", [one for one in keys if one != key], key="also", placeholder="nothing else",
+        help="Several workloads changed in one moment, as helm upgrade does: they share the free capacity.",
+    )  # fmt: skip
 
 
 def by_stake(snapshot: Snapshot) -> list[Workload]:
@@ -55,7 +56,7 @@ def by_stake(snapshot: Snapshot) -> list[Workload]:
     return sorted(offered, key=lambda w: (w.replicas > 0 and not w.ready_replicas, -gpus(w), -w.replicas, w.key))
 
 
-def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSettings:
+def settings(snapshot: Snapshot, key: str) -> RolloutSettings:
     """The widgets of what is changed, and what they ask: choices in one row, then numbers, then the rest, folded.
 
     Raises
@@ -66,12 +67,14 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
     asked = Asked(RolloutSettings)
     workload = snapshot.workload(key)
     assert workload is not None
+    also: tuple[str, ...] = ()
     with st.container(border=True, gap="small"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             by = link.segments("Change", (_BY_WORKLOAD, _BY_MANIFEST), key="by")
             rolls = by == _BY_WORKLOAD and _choices(asked, workload, snapshot)
         if by == _BY_WORKLOAD:
             _numbers(asked, workload, rolls=rolls)
+            also = _also(snapshot, key)
         if by == _BY_MANIFEST:
             asked.show(
                 "manifest", height=240, max_chars=_LONGEST_TEXT,

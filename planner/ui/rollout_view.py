@@ -47,7 +47,8 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
     Ways out are looked for after that; until then the verdict stands without them.
     """
     first = settings.workloads[0] if settings.workloads else ""
-    asked_for(rollout_inputs.differs(settings, snapshot.workload(first)))
+    differs = rollout_inputs.differs(settings, snapshot.workload(first))
+    asked_for(differs)
     place, rest = st.container(), st.empty()
     asked = (snapshot.digest, settings, given)
     early = None
@@ -67,6 +68,8 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
         with box.container():
             answer(result)
     with rest.container():
+        if not differs:
+            st.caption("For a new template, with everything else as it is today.")
         _beside(result)
     return result
 
@@ -101,8 +104,6 @@ def asked_for(differs: str) -> None:
                 "Back to today's", icon=":material/undo:", key="back_to_today", type="tertiary",
                 on_click=rollout_inputs.back_to_today,
             )  # fmt: skip
-    else:
-        st.caption("For a new template, with everything else as it is today.")
 
 
 @errors.part

@@ -35,7 +35,7 @@ _WANTED: Final = "_cluster_wanted"  # what a link names and isn't at hand
 _WRITTEN: Final = "_cluster_written"  # what this session wrote into the link
 _EMBEDDED: Final = demo.EMBEDDED
 _MOST_GIVEN: Final = 3
-_DIGITS: Final = 16  # of a digest, in a link and on the Inventory page
+_DIGITS: Final = 16  # of a digest, in a link and under What was read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from planner.ground import words
 from planner.kubernetes.kinds import NODE, POD
 from planner.rollout import glossary
 from planner.sources import demo
-from planner.ui import filtered, findings, prices, review, session, sign_in
+from planner.ui import filtered, findings, inventory_view, prices, review, session, sign_in
 
 
 def show() -> None:
@@ -17,6 +17,8 @@ def show() -> None:
     with st.sidebar, st.container(gap="xsmall"):
         sign_in.sidebar()
         session.choose()
+        if st.button("Another cluster", icon=":material/upload_file:", key="another-cluster", type="tertiary"):
+            inventory_view.dialog()
         if session.wanted() is not None:
             return
         snapshot = session.cluster()
@@ -33,6 +35,5 @@ def show() -> None:
                 st.caption(f"{findings.GLYPH[finding.severity]} {words.literal(words.sentence(finding.what))}")
         filtered.control(snapshot)
         review.button(snapshot)
-        st.page_link("inventory.py", label="Look at another cluster", icon=":material/upload_file:")
         with st.popover("What the words mean", icon=":material/menu_book:"):
             st.markdown(glossary.as_markdown())

@@ -15,7 +15,7 @@ from planner.ground.tables import Rows, is_amounts, shown
 from planner.ground.words import Text, capital, literal, printable, usd_cents
 from planner.ui import opening
 
-_PAGE_PIXELS = 810  # what a window of 1,280 pixels leaves for a table
+_PAGE_PIXELS = 890  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _EDGE_PIXELS = 20, 18
 _LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words are numbers and begin with capitals
 _SHORT_LETTERS = 16

@@ -41,16 +41,24 @@ _ANSWER_MS = 30_000
 _PROBES = re.compile(r"/_stcore/(health|host-config)$")
 
 
-def pages() -> list[tuple[str, str]]:
-    """(path, title) of every page, as the router's table has them; the home page's path is empty."""
+def rooms() -> dict[str, list[tuple[str, str]]]:
+    """Room → (path, title) of its views, as the router's table has them; the home page's path is empty, and what stands in no
+    room is under ""."""
     tree = ast.parse((ROOT / "pages" / "_router.py").read_text(encoding="utf-8"))
     table = next(
         ast.literal_eval(node.value)
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "PAGES"
     )
-    listed = [(file, title) for section in table.values() for file, title, *_ in section]
-    return [("" if file == "overview.py" else Path(file).stem, title) for file, title in listed]
+    return {
+        room: [("" if file == "overview.py" else Path(file).stem, title) for file, title, *_ in views]
+        for room, views in table.items()
+    }
+
+
+def pages() -> list[tuple[str, str]]:
+    """(path, title) of every page."""
+    return [view for views in rooms().values() for view in views]
 
 
 class Visitor:
@@ -106,6 +114,27 @@ class Visitor:
         expect(skeletons).to_have_count(0, timeout=_ANSWER_MS)  # parts whose code the browser is still fetching
         self.page.wait_for_function(AT_REST, timeout=_ANSWER_MS)
         self._settled = self._asked
+
+    def room(self, name: str) -> Locator:
+        """The link to a room, in the sidebar."""
+        link = self.page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
+        return link.filter(has_text=re.compile(rf"{name}$")).first
+
+    def view(self, title: str) -> Locator:
+        """The link to a view of the room that one is in."""
+        return (
+            self.page.locator(".st-key-views").get_by_test_id("stPageLink").filter(has_text=re.compile(rf"{title}$"))
+        )
+
+    def go(self, title: str) -> int:
+        """To a page, as people go: its room, then its view; returns the clicks it took."""
+        room, first = next((name, views[0][1]) for name, views in rooms().items() if title in {one for _, one in views})
+        steps = [(self.room(room), first), *([(self.view(title), title)] if title != first else [])]
+        for link, heading in steps:
+            link.click()
+            expect(self.page.get_by_role("heading", level=1)).to_have_text(heading)
+            self.settle()
+        return len(steps)
 
     def main(self) -> Locator:
         return self.page.get_by_test_id("stMain")

@@ -15,8 +15,6 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.browser.dashboard import Visitor, pages
 
 STREAMLITS_OWN: Final = {
-    "list": "stSidebarNav",  # sections of st.navigation are headers and lists within one <ul>
-    "listitem": "stSidebarNav",
     "presentation-role-conflict": "stFileUploaderDropzone",  # role="presentation" on what takes the focus
 }
 """Rule → the test id of the element that breaks it, or that holds what does. No argument of its function changes that."""

@@ -28,7 +28,7 @@ def test_an_upload_is_answered_on_every_page_and_a_damaged_one_changes_nothing(
     expect(chooser).to_have_count(1)  # the emptied one stands beside the next until the page is drawn
     chooser.set_input_files([good])
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("1 node, 1 pod")).to_be_visible()
-    visitor.page.get_by_test_id("stSidebarNavLink").filter(has_text="Overview").click()
+    visitor.go("Now")
     expect(visitor.main().get_by_text("1 of 1 workload could not be rolled out now")).to_be_visible()
 
 

@@ -36,17 +36,11 @@ def upload(visitor: Visitor, *files: Path) -> None:
     visitor.answered()
 
 
-def go_to(visitor: Visitor, page: str) -> None:
-    visitor.page.get_by_test_id("stSidebarNavLink").filter(has_text=page).first.click()
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text(page)
-    visitor.settle()
-
-
 def test_a_card_opens_with_the_state_of_its_own_workload_and_nothing_else(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open("rollout?workload=Deployment/prod/ml-worker&max_surge=0&max_unavailable=1&replicas=8")
     expect(visitor.main().get_by_text("maxSurge 0, maxUnavailable 1, Replicas 8; today 25%, 25%, 6")).to_be_visible()
-    go_to(visitor, "Overview")
+    visitor.go("Now")
     visitor.main().get_by_test_id("stPageLink").filter(has_text="dev/inference-api").first.click()
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Rollout")
     visitor.settle()
@@ -72,7 +66,7 @@ def test_a_link_to_an_upload_asks_for_it_and_keeps_the_rest(visit: Callable[...,
     visitor.open("inventory")
     upload(visitor, mine)
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("3 nodes, 3 pods")).to_be_visible()
-    go_to(visitor, "Rollout")
+    visitor.go("Rollout")
     visitor.fill("maxSurge", "0")
     visitor.fill("maxUnavailable", "2")
     link = asked(visitor)

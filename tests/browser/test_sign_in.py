@@ -155,7 +155,7 @@ def test_nothing_of_a_cluster_is_sent_before(window: Callable[..., BrowserContex
     frames = heard(page)
     page.goto(f"{url}/{path}")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible(timeout=30_000)
-    expect(page.get_by_test_id("stSidebarNavLink")).to_have_count(0)
+    expect(page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")).to_have_count(0)
     assert frames
     for word in (NODE, "llm-serve", "openb", "gpu-", "ml-worker"):
         assert not [one for one in frames if word.encode() in one], word
@@ -266,8 +266,8 @@ def test_a_session_ends_with_its_token(browser: Browser, tmp_path: Path) -> None
     with signed(tmp_path, seconds=20) as url:
         context = browser.new_context()
         page = sign_in(arrive(context, url, "inventory"), "ann")
-        expect(page.get_by_role("heading", name="Inventory", exact=True)).to_be_visible(timeout=60_000)
-        expect(page.get_by_role("heading", name="Inventory", exact=True)).to_have_count(0, timeout=40_000)
+        expect(page.get_by_role("heading", name="What was read", exact=True)).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("heading", name="What was read", exact=True)).to_have_count(0, timeout=40_000)
         expect(page.get_by_text("Your time is up")).to_be_visible()
         assert NODE not in page.content()
         sign_in(page, "ann")

@@ -23,8 +23,7 @@ class Counted:
         self.visitor.answered()
 
     def page(self, title: str) -> None:
-        self.click(self.visitor.page.get_by_test_id("stSidebarNavLink").filter(has_text=title))
-        expect(self.visitor.page.get_by_role("heading", level=1)).to_have_text(title)
+        self.clicks += self.visitor.go(title)
 
 
 def test_what_is_stuck_and_why_takes_no_click(visit: Callable[..., Visitor]) -> None:
@@ -36,49 +35,45 @@ def test_what_is_stuck_and_why_takes_no_click(visit: Callable[..., Visitor]) -> 
     ).to_be_visible()
 
 
-def test_the_best_strategy_and_its_patch_take_four_clicks(visit: Callable[..., Visitor]) -> None:
+def test_the_best_strategy_and_its_patch_take_two_clicks_from_the_workloads_link(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=1600)
-    visitor.open()
+    visitor.open("rollout?workload=Deployment/prod/inference-api")
     user = Counted(visitor)
-    user.page("Rollout")
-    visitor.choose("Workload", "Deployment/prod/inference-api")
-    user.clicks += 1
     user.click(visitor.main().get_by_text("Every strategy", exact=True))
     user.click(visitor.main().get_by_role("button", name="Look at maxSurge"))
     expect(visitor.main().get_by_text("kubectl patch deployment/inference-api -n prod").first).to_be_visible()
     expect(visitor.main().get_by_text("Undo:").first).to_be_visible()
-    assert user.clicks == 4
+    assert user.clicks == 2
 
 
-def test_what_spot_would_save_takes_one_click(visit: Callable[..., Visitor]) -> None:
+def test_what_spot_would_save_takes_two_clicks(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open()
     user = Counted(visitor)
-    user.page("Spot savings")
+    user.page("What spot saves")
     expect(visitor.main().get_by_test_id("stMetric").first).to_be_visible()
-    assert user.clicks == 1
+    assert user.clicks == 2
 
 
 def test_how_many_pods_of_four_gpus_fit_takes_one_click(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open()
     user = Counted(visitor)
-    user.page("Headroom")
+    user.page("What fits")
     expect(visitor.main().get_by_test_id("stAlert").first).to_contain_text("1 of 27 GPUs is free")
     assert user.clicks == 1
 
 
-def test_ones_own_dump_takes_three_clicks(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+def test_ones_own_dump_takes_two_clicks(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     visitor = visit()
     visitor.open()
     user = Counted(visitor)
-    user.click(visitor.main().get_by_test_id("stPageLink").filter(has_text="Use yours"))
+    user.click(visitor.page.get_by_role("button", name="Another cluster"))
     upload(visitor, cluster(tmp_path, "mine.json", 2))
     user.clicks += 1
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("2 nodes, 2 pods")).to_be_visible()
-    user.page("Overview")
     expect(visitor.main().get_by_text("could not be rolled out now").first).to_be_visible()
-    assert user.clicks == 3
+    assert user.clicks == 2
 
 
 def test_a_colleague_with_the_file_gets_the_same_answer_by_the_link(
@@ -89,9 +84,7 @@ def test_a_colleague_with_the_file_gets_the_same_answer_by_the_link(
     mine.open("inventory")
     upload(mine, file)
     expect(mine.page.get_by_test_id("stSidebar").get_by_text("2 nodes, 2 pods")).to_be_visible()
-    mine.page.get_by_test_id("stSidebarNavLink").filter(has_text="Rollout").first.click()
-    expect(mine.page.get_by_role("heading", level=1)).to_have_text("Rollout")
-    mine.settle()
+    mine.go("Rollout")
     mine.fill("maxSurge", "0")
     mine.fill("maxUnavailable", "1")
     expect(mine.main().get_by_text("✓ Completes").first).to_be_visible()

@@ -37,6 +37,7 @@ def test_an_upload_is_looked_at_from_then_on() -> None:
     app.switch_page("overview.py").run()
     assert "could not be rolled out now" in app.error[0].proto.title
     app.selectbox(key="cluster").select("demo").run()
+    app.switch_page("rollouts.py").run()
     assert len(app.dataframe[-1].value) > 10
 
 

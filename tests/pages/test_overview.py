@@ -75,7 +75,7 @@ def test_workloads_that_the_same_is_said_of_are_told_once() -> None:
     assert not app.exception
     assert said(app).count("The new pod needs 4 T4s") == 1
     assert "and 8 more for the same reason" in said(app)
-    assert "All are in the table below." in said(app)
+    assert "All are in the list of every workload." in said(app)
     assert [
         link.proto.label
         for link in app.get("page_link")

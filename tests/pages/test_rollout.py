@@ -232,7 +232,7 @@ def test_prices_that_cannot_be_read_leave_the_rest_of_the_page(monkeypatch: pyte
     app = visit("rollout", full(), **COSTS)
     assert 'was not written by "headroom prices refresh"' in said(app)
     assert charts_of(app) == ["grid"]
-    assert "Every workload" in {heading.value for heading in visit("overview", full()).header}
+    assert "GPUs by model" in {heading.value for heading in visit("overview", full()).header}
     st.cache_resource.clear()
 
 

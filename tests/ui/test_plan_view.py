@@ -4,6 +4,8 @@ from streamlit.testing.v1 import AppTest
 
 
 def _page() -> None:
+    import streamlit as st
+
     from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer
     from planner.ground.words import Text
     from planner.questions.plan import PlanSettings
@@ -23,7 +25,7 @@ def _page() -> None:
         sentence=Text("so it is"), total=37, ready_now=0, ready_free=37, ready_all=37, unknown=0, measures=measures,
         order=(), left=(), nodes=0, usd_per_month=0.0, usd_per_rollout=0.0,
     )  # fmt: skip
-    plan_view.show(demo.read(), found, PlanSettings())
+    plan_view.show(demo.read(), found, PlanSettings(), st.container())
 
 
 def test_the_same_change_of_many_is_one_card_and_what_has_none_is_in_the_downloads() -> None:

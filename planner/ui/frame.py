@@ -1,0 +1,64 @@
+"""What stands around every page: the product's name and mark, its six rooms, the views of the room that one is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+_SQUARES: Final = (
+    "#0072B2", "#0072B2", "#009E73",
+    "#0072B2", "#0072B2", "#009E73",
+    "#0072B2", "#D55E00", "#BBBBBB",
+)  # fmt: skip
+_SIDE: Final = 3  # squares in a row of the mark, which is the page's icon: seats, by who holds them
+MARK: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 172 28" width="172" height="28"><title>Headroom</title>'
+    "<style>text{fill:#0B1219;font:700 20px 'Source Sans 3','Source Sans Pro',system-ui,sans-serif}"
+    "@media (prefers-color-scheme:dark){text{fill:#E6ECF2}}</style>"
+    + "".join(
+        f'<rect x="{2 + 9 * (place % _SIDE)}" y="{1 + 9 * (place // _SIDE)}" width="8" height="8" rx="1.5" fill="{fill}"/>'
+        for place, fill in enumerate(_SQUARES)
+    )
+    + '<text x="38" y="21">Headroom</text></svg>'
+)
+STYLE: Final = """<style>
+[data-testid="stMainBlockContainer"] {max-width: 1600px; padding-left: clamp(1rem, 3vw, 3rem);
+  padding-right: clamp(1rem, 3vw, 3rem);}
+:is(a, button, summary, input, textarea, [role="tab"], [role="radio"], [tabindex="0"]):focus-visible
+  {outline: 3px solid #0072B2 !important; outline-offset: 2px !important;}
+@media (prefers-color-scheme: dark)
+  {:is(a, button, summary, input, textarea, [role="tab"], [role="radio"], [tabindex="0"]):focus-visible
+    {outline-color: #56B4E9 !important;}}
+[data-testid="stMetricLabel"] *, [data-testid="stMetricValue"] *, [data-testid="stBadge"] *
+  {white-space: normal !important; overflow: visible !important; text-overflow: clip !important;}
+</style>"""
+"""Ours alone, without a name out of a cluster: the width of the page, where the focus is, and that large text wraps."""
+
+Views = Sequence[tuple[str, str, str, Any]]
+
+
+def show(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> None:
+    """The rooms in the sidebar and, above the page, the views of the room of `page`; both in bold where one is. `pages`: each
+    file's page. A room opens at its first view; what has no room stands in no list."""
+    here = next(room for room, views in table.items() for file, *_ in views if pages[file] is page)
+    with st.sidebar, st.container(gap="xxsmall"):
+        for room, views in table.items():
+            if room:
+                file, _, icon, _ = views[0]
+                st.page_link(pages[file], label=_named(room, room == here), icon=f":material/{icon}:", width="stretch")
+    if here and len(table[here]) > 1:
+        with st.container(horizontal=True, gap="xsmall", key="views"):
+            for file, title, *_ in table[here]:
+                st.page_link(pages[file], label=_named(title, pages[file] is page))
+
+
+def _named(title: str, is_here: bool) -> str:
+    return f"**{title}**" if is_here else title
+
+
+def begin() -> None:
+    """Name and mark, and what the theme can't say."""
+    st.logo(MARK, size="large")
+    st.html(STYLE)
