@@ -5,19 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from planner.questions import INDEX
-from planner.ui import (
-    errors,
-    filtered,
-    findings,
-    frame,
-    inventory_view,
-    link,
-    live_view,
-    session,
-    sidebar,
-    sign_in,
-    web,
-)
+from planner.ui import errors, frame, inventory_view, link, live_view, session, sidebar, sign_in
 
 # room → its views (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
 PAGES = {
@@ -49,23 +37,20 @@ PAGES = {
     "": (("inventory.py", "What was read", "inventory_2", ("findings",)),),
 }
 
-st.set_page_config(page_title="Headroom", page_icon=web.picture(Path(__file__).with_name("icon.png")), layout="wide")
+frame.begin(Path(__file__).with_name("icon.png"))
 pages = {
     file: st.Page(file, title=title, icon=f":material/{icon}:", help=INDEX[first].line, default=file == "overview.py")
     for views in PAGES.values()
     for file, title, icon, (first, *_) in views
 }
 page = st.navigation(list(pages.values()), position="hidden")
-frame.begin()
 sign_in.ask()
 link.arrive(page.url_path)
 with errors.shown():
     frame.show(PAGES, page, pages)
     sidebar.show()
     if session.wanted() is None:
-        live_view.show(session.cluster())
-        findings.not_seen(session.cluster())
-        filtered.line(session.cluster(), page.url_path)
+        frame.above(session.cluster(), page.url_path)
         page.run()
     else:
         inventory_view.missing()

@@ -46,7 +46,7 @@ def printing(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Cal
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         command = output_option(command)
         named = [*question.tables, FACTS]
-        command = click.option("--rows", type=click.Choice(named), default=named[0], show_default=True,
+        command = click.option("--rows", type=click.Choice(named), default=question.first_rows or named[0], show_default=True,
                                help="What rows of CSV and Markdown stand for.")(command)  # fmt: skip
         return fail_on_option(question)(command) if question.states else command
 

@@ -18,6 +18,7 @@ from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.history.days import since
 from planner.history.levels import Streak
+from planner.inventory.changed import SpecChange, changed
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
@@ -79,6 +80,7 @@ class DiffAnswer:
     appeared: tuple[Finding, ...]
     gone: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    changed: tuple[SpecChange, ...] = ()  # what people changed; the rest follows from it
     since: tuple[Streak, ...] = ()  # since when workloads that differ are as they are then, where a history tells
 
 
@@ -99,7 +101,8 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     facts = [dict(_numbers(one, given, skipped)) for one in sides]
     found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
     before, after = ({line.workload: line for line in one.workloads} for one in lines)
-    workloads = _workloads(before, after, unseen=_unseen_kinds(sides))
+    unseen = _unseen_kinds(sides)
+    workloads = _workloads(before, after, unseen=unseen)
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
@@ -109,6 +112,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
         appeared=_more(found[1], found[0]),
         gone=_more(found[0], found[1]),
         notes=tuple(dict.fromkeys(skipped)),
+        changed=changed(*sides, unseen=unseen),
         since=_since(given, workloads),
     )
     return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
@@ -211,7 +215,13 @@ def _more(those: tuple[Finding, ...], than: tuple[Finding, ...]) -> tuple[Findin
 
 # ── the sentence ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def _sentence(found: DiffAnswer) -> str:
-    parts = [*_verdict_words(found), *_gpu_words(found), *_money_words(found), *_finding_words(found)]
+    parts = [
+        *_changed_words(found),
+        *_verdict_words(found),
+        *_gpu_words(found),
+        *_money_words(found),
+        *_finding_words(found),
+    ]
     return f"{'; '.join(parts)}." if parts else "Nothing that is compared differs."
 
 
@@ -228,6 +238,12 @@ def _verdict_words(found: DiffAnswer) -> Iterator[str]:
     yield from named([one.workload for one in known if one.after is Verdict.UNKNOWN], "no longer known")
     yield from named([one.workload for one in found.workloads if one.before is None], "appeared")
     yield from named([one.workload for one in found.workloads if one.after is None], "gone")
+
+
+def _changed_words(found: DiffAnswer) -> Iterator[str]:
+    said = [f"{one.object}: {one.what} {one.before} → {one.after}" for one in found.changed]
+    if said:
+        yield f"{count(len(said), 'change')} ({listing(said)})"
 
 
 def _gpu_words(found: DiffAnswer) -> Iterator[str]:
@@ -262,6 +278,12 @@ def _changes(found: DiffAnswer) -> list[Altered]:
     return [(change, one) for change, some in (("new", found.appeared), ("gone", found.gone)) for one in some]
 
 
+_CHANGED: Final[Listing[DiffAnswer, SpecChange]] = Listing(
+    name="changed",
+    title="what was changed",
+    items=lambda found: found.changed,
+    columns=(Column("object"), Column("what"), Column("before"), Column("after")),
+)
 _WORKLOADS: Final[Listing[DiffAnswer, WorkloadDifference]] = Listing(
     name="workloads",
     title="workloads",
@@ -314,12 +336,14 @@ QUESTION: Final = Question(
         Figure("findings_appeared", lambda found: len(found.appeared), "findings"),
         Figure("findings_gone", lambda found: len(found.gone), "findings"),
     ),
-    listings=(_WORKLOADS, _DIFFERENT, _FINDINGS, _SINCE),
+    first_rows="workloads",
+    listings=(_CHANGED, _WORKLOADS, _DIFFERENT, _FINDINGS, _SINCE),
     notes=lambda found: [*(f"note: {one}" for one in found.notes), f"from {found.before} to {found.after}"],
     about="""What differs between CLUSTER and OTHER, or between CLUSTER and itself after --change.
 
-    Workloads that became stuck or rollable, GPUs by model, cost, savings and findings; nothing that is the same. Workloads
-    are compared by kind, namespace and name.
+    First what was changed: replicas, strategies, images, requests, nodes. Then what follows: workloads that became stuck or
+    rollable, GPUs by model, cost, savings and findings; nothing that is the same. Workloads are compared by kind, namespace
+    and name.
     """,
     wants=(Want.ANOTHER, Want.POOLS, Want.PRICES),
     leaves_open=lambda answer: any(Verdict.UNKNOWN in (one.before, one.after) for one in answer.workloads),

@@ -146,6 +146,7 @@ class Question(Generic[S, A]):
     notes : sentences under it
     codes : what can be copied: what it is for → the text
     given_rows : a setting that was given → format → the rows that are then meant where none are named
+    first_rows : the rows that are else meant; without it those of the first listing
     about, wants : of the command that is made of it, where it has no words of its own: its help, what it takes
     script : what its steps are as a shell script, from the answer and where it comes from; empty without steps
     tells : kinds whose lack it tells itself
@@ -173,6 +174,7 @@ class Question(Generic[S, A]):
     notes: Callable[[A], Iterable[str | Text]] = lambda _: ()
     codes: Callable[[A], Mapping[str, str]] = lambda _: {}
     given_rows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    first_rows: str = ""
     script: Callable[[A, str], str] | None = None
     about: str = ""
     wants: tuple[Want, ...] = ()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+
+from planner.kubernetes.records import Snapshot
+from planner.ui import filtered, findings, live_view, web
 
 _SQUARES: Final = (
     "#0072B2", "#0072B2", "#009E73",
@@ -58,7 +62,15 @@ def _named(title: str, is_here: bool) -> str:
     return f"**{title}**" if is_here else title
 
 
-def begin() -> None:
+def above(snapshot: Snapshot, page: str) -> None:
+    """Over every page, where there is something to say: a live cluster, lists that weren't seen, the filter."""
+    live_view.show(snapshot)
+    findings.not_seen(snapshot)
+    filtered.line(snapshot, page)
+
+
+def begin(icon: Path) -> None:
     """Name and mark, and what the theme can't say."""
+    st.set_page_config(page_title="Headroom", page_icon=web.picture(icon), layout="wide")
     st.logo(MARK, size="large")
     st.html(STYLE)

@@ -61,9 +61,7 @@ def settings() -> PlanSettings:
         asked.show("most_nodes", placeholder="no limit")
         asked.show("most_usd", placeholder="no limit")
         asked.show("rollouts_per_month", format="%g")
-        asked.show(
-            "limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on What fits."
-        )
+        asked.show("limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on What fits.")
     return asked.settings()
 
 

@@ -122,9 +122,7 @@ class Visitor:
 
     def view(self, title: str) -> Locator:
         """The link to a view of the room that one is in."""
-        return (
-            self.page.locator(".st-key-views").get_by_test_id("stPageLink").filter(has_text=re.compile(rf"{title}$"))
-        )
+        return self.page.locator(".st-key-views").get_by_test_id("stPageLink").filter(has_text=re.compile(rf"{title}$"))
 
     def go(self, title: str) -> int:
         """To a page, as people go: its room, then its view; returns the clicks it took."""

@@ -1,0 +1,71 @@
+"""What people changed between two snapshots of a cluster: what its workloads ask for, and how many nodes its pools have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+
+from planner.ground.quantity import format_amount
+from planner.ground.records import dataclass
+from planner.kubernetes.kinds import NODE, kind_in
+from planner.kubernetes.nodes import NO_POOL, node_pool
+from planner.kubernetes.records import Snapshot, Workload
+
+_NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecChange:
+    """One thing that is asked for otherwise. `object` is a workload's key, or ``pool NAME``."""
+
+    object: str
+    what: str
+    before: str
+    after: str
+
+
+def changed(before: Snapshot, after: Snapshot, *, unseen: Collection[str] = ()) -> tuple[SpecChange, ...]:
+    """Replicas, strategy, images, requests, limits and node selectors of workloads that are in both; workloads that are new or
+    gone; nodes by pool. Kinds of `unseen`, which one side didn't list, are left out."""
+    sides = [{one.key: one for one in side.workloads} for side in (before, after)]
+    found: list[SpecChange] = []
+    for key in sorted({*sides[0], *sides[1]}):
+        if kind_in(key).name not in unseen:
+            told = [_told(side[key]) if key in side else {"": ""} for side in sides]
+            found += _differing(key, *told)
+    if NODE.name not in unseen:
+        pools = [Counter(node_pool(node) or NO_POOL for node in side.nodes) for side in (before, after)]
+        for pool in sorted({*pools[0], *pools[1]}):
+            found += _differing(f"pool {pool}", *({"nodes": str(side[pool])} for side in pools))
+    return tuple(found)
+
+
+def _differing(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[SpecChange]:
+    if "" in before or "" in after:
+        was, now = ("not there", "there") if "" in before else ("there", "not there")
+        yield SpecChange(object=name, what="workload", before=was, after=now)
+        return
+    for what in dict.fromkeys([*before, *after]):
+        was, now = before.get(what, _NONE), after.get(what, _NONE)
+        if was != now:
+            yield SpecChange(object=name, what=what, before=was, after=now)
+
+
+def _told(workload: Workload) -> dict[str, str]:
+    """What a workload asks for, by what it is called."""
+    strategy, spec = workload.strategy, workload.template.spec
+    told = {"replicas": str(workload.replicas), "strategy": strategy.kind}
+    told |= {
+        name: str(share)
+        for name, share in (("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable))
+        if share is not None
+    }
+    told |= {f"node selector {name}": value for name, value in spec.node_selector.items()}
+    for one in spec.containers:
+        told[f"image of {one.name}"] = one.image or _NONE
+        for noun, amounts in (("request", one.requests), ("limit", one.limits)):
+            told |= {
+                f"{resource} {noun} of {one.name}": format_amount(amount, resource)
+                for resource, amount in amounts.items()
+            }
+    return told
