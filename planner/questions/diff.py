@@ -97,12 +97,10 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     skipped: list[str] = []
     then, named = _other_side(snapshot, settings, given, skipped)
     sides = snapshot, then
-    lines = tuple(one.derived.once(overviews.overview, one) for one in sides)
     facts = [dict(_numbers(one, given, skipped)) for one in sides]
     found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
-    before, after = ({line.workload: line for line in one.workloads} for one in lines)
     unseen = _unseen_kinds(sides)
-    workloads = _workloads(before, after, unseen=unseen)
+    workloads = _workloads(*map(_lines, sides), unseen=unseen)
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
@@ -116,6 +114,10 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
         since=_since(given, workloads),
     )
     return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
+
+
+def _lines(side: Snapshot) -> dict[str, WorkloadOverview]:
+    return {line.workload: line for line in side.derived.once(overviews.overview, side).workloads}
 
 
 def _other_side(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:

@@ -16,11 +16,13 @@ def named(before: Snapshot, after: Snapshot, *unseen: str) -> list[tuple[str, st
     return [(one.object, one.what, one.before, one.after) for one in changed(before, after, unseen=unseen)]
 
 
-def with_replicas(given: Snapshot, key: str, replicas: int, **strategy: object) -> Snapshot:
+def with_replicas(given: Snapshot, key: str, replicas: int, max_surge: int) -> Snapshot:
     return replace(
         given,
         workloads=tuple(
-            replace(one, replicas=replicas, strategy=replace(one.strategy, **strategy)) if one.key == key else one
+            replace(one, replicas=replicas, strategy=replace(one.strategy, max_surge=max_surge))
+            if one.key == key
+            else one
             for one in given.workloads
         ),
     )

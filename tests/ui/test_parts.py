@@ -37,7 +37,7 @@ def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:
     words = said(app)
     assert "A chart can't be drawn here (ZeroDivisionError)" in words
     assert "It would show:" in words
-    assert {one.label for one in app.metric} >= {"Could be rolled out", "Nodes"}
+    assert {one.label for one in app.metric} >= {"Could be rolled out", "Pods waiting"}
     assert app.dataframe, "the tables stand"
 
 
@@ -47,7 +47,7 @@ def test_a_part_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     words = said(app)
     assert "△ Missing" in words
     assert "The key figures. Headroom failed here (ZeroDivisionError)" in words
-    assert "Every workload" in [one.value for one in app.header]
+    assert "Also worth a look" in [one.value for one in app.header]
     assert "Our mistake" not in words
 
 
@@ -55,8 +55,8 @@ def test_prices_that_are_gone(no_prices: None) -> None:
     app = visit("overview")
     words = said(app)
     assert "gcp_prices.csv" in words
-    assert "Every workload" in [one.value for one in app.header]
-    assert {one.label for one in app.metric} >= {"Could be rolled out", "Nodes"}
+    assert "Also worth a look" in [one.value for one in app.header]
+    assert {one.label for one in app.metric} >= {"Could be rolled out", "Pods waiting"}
 
 
 def _drawn() -> None:
