@@ -38,7 +38,7 @@ def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "A chart can't be drawn here (ZeroDivisionError)" in words
     assert "It would show:" in words
     assert {one.label for one in app.metric} >= {"Could be rolled out", "Pods waiting"}
-    assert app.dataframe, "the tables stand"
+    assert app.table, "the tables stand"
 
 
 def test_a_part_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
