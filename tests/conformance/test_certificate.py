@@ -92,7 +92,7 @@ def _ended(step: Step, case: Case) -> int | None:
 
 
 LEFT = {"t-overlap3-006-mid-scale"}
-"""Where others are in flight the list draws three orders, and the certificate five placements: fewer plans hold in all of them."""
+"""The list plays the scaling and the change at once (60 s), where its steps wait for the scaling first, as the certificate does (90 s)."""
 CASES = [one for number, one in enumerate(stuck_cases()) if number % EVERY == 0 and one[0] not in LEFT]
 
 
