@@ -31,7 +31,7 @@ from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
-from planner.sources import demo
+from planner.sources import demo, kubectl
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Life, SpotSettings
 from planner.spot.own_history import from_files
@@ -57,11 +57,16 @@ ASKED: Mapping[str, Any] = {
 
 @cache
 def answered(name: str) -> tuple[Any, Snapshot, Any, Any]:
-    question, snapshot = question_called(name), demo.read()
+    question, snapshot = question_called(name), with_queues() if name == "queues" else demo.read()
     settings = ASKED.get(name) or question.settings()
     past = history([50.0 + day for day in range(30)])
-    given = Given(book=embedded_book(), history=past, gpu_uses=(an_idle_gpu(snapshot),), own_history=OWN)
+    given = Given(book=embedded_book(), history=past, gpu_uses=(an_idle_gpu(demo.read()),), own_history=OWN)
     return question, snapshot, settings, question.answer(snapshot, settings, given)
+
+
+def with_queues() -> Snapshot:
+    """The demo has no Kueue."""
+    return kubectl.read_bytes((ROOT / "docs/examples/teams.json").read_bytes(), name="teams.json")
 
 
 OWN = from_files(tuple(Life(hours=float(hours)) for hours in range(1, 15)), (Life(hours=1.0),), "lives.csv")
@@ -81,7 +86,7 @@ def test_document_is_what_its_schema_says(name: str) -> None:
     made = json.loads(json.dumps(document(question, snapshot, settings, answer), allow_nan=False))
     of_v2 = ("gate", "rollout", "strategies", "strategy_costs", "where")
     assert made["format"] == f"headroom.{name}/{'v2' if name in of_v2 else 'v1'}"
-    assert made["clusters"] == [{"source": "demo", "digest": snapshot.digest, "taken_at": snapshot.taken_at}]
+    assert made["clusters"] == [{"source": snapshot.source, "digest": snapshot.digest, "taken_at": snapshot.taken_at}]
     schema = closed(document_schema(question))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(made, schema)

@@ -75,6 +75,13 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/rollout/meanwhile.py": "tests/rollout/test_meanwhile.py",
     "planner/rollout/queue.py": "tests/rollout/test_meanwhile.py",
     "planner/rollout/happenings.py": "tests/capacity/test_timeline.py",
+    "planner/rollout/film.py": "tests/rollout/test_film.py",
+    "planner/rollout/steps.py": "tests/rollout/test_remedies.py",
+    "planner/capacity/scale_down.py": "tests/capacity/test_scale_down.py",
+    "planner/scheduling/kueue/cycle.py": "tests/scheduling/kueue/test_tables.py",
+    "planner/scheduling/kueue/flavors.py": "tests/scheduling/kueue/test_tables.py",
+    "planner/scheduling/kueue/preemption.py": "tests/scheduling/kueue/test_tables.py",
+    "planner/scheduling/kueue/tree.py": "tests/scheduling/kueue/test_tables.py",
     "planner/rollout/unknowns.py": "tests/rules/test_half_inputs.py",
 }
 
