@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from planner.ground.quantity import format_amount
 from planner.ground.records import dataclass
 from planner.kubernetes.kinds import NODE, kind_in
-from planner.kubernetes.nodes import NO_POOL, node_pool
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import Node, Snapshot, Workload
 
 _NONE = "none"
 
@@ -34,10 +34,16 @@ def changed(before: Snapshot, after: Snapshot, *, unseen: Collection[str] = ()) 
             told = [_told(side[key]) if key in side else {"": ""} for side in sides]
             found += _differing(key, *told)
     if NODE.name not in unseen:
-        pools = [Counter(node_pool(node) or NO_POOL for node in side.nodes) for side in (before, after)]
+        pools = [Counter(_pool(node) for node in side.nodes) for side in (before, after)]
         for pool in sorted({*pools[0], *pools[1]}):
-            found += _differing(f"pool {pool}", *({"nodes": str(side[pool])} for side in pools))
+            found += _differing(pool, *({"nodes": str(side[pool])} for side in pools))
     return tuple(found)
+
+
+def _pool(node: Node) -> str:
+    """What its pool is called."""
+    pool = node_pool(node)
+    return f"pool {pool}" if pool else "without a pool"
 
 
 def _differing(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[SpecChange]:

@@ -147,7 +147,7 @@ def test_people_get_words_and_units_and_programs_get_codes_and_bytes(files: Path
         "✗ looping now",
         "OOM-killed at its own limit",
         "26 GiB",
-        "$438.19",
+        "$7,502.85",
         "✓ read",
     ):
         assert words in page.cells
@@ -269,6 +269,7 @@ def test_only_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert numbers["gpus_free"] == (0, 1)
     assert "gpus_requested" not in numbers
     assert found["sentence"].startswith(
+        "2 changes (Deployment/ml/new: workload not there → there and without a pool: nodes 2 → 3); "
         "1 workload became rollable (Deployment/ml/api); 1 workload appeared (Deployment/ml/new); 1 more T4; "
     )
     back = json.loads(run(capsys, "diff", after, before, "-o", "json")[1])["result"]
