@@ -174,8 +174,8 @@ def _new_pods(snapshot: Snapshot, change: Change, told: int) -> Pods:
     """The same of what it becomes, of all its templates; none while it is suspended, unless a queue resumes it."""
     if isinstance(change, AppliedWorkload):
         return _pods_of(snapshot, change.after, told)
-    placed = change.placed
-    is_queued = queued(change.workload.labels, [template for template, _ in placed.templates])
+    placed, one = change.placed, change.workload
+    is_queued = queued(snapshot, one.namespace, one.labels, [template for template, _ in placed.templates])
     return [] if placed.idle and not is_queued else [(template.spec, n) for template, n in placed.templates]
 
 

@@ -21,7 +21,6 @@ from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
 from planner.kubernetes.owners import owners_of, unjudged, unjudged_above, workload_key
 from planner.kubernetes.priorities import class_called
-from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
@@ -105,14 +104,9 @@ def _needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
         needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_DEVICES.items()}
     if _is_between_revisions(snapshot):
         needed |= {kind: (Severity.INFO, what) for kind, what in _NEEDED_FOR_REVISIONS.items()}
-    if any(snapshot.presence.get(kind) is Presence.PRESENT for kind in queues.KINDS) or _has_queued(snapshot):
+    if snapshot.derived.once(queues.is_there, snapshot):
         needed |= dict.fromkeys(queues.NEEDED, (Severity.WARNING, "whether and when Kueue lets pods in isn't known"))
     return needed
-
-
-def _has_queued(snapshot: Snapshot) -> bool:
-    """Whether Kueue admits some workload's pods."""
-    return any(queues.queued(one.labels, [template for template, _ in one.templates]) for one in snapshot.workloads)
 
 
 def _is_between_revisions(snapshot: Snapshot) -> bool:
@@ -292,7 +286,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
-        if queued(workload.labels, [workload.template]):
+        if queues.queued(snapshot, workload.namespace, workload.labels, [workload.template]):
             continue  # its queue may make room
         asked = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in asked.items()):

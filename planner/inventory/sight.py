@@ -4,7 +4,9 @@ What is worked out has to be right, and hangs on everybody's pods: they hold roo
 again. So nothing of the cluster is left out. Objects of hidden namespaces get other names (each always the same one, in the
 order of the old ones, since ties between equals are broken by names), lose what says what they are (images, programs, labels,
 messages, restarts, logs), and their workloads stand in `Snapshot.others`, where the engine finds them and no list does.
-Nodes and what belongs to no namespace are everybody's, and so are the words in them: a label's key, a class or a resource that
+Kueue's queues, cohorts and flavors are of those who share them, and go whole, with the Workloads of hidden namespaces: who waits for what
+hangs on everybody's, so that answer is not known to who doesn't see all.
+Nodes and what else belongs to no namespace are everybody's, and so are the words in them: a label's key, a class or a resource that
 neither they nor anything seen has, and only hidden pods ask for, has another name.
 """
 
@@ -28,6 +30,8 @@ from planner.ground.vocabulary import (
 )
 from planner.inventory.wire import READ
 from planner.kubernetes.clouds import labels_of
+from planner.kubernetes.queues import KINDS as QUEUE_KINDS
+from planner.kubernetes.queues import NAMESPACED
 from planner.kubernetes.records import (
     EMPTY,
     Event,
@@ -38,6 +42,7 @@ from planner.kubernetes.records import (
     NodeSelectorTerm,
     PersistentVolume,
     PodSpec,
+    Presence,
     Requirement,
     Snapshot,
     Toleration,
@@ -90,7 +95,7 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
     changed: dict[str, Any] = {kind: tuple(names.of(one) for one in getattr(snapshot, kind)) for kind in _KINDS}
     return replace(
         snapshot,
-        **changed,
+        **(changed | _without_queues(snapshot, hidden)),
         workloads=tuple(one for one in snapshot.workloads if one.namespace not in hidden),
         others=tuple(names.of(one) for one in snapshot.workloads if one.namespace in hidden),
         namespaces=tuple(names.namespace_record(one) for one in snapshot.namespaces),
@@ -100,6 +105,19 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
         logs=tuple(one for one in snapshot.logs if one.namespace not in hidden),
         problems=tuple(one for one in snapshot.problems if not names.tells(f"{one.object} {one.what} {one.mend}")),
     )
+
+
+def _without_queues(snapshot: Snapshot, hidden: set[str]) -> dict[str, Any]:
+    """Kueue's objects that may name another team, gone, and said to be missing; what of them is in seen namespaces stays."""
+    fields_of = {kind: READ[kind].field for kind in QUEUE_KINDS}
+    left: dict[str, Any] = {field: () for kind, field in fields_of.items() if kind not in NAMESPACED}
+    left["queued_workloads"] = tuple(one for one in snapshot.queued_workloads if one.namespace not in hidden)
+    lost = [
+        kind for kind, field in fields_of.items() if field in left and len(left[field]) < len(getattr(snapshot, field))
+    ]
+    partial = FrozenMap({**snapshot.reading.partial, **dict.fromkeys(lost, "not every namespace may be seen")})
+    presence = FrozenMap({**snapshot.presence, **dict.fromkeys(lost, Presence.PARTIAL)})
+    return {**left, "presence": presence, "reading": replace(snapshot.reading, partial=partial)}
 
 
 def _namespaces(snapshot: Snapshot) -> set[str]:

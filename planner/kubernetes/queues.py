@@ -1,7 +1,11 @@
 """Pods that a queue lets in: Kueue keeps them from being scheduled until its quotas have room, and may evict others for them.
 
 Source: Kueue's documentation, "Run a Kubernetes Job", "Run Plain Pods" (v1beta1, v0.14): the label on the object, or on its
-pods; pods wait with the scheduling gate, jobs are suspended.
+pods; pods wait with the scheduling gate, jobs are suspended. Without the label an object gets its namespace's LocalQueue
+``default``, from 0.12 on: kubernetes-sigs/kueue at ff69552e79ad, `pkg/controller/jobframework/defaults.go`
+(`ApplyDefaultLocalQueue`, feature gate `LocalQueueDefaulting`), and for every pod that nothing of Kueue's owns
+`pkg/controller/jobs/pod/pod_webhook.go` (`Default`). So it may be any kind that makes pods: which integrations are on, and in
+which namespaces, is in Kueue's configuration, which is in no object. Neither is `manageJobsWithoutQueueName`.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
-from planner.kubernetes.records import Labels, Template
+from planner.kubernetes.records import Labels, Presence, Snapshot, Template
 
 GROUP: Final = "kueue.x-k8s.io"
 VERSIONS: Final = ("v1beta2", "v1beta1")
@@ -24,11 +28,47 @@ NAMESPACED: Final = frozenset({"LocalQueue", "Workload"})
 NEEDED: Final = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload")
 """Without the lists of these nothing is known of queues. A cluster may have no Cohort, and its queues cohorts all the same."""
 
+DEFAULT: Final = "default"  # the LocalQueue of what names none
+LOCAL: Final = "LocalQueue"
 _ADMITS: Final = "Kueue admits these pods"
+_MAY_ADMIT: Final = "Kueue may admit these pods"
 
 
-def queued(labels: Labels, templates: Iterable[Template]) -> str:
-    """What says that Kueue admits the pods of an object with these labels and pod templates, "" where nothing does."""
+def queued(snapshot: Snapshot, namespace: str, labels: Labels, templates: Iterable[Template]) -> str:
+    """What says that Kueue admits, or may admit, the pods of an object of `namespace` with these labels and pod templates, "" where
+    nothing does."""
+    if said := named_queue(labels, templates):
+        return said
+    if namespace in snapshot.derived.once(_with_default, snapshot):
+        return f"{_MAY_ADMIT} (its namespace has a LocalQueue named {DEFAULT}, which what names no queue gets)"
+    if is_default_unseen(snapshot):
+        return f"{_MAY_ADMIT} (the snapshot doesn't hold LocalQueues, and what names no queue gets one named {DEFAULT})"
+    return ""
+
+
+def is_default_unseen(snapshot: Snapshot) -> bool:
+    """Whether Kueue is there and some namespace may have a default queue that wasn't seen."""
+    lacks = snapshot.presence.get(LOCAL, Presence.ABSENT).is_lacking
+    return lacks and snapshot.derived.once(is_there, snapshot)
+
+
+def is_there(snapshot: Snapshot) -> bool:
+    """Whether a list of Kueue's, or something that waits for it, shows that Kueue is installed."""
+    if any(state is not Presence.ABSENT for kind, state in snapshot.presence.items() if kind in KINDS):
+        return True
+    workloads = snapshot.every_workload
+    return any(KUEUE_QUEUE in one.labels for one in snapshot.pods) or any(
+        named_queue(one.labels, [template for template, _ in one.templates]) for one in workloads
+    )
+
+
+def _with_default(snapshot: Snapshot) -> frozenset[str]:
+    """Namespaces whose queue is there for what names none."""
+    return frozenset(one.namespace for one in snapshot.local_queues if one.name == DEFAULT)
+
+
+def named_queue(labels: Labels, templates: Iterable[Template]) -> str:
+    """What of the object itself says that Kueue admits its pods."""
     if queue := labels.get(KUEUE_QUEUE):
         return f"{_ADMITS} (its label {KUEUE_QUEUE}={queue})"
     for one in templates:

@@ -52,7 +52,8 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
         return None
     seen = cluster.remember(_look)
     return (
-        _without_names(cluster, workload, sets), queued(workload.labels, [workload.template]),
+        _without_names(cluster, workload, sets),
+        queued(cluster.snapshot, workload.namespace, workload.labels, [workload.template]),
         seen.spaces.get(workload.namespace),
         frozenset(t for t in cluster.remember(_wide_terms) if t.matches(cluster, workload.namespace, workload.template.labels)),
     )  # fmt: skip

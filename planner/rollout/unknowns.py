@@ -9,10 +9,10 @@ from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
+from planner.kubernetes import queues
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
 from planner.kubernetes.pod_templates import Idle
-from planner.kubernetes.queues import queued
 from planner.kubernetes.records import (
     AdmissionHook,
     AdmissionPolicyBinding,
@@ -55,7 +55,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
     if revision.placed is not None and revision.placed.idle is Idle.THERE:
         return ()
-    found = list(_queued(revision))
+    found = list(_queued(cluster.snapshot, revision))
     if revision.placed is not None and revision.placed.idle:
         return tuple(found)  # no pod is made
     if revision.placed is not None and revision.placed.scheduler:
@@ -76,13 +76,15 @@ def is_blind(cluster: Cluster, revision: Revision) -> bool:
     return not is_idle and cluster.snapshot.if_known(True, NODE.name, POD.name) is None
 
 
-def _queued(revision: Revision) -> Iterator[Unknown]:
+def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     """Whether and when Kueue lets the pods begin, and whom it evicts for them, hangs on its quotas."""
-    if said := queued(revision.after.labels, [template for template, _ in revision.templates]):
+    after, templates = revision.after, [template for template, _ in revision.templates]
+    if said := queues.queued(snapshot, after.namespace, after.labels, templates):
         what = f"{said}, and whether and when it does isn't modelled"
-        yield Unknown(
-            what=what, may_help=True, mend="See what it says: kubectl get workloads.kueue.x-k8s.io --all-namespaces"
-        )
+        mend = "See what it says: kubectl get workloads.kueue.x-k8s.io --all-namespaces"
+        if queues.is_default_unseen(snapshot) and not queues.named_queue(after.labels, templates):
+            mend = f"To add them: {get_command([queues.LOCAL])}"
+        yield Unknown(what=what, may_help=True, mend=mend)
 
 
 def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> Iterator[Unknown]:

@@ -35,7 +35,7 @@ from planner.kubernetes.autoscalers import brought_within, settled
 from planner.kubernetes.kinds import NODE, PLAYED, POD, kind_in
 from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import Idle, Templated, templated
-from planner.kubernetes.queues import queued
+from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.rollout.answers import GROWING_REASONS, RemedyKind, Verdict
 from planner.rollout.glance import Glance, glance
@@ -434,7 +434,7 @@ def _is_restart(snapshot: Snapshot, there: Workload, after: Workload) -> bool:
     if any(getattr(there, name) != getattr(after, name) for name in same):
         return False
     old, new = there.template, after.template
-    if queued(there.labels, [old]) != queued(after.labels, [new]):
+    if named_queue(there.labels, [old]) != named_queue(after.labels, [new]):
         return False
     if old.labels != new.labels or old.annotations != new.annotations or _placed_by(old.spec) != _placed_by(new.spec):
         return False

@@ -297,6 +297,8 @@ class Reader:
         )
         self._streams.add(response)
         try:
+            if self._ended.is_set():  # stopped meanwhile: nobody else shuts this one
+                _shut(response)
             yield events
         finally:
             self._streams.discard(response)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from planner.capacity.overview import overview
-from planner.ground.errors import HeadroomError
+from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.tables import as_csv, as_json
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.inventory import checks
 from planner.inventory.sight import HIDDEN, as_seen
 from planner.kubernetes.progressive import LEADER_READY
 from planner.kubernetes.records import Snapshot
-from planner.questions import INDEX, question_called
+from planner.questions import INDEX, question_called, queues
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings
 from planner.rollout.answers import Verdict
@@ -26,6 +26,7 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import objects
 from tests.builders.teams import two_teams
+from tests.capacity import teams
 
 SEEN = [("prod",), ("dev",), ("llm-lab", "batch"), ()]
 
@@ -139,6 +140,39 @@ def test_of_another_team_no_text_at_all_is_there(spaces: tuple[str, ...]) -> Non
     for name in (one.name for one in fields(cluster) if one.name not in ("derived", "workloads", "others")):
         if isinstance(found := getattr(cluster, name), tuple) and name not in ("events", "logs"):
             assert len(getattr(view, name)) == len(found), "what they hold counts"
+
+
+def shared_queues() -> list[objects.Item]:
+    """A cohort of two teams; one flavor is of the hidden one alone."""
+    queue, spaces = teams.queue, ("otter", "zebra")
+    selects = {"matchLabels": {"team": "zebra"}}
+    return [
+        teams.flavor("a100"), teams.flavor("zebra-h100", nodeLabels={"zebra.io/pool": "zebra"}),
+        queue("otter", {"a100": ("8",)}, cohort="zebra-and-otter"),
+        queue("zebra", {"a100": ("8",), "zebra-h100": ("8",)}, cohort="zebra-and-otter", namespaceSelector=selects),
+        {"apiVersion": teams.API, "kind": "Cohort", "metadata": {"name": "zebra-and-otter"}, "spec": {}},
+        *(teams.local(f"{one}-lab", one, f"{one}-queue") for one in spaces),
+        *(teams.workload(f"{one}-lab", f"{one}-train", 8, of=f"{one}-queue") for one in spaces),
+    ]  # fmt: skip
+
+
+def test_of_anothers_queues_nothing_is_there_and_who_waits_is_not_known() -> None:
+    cluster = objects.snapshot([*two_teams(), *shared_queues()])
+    assert len(queues.answer(cluster, queues.QueuesSettings()).waiting) == 2
+    view = as_seen(cluster, lambda one: one == "otter-lab")
+    assert "zebra" in repr(cluster.cluster_queues)
+    assert "zebra" not in repr(view).lower()
+    for name, text in answers(view):
+        assert "zebra" not in text.lower(), name
+    assert [one.key for one in view.queued_workloads] == ["otter-lab/job-otter-train"]
+    with pytest.raises(NotKnownError, match="ClusterQueues"):
+        queues.answer(view, queues.QueuesSettings())
+
+
+def test_a_default_queue_that_is_seen_counts() -> None:
+    held = [*two_teams(), teams.local("otter-lab", "otter", "default"), *shared_queues()]
+    view = as_seen(objects.snapshot(held), lambda one: one == "otter-lab")
+    assert {line.verdict for line in overview(view).workloads} == {Verdict.UNKNOWN}
 
 
 def test_how_a_hidden_groups_pods_come_stays_the_apis_word() -> None:

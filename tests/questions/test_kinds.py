@@ -338,6 +338,7 @@ def test_a_queued_deployment_is_not_known_in_lists_and_by_itself() -> None:
     listed = (
         workload("ReplicaSet", "r", "ml", replicas=0),
         named("PriorityClass", "p", "", "scheduling.k8s.io/v1", value=1),
+        named("LocalQueue", "team", "ml", "kueue.x-k8s.io/v1beta2", spec={"clusterQueue": "all"}),
     )
     snapshot = cluster(queued, free, twin, named("Namespace", "other"), *listed)
     lines = {line.workload: line.verdict for line in overview(snapshot).workloads}

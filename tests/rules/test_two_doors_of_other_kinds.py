@@ -13,8 +13,10 @@ import pytest
 from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Snapshot
-from planner.questions import gate
+from planner.questions import gate, rollout
 from planner.questions.gate import GateSettings
+from planner.questions.question import NOTHING
+from planner.rollout.answers import Verdict
 from planner.serve.review import Review, Silence, read_request, review
 from tests.builders.objects import deployment, node, owner, pod, pod_spec, snapshot
 
@@ -54,6 +56,7 @@ class Case:
     nodes: int = 1
     is_new: bool = False
     silence: Silence | None = None
+    beside: tuple[Item, ...] = ()
 
 
 def image(path: str) -> Callable[[Item], object]:
@@ -96,6 +99,17 @@ VOLCANO = made("batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "w", "rep
 CRON = made("batch/v1", "CronJob", {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template()}}})
 CLONES = made("apps.kruise.io/v1alpha1", "CloneSet", {"replicas": 1, "template": template()})
 
+
+def of_kueue(kind: str, name: str, **metadata: str) -> Item:
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name, **metadata}, "spec": {"clusterQueue": "all"},
+    }  # fmt: skip
+
+
+DEFAULT = (of_kueue("LocalQueue", "default", namespace="ml"),)
+OTHERS = (of_kueue("LocalQueue", "default", namespace="web"), of_kueue("LocalQueue", "team", namespace="ml"))
+UNLISTED = ({**of_kueue("ClusterQueue", "all"), "spec": {}},)
+
 CASES = {
     "the same": Case(status=0, there=SERVICE, change=lambda _: None, silence=Silence.NO_ROLLOUT),
     "a label": Case(
@@ -136,6 +150,24 @@ CASES = {
     "a CronJob that waits for its run": Case(
         status=0, there=CRON, nodes=2, change=image("jobTemplate.spec.template"), silence=Silence.COMPLETES
     ),
+    "a default queue takes in what names none": Case(
+        status=4, there=SERVICE, change=image(WORKER), nodes=2, silence=Silence.NOT_KNOWN, beside=DEFAULT
+    ),
+    "a default queue takes in what is new": Case(
+        status=4, there=CLUSTER, change=lambda _: None, held=0, is_new=True, silence=Silence.NOT_KNOWN, beside=DEFAULT
+    ),
+    "a default queue resumes what is suspended": Case(
+        status=4, there=CLUSTER, change=say("suspend", True), held=0, nodes=0, is_new=True, silence=Silence.NOT_KNOWN, beside=DEFAULT
+    ),
+    "pods that stay need no queue": Case(
+        status=0, there=JOB, change=image("pytorchReplicaSpecs.Worker.template"), silence=Silence.NO_ROLLOUT, beside=DEFAULT
+    ),
+    "another namespace's default queue, and one that must be named": Case(
+        status=0, there=SERVICE, change=image(WORKER), nodes=2, silence=Silence.COMPLETES, beside=OTHERS
+    ),
+    "Kueue is there, its LocalQueues weren't listed": Case(
+        status=4, there=SERVICE, change=image(WORKER), nodes=2, silence=Silence.NOT_KNOWN, beside=UNLISTED
+    ),
     "a kind whose updates nobody read": Case(status=4, there=CLONES, change=image("template"), silence=Silence.NOT_KNOWN),
 }  # fmt: skip
 
@@ -148,7 +180,7 @@ def cluster_of(case: Case, there: Item | None) -> Snapshot:
         by = owner(there["kind"], there["metadata"]["name"], there["metadata"]["uid"])
         pods = [pod(f"held-{place}", pod_spec(gpus=1), on=names[place], owner=by) for place in range(case.held)]
     other = pod("other", pod_spec(cpu="100m"), on=names[0])
-    return snapshot(*nodes, *([there] if there is not None else []), other, *pods)
+    return snapshot(*nodes, *([there] if there is not None else []), other, *pods, *case.beside)
 
 
 def both(case: Case) -> tuple[gate.GateAnswer, Review]:
@@ -181,6 +213,32 @@ def test_both_doors_say_the_same(name: str) -> None:
     assert at_webhook.is_stuck is (case.status == ExitStatus.STUCK)
     assert bool(at_webhook.warning) is at_webhook.is_stuck
     assert at_webhook.silence is case.silence
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_known", "mend"),
+    [(DEFAULT, False, "kubectl get workloads.kueue"), (UNLISTED, False, "localqueues"), (OTHERS, True, "")],
+)
+def test_a_deployment_that_a_default_queue_may_take_in(beside: tuple[Item, ...], is_known: bool, mend: str) -> None:
+    """Rollout, gate and webhook: there is room, so it completes, unless Kueue may hold the new pods back."""
+    made_of = deployment("one", ["n0"], pod_spec(gpus=1))
+    there = made_of[0]
+    cluster = snapshot(node("n0", gpus=1), node("n1", gpus=1), *made_of, *beside)
+    after = copy.deepcopy(there)
+    after["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    request = {
+        "uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "one", "object": after, "oldObject": there,
+        "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    played = rollout.QUESTION.answer(cluster, rollout.RolloutSettings(workloads=("Deployment/ml/one",)), NOTHING)
+    at_gate = gate.answer(cluster, GateSettings(manifest=json.dumps(after)))
+    assert played.verdict is (Verdict.COMPLETES if is_known else Verdict.UNKNOWN)
+    assert at_gate.exit_status == (ExitStatus.ANSWERED if is_known else ExitStatus.NOT_KNOWN)
+    assert review(cluster, read_request(body.encode())).silence is (
+        Silence.COMPLETES if is_known else Silence.NOT_KNOWN
+    )
+    assert any(mend in one.mend for one in played.findings) or is_known
 
 
 def asked(operation: str, after: Item, before: Item | None, *, sub_resource: str = "", cluster: Snapshot) -> Review:

@@ -14,7 +14,7 @@ from planner.kubernetes.asked_for import untold
 from planner.kubernetes.owners import Held, held_below, unjudged, workload_keys
 from planner.kubernetes.pod_templates import TEMPLATED, templated
 from planner.kubernetes.podless import makes_no_pods
-from planner.kubernetes.queues import queued
+from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Template
 from planner.sources import kubectl
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
@@ -50,9 +50,13 @@ def test_who_admits_pods_is_told_by_a_label_or_a_gate() -> None:
     label = FrozenMap({"kueue.x-k8s.io/queue-name": "team"})
     plain = Template(labels=EMPTY, spec=PodSpec())
     gated = Template(labels=EMPTY, spec=PodSpec(scheduling_gates=("kueue.x-k8s.io/admission",)))
-    assert not queued(EMPTY, [plain])
+    assert not named_queue(EMPTY, [plain])
     assert all(
-        [queued(label, [plain]), queued(EMPTY, [plain, gated]), queued(EMPTY, [Template(labels=label, spec=PodSpec())])]
+        [
+            named_queue(label, [plain]),
+            named_queue(EMPTY, [plain, gated]),
+            named_queue(EMPTY, [Template(labels=label, spec=PodSpec())]),
+        ]
     )
 
 
