@@ -33,6 +33,8 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
             if room and len(views) > 1 and (path, title) in views:
                 for _, other in views:
                     expect(visitor.view(other)).to_be_visible()
+        headings = visitor.main().get_by_role("heading").all_inner_texts()
+        assert len(set(headings)) == len(headings), "a link to a part of the page needs a name of its own"
         every_chart_says_what_it_shows(visitor)
         visitor.screenshot(path or "overview")
 
