@@ -12,7 +12,7 @@ PAGES = {
     "Now": (("overview.py", "Now", "speed", ("overview",)),),
     "Rollouts": (
         ("rollouts.py", "Every workload", "rocket_launch", ("overview",)),
-        ("rollout.py", "Rollout", "rocket_launch", ("rollout", "strategies", "strategy_costs", "certificate")),
+        ("rollout.py", "Rollout", "rocket", ("rollout", "strategies", "strategy_costs", "certificate")),
         ("plan.py", "Unblock all", "checklist", ("plan", "peak")),
     ),
     "Capacity": (

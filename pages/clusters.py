@@ -8,14 +8,12 @@ from planner.ui import cache, clusters_view, downloads, errors, prices
 from planner.ui.asked import Asked
 
 st.title("Other clusters")
-st.caption(
-    "Several clusters side by side: GPUs by model over all of them, the same workload in each, where something fits."
-)
 first, *others = snapshots = clusters_view.clusters()
 given, settings = Given(others=tuple(others), book=prices.book()), FleetSettings()
 with errors.shown():
     together = cache.ask(fleet.QUESTION, first, settings, given)
     clusters_view.show(together)
+    clusters_view.more()
     downloads.answer(fleet.QUESTION, snapshots, settings, together, rows="models")
 
 st.header("Where would this fit?")

@@ -33,7 +33,7 @@ st.header("Node pools")
 st.caption("By requests of bound pods, not by use. Hatched: how far the pool may still grow, where somebody says.")
 capacity_view.pools(answer)
 
-st.header("What fits")
+st.header("More pods of a shape")
 typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
 capacity_view.what_fits(answer)
 room_view.show(snapshot, shape)

@@ -13,7 +13,7 @@ with other:
     with st.expander("How to make a snapshot", icon=":material/terminal:", expanded=True):
         inventory_view.how_to()
 with what:
-    st.header("What was read")
+    st.header("Kinds of objects")
     inventory_view.read(snapshot)
 
 st.header("Findings")

@@ -7,12 +7,14 @@ from planner.ui import cache, charts, filtered, memory_inputs, memory_view, sess
 
 st.title("Memory")
 snapshot = session.cluster()
+said = st.container()
 kubelet = memory_inputs.kubelet(snapshot)
 settings = plan_memory.MemorySettings(kubelet=kubelet.settings)
 whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
 plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
-memory_view.stop_without_nodes(plan.cluster)
-memory_view.headline(plan)
+with said:
+    memory_view.stop_without_nodes(plan.cluster)
+    memory_view.headline(plan)
 
 charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
 memory_view.drawn_nodes(plan.cluster)

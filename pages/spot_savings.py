@@ -28,7 +28,7 @@ with much:
     if much.open:
         st.header("From on demand to spot")
         charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
-        st.caption("Means of the simulated months: they add up. The figures above are medians.")
+        st.caption("Means of the simulated months, as the saving above: they add up.")
         st.header("How much, how surely")
         charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
         own_history.show(result)

@@ -22,13 +22,19 @@ def clusters() -> tuple[Snapshot, ...]:
     """Those that are chosen: what this session has, and the store's; else the one that every page looks at."""
     names = session.names()
     kept = {f"{name} (store)": name for name in stored.clusters()}
-    chosen = link.choices("Clusters", [*names, *kept], key="clusters", max_selections=_MOST)
-    if len(names) + len(kept) == 2:
+    chosen = link.choices(
+        "Clusters", [*names, *kept], key="clusters", max_selections=_MOST, placeholder="this one alone"
+    )
+    found = [stored.latest(kept[name]) if name in kept else session.called(name) for name in chosen]
+    return tuple(found) or (session.cluster(),)
+
+
+def more() -> None:
+    """How there come to be more to choose from, where there are but the embedded ones."""
+    if not session.given() and not stored.clusters():
         st.caption(
             "More clusters: give them by *Another cluster*, or start the dashboard with a store (HEADROOM_STORE)."
         )
-    found = [stored.latest(kept[name]) if name in kept else session.called(name) for name in chosen]
-    return tuple(found) or (session.cluster(),)
 
 
 def show(found: FleetAnswer) -> None:

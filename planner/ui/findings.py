@@ -121,5 +121,6 @@ def table(findings: Sequence[Finding]) -> None:
         for finding in findings
     ]
     tables.show(
-        rows, alt=f"Findings: {summary(findings)}", empty="Nothing found: the checks have no complaint.",        opens=[opening.of(finding) for finding in findings], key="findings_table",
+        rows, alt=f"Findings: {summary(findings)}", empty="Nothing found: the checks have no complaint.",
+        opens=[opening.of(finding) for finding in findings], key="findings_table",
     )  # fmt: skip

@@ -89,16 +89,25 @@ def another_cluster() -> None:
     _live()
 
 
+def ask() -> None:
+    """Opens the dialog, without what was refused before."""
+    if isinstance(st.session_state.get(_READ), HeadroomError):
+        del st.session_state[_READ]
+    _dialog()
+
+
 @st.dialog("Another cluster", width="medium", icon=":material/upload_file:")
-def dialog() -> None:
-    """The same over any page, and how a snapshot is made; it closes when a cluster was read."""
+def _dialog() -> None:
+    """The same over any page, and how a snapshot is made; it closes when a cluster was read, and where a part of it was lost,
+    *What was read* opens, which says so."""
     _upload(_DIALOG)
-    if _say_refused():
+    if _say_refused() and session.wanted() is None:
         st.caption(f"Still looking at {words.literal(session.cluster().source)}.")
     _live(_DIALOG)
     with st.expander("How to make a snapshot", icon=":material/terminal:"):
         how_to()
-    st.page_link("inventory.py", label="What was read of this one, and all findings", icon=":material/inventory_2:")
+    if session.wanted() is None:
+        st.page_link("inventory.py", label="What was read of this one, and all findings", icon=":material/inventory_2:")
 
 
 def _upload(where: str = "") -> None:
@@ -145,10 +154,13 @@ def _look_at(take: Callable[[], Snapshot], where: str = "") -> None:
     """Look at what is taken up; a refusal is told on the next run, when the uploader is empty again: of a dialog alone, which
     stays open."""
     try:
-        st.session_state[_READ] = take().digest
+        found = take()
     except HeadroomError as error:
         st.session_state[_READ] = error
         st.rerun(scope="fragment" if where else "app")
+    st.session_state[_READ] = found.digest
+    if where and session.wanted() is None and findings.lost(found):
+        st.switch_page("inventory.py")
     st.rerun()
 
 

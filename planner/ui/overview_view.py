@@ -57,8 +57,8 @@ def what_this_is() -> None:
     """Name and purpose on the first screen; that this is an example, where it is."""
     if session.is_demo():
         st.caption(
-            "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, beside "
-            "it, takes yours."
+            "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, in the "
+            "sidebar, takes yours."
         )
 
 
@@ -125,7 +125,7 @@ def _of_other_rooms(snapshot: Snapshot) -> None:
     bill = _quickly(COSTS, snapshot, CostsSettings(), Given(book=prices.book()))
     if restarts is not None:
         live = sum(loop.is_live for loop in restarts.report.loops)
-        tiles.show("In trouble", words.count(live, "workload"), hint="Restarting, or not starting: the room Health.")
+        tiles.show("In trouble", live, hint="Workloads that restart, or don't start: the room Health.")
     if bill is not None:
         total = bill.bill_usd_per_month
         tiles.show(

@@ -18,7 +18,7 @@ def show() -> None:
         sign_in.sidebar()
         session.choose()
         if st.button("Another cluster", icon=":material/upload_file:", key="another-cluster", type="tertiary"):
-            inventory_view.dialog()
+            inventory_view.ask()
         if session.wanted() is not None:
             return
         snapshot = session.cluster()

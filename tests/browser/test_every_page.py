@@ -13,6 +13,7 @@ from tests.browser.dashboard import OUTPUT, Visitor, pages, rooms
 from tests.running_app import running_app
 
 PAGES = pages()
+FIRST_BOX_PIXELS = 300
 PHONE = ViewportSize(width=390, height=844)
 DARK = "rgb(16, 22, 29)"  # backgroundColor of [theme.dark]
 
@@ -32,6 +33,8 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
             if room and len(views) > 1 and (path, title) in views:
                 for _, other in views:
                     expect(visitor.view(other)).to_be_visible()
+        headings = visitor.main().get_by_role("heading").all_inner_texts()
+        assert len(set(headings)) == len(headings), "a link to a part of the page needs a name of its own"
         every_chart_says_what_it_shows(visitor)
         visitor.screenshot(path or "overview")
 
@@ -48,6 +51,22 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
     log = (tmp_path / "server.log").read_text(encoding="utf-8").lower()
     assert "deprecat" not in log
     assert "will be removed" not in log
+
+
+FORM_FIRST = ("What was read", "With changes", "Compare")
+"""Nothing is answered there before something is asked or chosen, or there is no verdict."""
+
+
+@pytest.mark.parametrize(
+    ("path", "title"), [one for one in PAGES if one[1] not in FORM_FIRST], ids=lambda one: one or "now"
+)
+def test_the_verdict_begins_on_the_first_screen(path: str, title: str, visit: Callable[..., Visitor]) -> None:
+    """Above everything but the page's name and what picks its one subject."""
+    visitor = visit(width=1360)
+    visitor.open(path)
+    box = visitor.main().get_by_test_id("stAlert").first.bounding_box()
+    assert box is not None
+    assert box["y"] < FIRST_BOX_PIXELS, title
 
 
 def every_chart_says_what_it_shows(visitor: Visitor) -> None:

@@ -32,6 +32,34 @@ def test_an_upload_is_answered_on_every_page_and_a_damaged_one_changes_nothing(
     expect(visitor.main().get_by_text("1 of 1 workload could not be rolled out now")).to_be_visible()
 
 
+def test_the_dialog_stays_open_over_a_refusal_and_what_a_read_one_lacks_is_said(
+    visit: Callable[..., Visitor], tmp_path: Path
+) -> None:
+    bad, cut = tmp_path / "bad.json", tmp_path / "cut.json"
+    bad.write_text("no cluster at all")
+    whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("node-0", 1), *worker(1)]})
+    cut.write_text(whole[: len(whole) * 2 // 3])
+    visitor = visit()
+    visitor.open("restarts")
+    opens = visitor.page.get_by_test_id("stSidebar").get_by_role("button", name="Another cluster")
+    dialog = visitor.page.get_by_role("dialog")
+    chooser = dialog.get_by_test_id("stFileUploaderDropzoneInput")
+    opens.click()
+    chooser.set_input_files(bad)
+    expect(dialog.get_by_text("This can't be answered")).to_be_visible()
+    expect(dialog.get_by_text("Still looking at demo")).to_be_visible()
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
+    opens.click()
+    expect(dialog.get_by_text("A live cluster")).to_be_visible()
+    expect(dialog.get_by_text("This can't be answered")).to_have_count(0)
+    expect(chooser).to_have_count(1)
+    chooser.set_input_files(cut)
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("What was read")
+    expect(visitor.main().get_by_text("1 part could not be used")).to_be_visible()
+    expect(dialog).to_have_count(0)
+
+
 def test_a_must_gather_is_uploaded_as_it_was_packed(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     archive = tmp_path / "must-gather.tar.gz"
     archive.write_bytes(layouts.tar(layouts.must_gather(), "w:gz"))
