@@ -111,7 +111,8 @@ KINDS = {
         more={"resource": {"count": 2}, "inference": {"template": TEMPLATE}},
     ),
     ("Job", "batch.volcano.sh"): Kind(
-        "v1alpha1", {"tasks": [{"name": "worker", "replicas": 2, "template": TEMPLATE}]}, {"state": {"phase": "Running"}}
+        "v1alpha1", {"schedulerName": "default-scheduler", "tasks": [{"name": "worker", "replicas": 2, "template": TEMPLATE}]},
+        {"state": {"phase": "Running"}},  # else Volcano's own scheduler places it, and nothing is known
     ),
 }  # fmt: skip
 NO_PODS_YET = {("CronJob", "batch"), ("CronWorkflow", "argoproj.io")}
