@@ -6,8 +6,8 @@ A page reads like this (pages/memory.py)::
     kubelet = memory_inputs.kubelet(snapshot)
     whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
     plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
-    memory_view.headline(plan)
     charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
+    memory_view.nodes(plan.cluster)
     memory_view.download(snapshot, kubelet.settings, plan)
 
 `session` holds the cluster the user looks at, the embedded demo at first. `…_inputs` are widgets made by `asked`

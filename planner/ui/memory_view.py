@@ -167,8 +167,8 @@ def order(node: NodeReport) -> None:
             else "never"
             if pod.is_critical
             else "?",
+            "Used": _gib(pod.working_set_bytes),  # before the name, which alone fills a phone
             "Pod": pod.key,
-            "Used": _gib(pod.working_set_bytes),
             "Over request": _gib(pod.over_request_bytes),
             "Request": pod.request_bytes / _GIB,
             "Limit": _gib(pod.limit_bytes),

@@ -14,9 +14,9 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
 FIRST = {  # on a phone, of the first table of a page
-    "": ["Workload", "Its rollout now"],
+    "rollouts": ["Workload", "Its rollout now"],
     "headroom": ["Pool", "Nodes", "GPUs", "GPUs held"],
-    "memory": ["Evicted", "Pod", "Used"],
+    "memory": ["Evicted", "Used", "Pod"],
     "restarts": ["Workload", "Cause"],
     "drift": ["Service"],
     "costs": ["Namespace", "Share", "$/month"],

@@ -15,5 +15,5 @@ PROGRAM = ("-m", "tests.trust.crowded_app")
 
 if __name__ == "__main__":
     os.environ.update(STREAMLIT)
-    demo.read_large = lambda: crowd.snapshot(208)
+    demo.EMBEDDED[demo.LARGE_NAME] = lambda: crowd.snapshot(208)
     sys.exit(dashboard.run(partial(dashboard.load, Path.cwd()), "localhost", int(sys.argv[1]), browser=False))
