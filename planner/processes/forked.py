@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -34,6 +35,10 @@ def way() -> parts.Way | None:
 
 def _over(number: int, do: Callable[[int], Any], count: int) -> list[Any]:
     """What came of every part. The first error, by number, is raised, as one after another would have raised it."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # a server's: another thread may hold what a copy would wait for
+        return [do(part) for part in range(number)]
     found: list[Any] = []
     with parts.by(None):  # a part has no parts
         while len(found) < number and time.process_time() < _ALONE_SECONDS:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -132,6 +133,12 @@ def test_one_process_is_enough_where_no_other_is_wanted(monkeypatch: pytest.Monk
     for told in ("0", "1"):
         monkeypatch.setenv(VARIABLE, told)
         assert forked.way() is None
+
+
+def test_a_servers_thread_makes_no_copies(shared: parts.Way) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(each, shared, list(range(10)), lambda _: os.getpid()).result()
+    assert set(found) == {os.getpid()}
 
 
 def test_small_work_makes_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
