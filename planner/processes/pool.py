@@ -75,16 +75,20 @@ class Worker:
                 self.held.add(key)
         self._send("ask", name, packed)
         deadline = time.monotonic() + LONGEST_SECONDS
+        glance = time.monotonic() + _GLANCE_SECONDS
         while True:
-            while not self._connection.poll(_GLANCE_SECONDS):
+            has_said = self._connection.poll(max(0.0, glance - time.monotonic()))
+            if has_said:
+                found: tuple[Any, ...] = pickle.loads(self._connection.recv_bytes())  # noqa: S301
+                if found[0] != "doing":
+                    return found
+                progress.tell(*found[1:])
+            if time.monotonic() >= glance:  # by the clock: what tells how far it is would never be silent for so long
                 if not is_wanted():
                     raise UnwantedError("nobody waits for this answer any more")
                 if time.monotonic() > deadline:
                     raise TimeoutError
-            found: tuple[Any, ...] = pickle.loads(self._connection.recv_bytes())  # noqa: S301
-            if found[0] != "doing":
-                return found
-            progress.tell(*found[1:])
+                glance = time.monotonic() + _GLANCE_SECONDS
 
     def stopped(self) -> bool:
         """Tell it that nobody waits; whether it came back within its grace and can go on."""

@@ -112,7 +112,7 @@ def test_what_another_process_does_is_told_here() -> None:
 
 def test_work_with_progress_is_stopped_as_any_other() -> None:
     processes = Pool(1)
-    looks = iter([True, False])
+    looks = iter([True, False])  # and it tells how far it is all the while
     with pytest.raises(UnwantedError):
         processes.run(counts, demo.read(), Counted(up_to=12), NO_INPUTS, is_wanted=lambda: next(looks, False))
     assert processes.run(counts, demo.read(), Counted(up_to=0), NO_INPUTS) == 0, "and the next task gets its own answer"
