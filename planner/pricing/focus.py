@@ -1,8 +1,8 @@
 """The bill as rows of FOCUS, the FinOps Open Cost and Usage Specification, version 1.2: https://focus.finops.org/
 
 A row is a node's charge for one holder of it, over a month of 730 hours at the state of the snapshot: a projection, and `x_Projection`
-says so. Billing and charge period are the calendar month of the snapshot (UTC). A snapshot isn't
-a bill: the columns in `UNKNOWN` stay empty, because nothing in a cluster or a price book tells them. Columns that begin
+says so. Billing and charge period are the calendar month of the snapshot (UTC). `tests/pricing/focus` has the
+specification's own table of columns, `tests/pricing/test_focus.py` asks each row. A snapshot isn't a bill: the columns in `UNKNOWN` stay empty, because nothing in a cluster or a price book tells them. Columns that begin
 with ``x_`` are Headroom's own, as the specification has it.
 """
 
@@ -38,7 +38,10 @@ COLUMNS: Final = (
     "ServiceName", "ServiceSubcategory", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId",
     "SubAccountName", "SubAccountType", "Tags",
 )  # fmt: skip
-OWN: Final = ("x_Projection", "x_AllocatedTo", "x_Share", "x_NodePool", "x_GpuCost", "x_CpuCost", "x_MemoryCost")
+OWN: Final = (
+    "x_Projection", "x_AllocatedTo", "x_Share", "x_NodePool", "x_MachineType", "x_Provisioning", "x_GpuCost", "x_CpuCost",
+    "x_MemoryCost",
+)  # fmt: skip
 
 OF_COMMITMENTS: Final = (
     "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName", "CommitmentDiscountQuantity",
@@ -49,9 +52,9 @@ UNKNOWN: Final = (
     "BillingAccountId", "BillingAccountName", "BillingAccountType", "CapacityReservationId", "CapacityReservationStatus",
     "ChargeClass", "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName",
     "CommitmentDiscountQuantity", "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit",
-    "InvoiceId", "PricingCurrencyContractedUnitPrice", "PricingCurrencyEffectiveCost", "PricingCurrencyListUnitPrice", "RegionName", "SkuId", "SkuMeter", "SkuPriceId",
-    "SubAccountId", "SubAccountName", "SubAccountType",
+    "InvoiceId", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId", "SubAccountName", "SubAccountType",
 )  # fmt: skip
+_DIGITS: Final = 6  # of quantities and of costs that are a unit price times a quantity, so that the product is the cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,21 +116,36 @@ def focus_rows(
             rows.append(_of_commitment(one.commitment_id, period, seller) | _unused_row(one, cents) | projection)
     for name, fee in sorted(fees.items()):
         bought = {"ChargeCategory": "Purchase", "ChargeFrequency": "Recurring", "BilledCost": round(fee, 2)}
-        each = fee / hours[name]
         said = {
             "ChargeDescription": f"Commitment {name}, a month",
             "CommitmentDiscountQuantity": hours[name],
-            "ContractedCost": round(fee, 2),
-            "ContractedUnitPrice": each,
             "EffectiveCost": 0.0,
-            "ListCost": round(fee, 2),
-            "ListUnitPrice": each,
             "PricingCategory": "Standard",
-            "PricingQuantity": hours[name],
-            "PricingUnit": "Hours",
         }
-        rows.append(_of_commitment(name, period, seller) | bought | said | projection)
-    return rows
+        rows.append(_of_commitment(name, period, seller) | bought | said | _priced(fee, hours[name]) | projection)
+    return [row | _in_pricing_currency(row) for row in rows]
+
+
+def _in_pricing_currency(row: Row) -> dict[str, Any]:
+    """Prices are in the currency that is billed, and a region's name is its id: no book has another."""
+    return {
+        "PricingCurrencyContractedUnitPrice": row["ContractedUnitPrice"],
+        "PricingCurrencyEffectiveCost": row["EffectiveCost"],
+        "PricingCurrencyListUnitPrice": row["ListUnitPrice"],
+        "RegionName": row["RegionId"],
+    }
+
+
+def _priced(usd: float, hours: float) -> dict[str, Any]:
+    """What is paid for so many hours of a commitment, at one price."""
+    return {
+        "ContractedCost": round(usd, 2),
+        "ContractedUnitPrice": usd / hours,
+        "ListCost": round(usd, 2),
+        "ListUnitPrice": usd / hours,
+        "PricingQuantity": hours,
+        "PricingUnit": "Hours",
+    }
 
 
 def _of_commitment(name: str, period: tuple[str | None, str | None], seller: str | None) -> dict[str, Any]:
@@ -174,17 +192,12 @@ def _unused_row(one: UnusedCommitment, cents: float) -> dict[str, Any]:
         "ChargeFrequency": "Usage-Based",
         "CommitmentDiscountQuantity": one.nodes * HOURS_PER_MONTH,
         "CommitmentDiscountStatus": "Unused",
-        "ContractedCost": cents,
-        "ContractedUnitPrice": cents / (one.nodes * HOURS_PER_MONTH),
         "EffectiveCost": cents,
-        "ListCost": cents,
-        "ListUnitPrice": cents / (one.nodes * HOURS_PER_MONTH),
         "PricingCategory": "Committed",
-        "PricingQuantity": one.nodes * HOURS_PER_MONTH,
-        "PricingUnit": "Hours",
         "RegionId": one.region_id,
+        "x_MachineType": one.machine_type,
         "x_Share": "unused commitment",
-    }
+    } | _priced(cents, one.nodes * HOURS_PER_MONTH)
 
 
 def _time(seconds: float) -> str | None:
@@ -208,12 +221,12 @@ def _month(seconds: float) -> tuple[str | None, str | None]:
 def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str | None, str | None]) -> Row:
     price = cost.node.price
     effective = cost.effective.total
-    hours = HOURS_PER_MONTH * (line.usd / effective if effective else 0.0)
+    hours = round(HOURS_PER_MONTH * (line.usd / effective if effective else 0.0), _DIGITS)
     row: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
     is_covered = bool(cost.commitment_id)
     contracted = cost.on_demand_usd_per_hour if is_covered else price.usd_per_hour
     if is_covered:
-        used = {"CommitmentDiscountStatus": "Used", "CommitmentDiscountQuantity": round(hours, 4)}
+        used = {"CommitmentDiscountStatus": "Used", "CommitmentDiscountQuantity": hours}
         row |= _committed(cost.commitment_id) | used
     return row | {
         "AvailabilityZone": node.availability_zone or None,
@@ -226,17 +239,17 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str 
         "ChargeFrequency": "Usage-Based",
         "ChargePeriodStart": period[0],
         "ChargePeriodEnd": period[1],
-        "ConsumedQuantity": round(hours, 4),
+        "ConsumedQuantity": hours,
         "ConsumedUnit": "Hours",
-        "ContractedCost": round((contracted or 0.0) * hours, 2),
+        "ContractedCost": round((contracted or 0.0) * hours, _DIGITS),
         "ContractedUnitPrice": contracted,
         "EffectiveCost": line.usd,
         "InvoiceIssuerName": node.provider_name or None,
-        "ListCost": round((price.list_usd_per_hour or 0.0) * hours, 2),
+        "ListCost": round((price.list_usd_per_hour or 0.0) * hours, _DIGITS),
         "ListUnitPrice": price.list_usd_per_hour,
         "PricingCategory": price.pricing_category.value,
         "PricingCurrency": "USD",
-        "PricingQuantity": round(hours, 4),
+        "PricingQuantity": hours,
         "PricingUnit": "Hours",
         "ProviderName": node.provider_name or None,
         "PublisherName": node.provider_name or None,
@@ -247,11 +260,12 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str 
         "ServiceCategory": "Compute",
         "ServiceName": "Kubernetes nodes",
         "ServiceSubcategory": "Virtual Machines",
-        "SkuPriceDetails": dumps({"x_MachineType": price.machine_type, "x_Provisioning": price.provisioning.value}),
         "Tags": dumps(dict(sorted(node.tags.items()))),
         "x_AllocatedTo": line.name or None,
         "x_Share": line.share.value,
         "x_NodePool": cost.node.node_pool or None,
+        "x_MachineType": price.machine_type,
+        "x_Provisioning": price.provisioning.value,
         "x_GpuCost": line.gpu_usd,
         "x_CpuCost": line.cpu_usd,
         "x_MemoryCost": line.memory_usd,

@@ -74,6 +74,8 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         mend = "Take the filter or the workload away"
         raise InputError("it lists workloads, and one is asked for", where="filter", mend=mend)
     book, own = known_book(given), given.own_history
+    is_drawn = own and own.lives and own.lives == (given.lives or own.lives)
+    tested = f" {own.back_test.sentence}" if own and is_drawn else ""
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
         asked = values_of(settings.spot, given, derived.machine_types)
@@ -81,14 +83,19 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         detail = savings_detail(snapshot, derived, asked, planned(snapshot, book, derived, asked))
         line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings, detail.in_whole)
         return SavingsAnswer(
-            sentence=detail.sentence, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own
+            sentence=Text(f"{detail.sentence}{tested}"),
+            lines=(line,),
+            as_of=derived.as_of,
+            detail=detail,
+            own_history=own,
         )
     fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))
     lines = tuple(
         line_of(workload, fitness, in_whole(fleet, workload))
         for workload, fitness in zip(fleet.workloads, fleet.fitness, strict=True)
     )
-    whole = SavingsAnswer(sentence=fleet.sentence, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
+    said = Text(f"{fleet.sentence}{tested}")
+    whole = SavingsAnswer(sentence=said, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
     return narrowed(whole, kept_by(snapshot, settings.filter))
 
 

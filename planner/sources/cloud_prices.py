@@ -2,7 +2,8 @@
 
 Azure: Retail Prices API, a page of JSON of 100 to 1,000 items each, and the address of the next
 (https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices, read 2026-11). Spot is a meter of its own.
-AWS: bulk price list, a CSV file of some hundred megabytes a region, of which no more than a line is held
+AWS: bulk price list, a CSV file of some hundred megabytes a region, of which no more than a line is held; which of its rows are a
+plain machine is as Karpenter asks for them (karpenter-provider-aws, pkg/providers/pricing/pricing.go)
 (https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api-fetching-price-list-files-manually.html,
 read 2026-11). It has no spot prices: these need credentials.
 """
@@ -186,14 +187,17 @@ def _azure_meter(item: dict[str, Any], region: str) -> tuple[str, str, float] | 
 # ── AWS ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 _OF_A_PLAIN_MACHINE: Final = {
     "TermType": ("OnDemand",),
-    "Product Family": ("Compute Instance", "Compute Instance (bare metal)"),
-    "Tenancy": ("Shared",),
     "Operating System": ("Linux",),
     "Pre Installed S/W": ("NA",),
     "CapacityStatus": ("Used",),
+    "MarketOption": ("OnDemand",),  # not a capacity block
     "Unit": ("Hrs",),
     "Currency": ("USD",),
 }
+_TENANCY: Final = {
+    "Compute Instance": "Shared",
+    "Compute Instance (bare metal)": "Dedicated",
+}  # who has all of it is alone on it
 
 
 def _aws(session: requests.Session, endpoint: str, region: str) -> _Read:
@@ -235,6 +239,8 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
             if len(cells) != len(columns):
                 raise is_cut
             row = dict(zip(columns, cells, strict=True))
+            if _TENANCY.get(row["Product Family"]) != row["Tenancy"]:
+                continue
             if any(row[name] not in values for name, values in _OF_A_PLAIN_MACHINE.items()):
                 continue
             machine_type, usd = row["Instance Type"], float(row["PricePerUnit"])
@@ -247,7 +253,8 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
                     )
                 )
             gib = float(row["Memory"].removesuffix(" GiB").replace(",", "")) if row["Memory"].endswith(" GiB") else 0.0
-            sizes[machine_type] = (float(row["vCPU"] or 0), gib, float(row.get("GPU") or 0))
+            gpus = row["GPU"] if row["GPU"].isdigit() else "0"  # empty or NA where there is none
+            sizes[machine_type] = (float(row["vCPU"] or 0), gib, float(gpus))
     except (csv.Error, ValueError, KeyError) as error:
         raise is_cut from error
     unclear = {str(one).partition(",")[0] for one in doubts}

@@ -189,7 +189,9 @@ def in_common(spells: Sequence[Spell]) -> tuple[frozenset[int], float]:
             at, number = lost[first]
             within = max(_SAME_MINUTES, 2 * spells[number].within)
             until_here = bisect_right(lost, (at + within, len(spells)))
-            group = [number for _, number in lost[first:until_here]]
+            group = [
+                number for _, number in lost[first:until_here] if spells[number].watched_at <= at
+            ]  # not one that came after it
             first = until_here
             known = all(spells[number].within <= _GAP_KNOWN_WITHIN for number in group)
             left = np.searchsorted(begun, at - within) - np.searchsorted(over, at + within, side="right")

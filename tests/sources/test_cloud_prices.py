@@ -91,6 +91,7 @@ def test_azure_s_list_is_read_page_by_page(cache: Path, capsys: pytest.CaptureFi
         meter("Standard_E4s_v5", 0.9, meterName="E4s v5 Spot", skuName="E4s v5 Spot"),  # above on demand
         meter("Standard_Made_up", 1.0),
         meter("Standard_Made_up", 2.0),
+        meter("Standard_D14", 0.236555, meterName="D14/DS14 Spot", skuName="D14 Spot", type="DevTestConsumption"),
     ]
     with billing_server(azure(items)) as server:
         assert run("--cloud", "azure", "--region", "westeurope", "--endpoint", server.url) == 0
@@ -136,10 +137,25 @@ def test_what_isn_t_read_to_its_end_writes_nothing(
 
 
 # ── AWS ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# the header of a list of 2025-09-12, as seen in a public note on how to read it
 COLUMNS = (
-    "SKU", "OfferTermCode", "RateCode", "TermType", "PriceDescription", "EffectiveDate", "StartingRange", "EndingRange", "Unit",
-    "PricePerUnit", "Currency", "Product Family", "serviceCode", "Location", "Instance Type", "vCPU", "Memory", "Tenancy",
-    "Operating System", "License Model", "GPU", "operation", "CapacityStatus", "Pre Installed S/W", "Region Code",
+    "SKU", "OfferTermCode", "RateCode", "TermType", "PriceDescription", "EffectiveDate", "StartingRange", "EndingRange",
+    "Unit", "PricePerUnit", "Currency", "RelatedTo", "LeaseContractLength", "PurchaseOption", "OfferingClass",
+    "Product Family", "serviceCode", "Location", "Location Type", "Instance Type", "Current Generation", "Instance Family",
+    "vCPU", "Physical Processor", "Clock Speed", "Memory", "Storage", "Network Performance", "Processor Architecture",
+    "Storage Media", "Volume Type", "Max Volume Size", "Max IOPS/volume", "Max IOPS Burst Performance",
+    "Max throughput/volume", "Provisioned", "Tenancy", "EBS Optimized", "Operating System", "License Model", "Group",
+    "Group Description", "Transfer Type", "From Location", "From Location Type", "To Location", "To Location Type",
+    "usageType", "operation", "AvailabilityZone", "CapacityStatus", "ClassicNetworkingSupport", "Dedicated EBS Throughput",
+    "ECU", "Elastic Graphics Type", "Enhanced Networking Supported", "From Region Code", "GPU", "GPU Memory", "Instance",
+    "Instance Capacity - 10xlarge", "Instance Capacity - 12xlarge", "Instance Capacity - 16xlarge",
+    "Instance Capacity - 18xlarge", "Instance Capacity - 24xlarge", "Instance Capacity - 2xlarge",
+    "Instance Capacity - 32xlarge", "Instance Capacity - 4xlarge", "Instance Capacity - 8xlarge",
+    "Instance Capacity - 9xlarge", "Instance Capacity - large", "Instance Capacity - medium", "Instance Capacity - metal",
+    "Instance Capacity - xlarge", "instanceSKU", "Intel AVX2 Available", "Intel AVX Available", "Intel Turbo Available",
+    "MarketOption", "Normalization Size Factor", "Physical Cores", "Pre Installed S/W", "Processor Features", "Product Type",
+    "Region Code", "Resource Type", "serviceName", "SnapshotArchiveFeeType", "To Region Code", "Volume API Name",
+    "VPCNetworkingSupport",
 )  # fmt: skip
 
 
@@ -151,9 +167,13 @@ def offer(machine: str, usd: float, vcpus: int, memory: str, gpus: str = "", **o
         "serviceCode": "AmazonEC2", "Location": "EU (Ireland)", "Instance Type": machine, "vCPU": str(vcpus), "Memory": memory,
         "Tenancy": "Shared", "Operating System": "Linux", "License Model": "No License required", "GPU": gpus,
         "operation": "RunInstances", "CapacityStatus": "Used", "Pre Installed S/W": "NA", "Region Code": "eu-west-1",
+        "Location Type": "AWS Region", "Current Generation": "Yes", "Storage": "EBS only", "usageType": f"EU-BoxUsage:{machine}",
+        "AvailabilityZone": "NA", "ECU": "NA", "GPU Memory": "NA", "MarketOption": "OnDemand", "Processor Features": "AVX; AVX2",
         **{name.replace("_", " "): value for name, value in other.items()},
     }  # fmt: skip
-    return ",".join(f'"{cells[name]}"' for name in COLUMNS)
+    return ",".join(
+        f'"{cells[name]}"' if cells.get(name) else "" for name in COLUMNS
+    )  # empty cells have no quotes there
 
 
 def aws(lines: list[str]) -> Callable[[int, Asked], Answer]:
@@ -188,6 +208,11 @@ def test_aws_s_list_is_read_line_by_line(capsys: pytest.CaptureFixture[str]) -> 
         offer("m5.large", 0.167, 2, "8 GiB", **{"Pre Installed S/W": "SQL Web"}),
         offer("m5.large", 0.0, 2, "8 GiB", CapacityStatus="AllocatedCapacityReservation"),
         offer("m5.large", 0.067, 2, "8 GiB", TermType="Reserved"),
+        offer("m5.large", 0.05, 2, "8 GiB", MarketOption="CapacityBlock"),
+        offer("m5.metal", 5.136, 96, "384 GiB", Tenancy="Dedicated", Product_Family="Compute Instance (bare metal)"),
+        offer("m5.metal", 0.0, 96, "384 GiB", Product_Family="Compute Instance (bare metal)"),
+        '"K7QT","4NA7Y494T4","K7QT.4NA7Y494T4.2TG2D8R56U","Reserved","Upfront Fee","2026-11-01",,,"Quantity","2750","USD"'
+        + "," * (len(COLUMNS) - 11),
         offer("g4dn.xlarge", 0.587, 4, "16 GiB", "1"),
         offer("p4d.24xlarge", 23.05, 96, "1,152 GiB", "8"),
         offer("x9.made", 1.0, 4, "16 GiB"),
@@ -196,10 +221,11 @@ def test_aws_s_list_is_read_line_by_line(capsys: pytest.CaptureFixture[str]) -> 
     with billing_server(aws(lines)) as server:
         assert run("--cloud", "aws", "--region", "eu-west-1", "--endpoint", server.url) == 0
     said = capsys.readouterr().out
-    assert "3 prices of 3 machine types taken" in said
+    assert "4 prices of 4 machine types taken" in said
     assert "x9.made, on-demand, eu-west-1: 1.5 and 1; left out" in said
     book = load_book()
     assert price_machine(book, "m5.large", "eu-west-1").usd_per_hour == 0.107
+    assert price_machine(book, "m5.metal", "eu-west-1").usd_per_hour == 5.136
     row = book.machine("p4d.24xlarge", "eu-west-1")
     assert row is not None
     assert (row.vcpus, row.memory_gib, row.gpu_model, row.gpu_count) == (96, 1_152, "A100", 8)

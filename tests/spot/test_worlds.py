@@ -7,7 +7,9 @@ import pytest
 
 from planner.ground.records import replace
 from planner.questions.question import Given
-from planner.questions.savings import values_of
+from planner.questions.savings import SavingsSettings, answer, values_of
+from planner.sources import demo
+from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Assumptions, Capacity, Life, SpotSettings
 from planner.spot.economics import savings
 from planner.spot.months import simulate
@@ -72,6 +74,14 @@ def test_where_all_losses_coincide_a_zone_is_one() -> None:
     assert asked["goes_together"] is True
 
 
+def test_a_node_that_came_after_a_loss_is_not_lost_with_it() -> None:
+    """One place, whose next node lives three minutes: two losses within minutes, and no zone of several nodes."""
+    ups = [[(40.0 * i, 40.0 * i + 30.01) for i in range(8)] + [(310.05, 310.15), (315.0, 339.0)]]
+    spells = tuple(spells_of(watched(ups, 360.0)))
+    assert sum(one.was_lost for one in spells) == 10
+    assert in_common(spells) == (frozenset(), 0.0)
+
+
 def test_losses_between_two_distant_looks_do_not_coincide() -> None:
     ups = [[(0.0, 30.0), (32.0, 99.0)]] * 4
     seen = watched(ups, 90.0)
@@ -106,6 +116,17 @@ def test_the_answer_says_how_often_its_band_held() -> None:
     assert f"({said.losses_held / said.windows:.0%})" in str(said.sentence)
     lives = tuple(Life(hours=float(h)) for h in np.random.default_rng(0).exponential(10, 60))
     assert "%)" in str(from_files(lives, (), "x").back_test.sentence)
+
+
+@pytest.mark.parametrize("workload", ["", "Deployment/prod/ml-worker"])
+def test_the_answer_begins_with_what_its_back_test_found(workload: str) -> None:
+    """A store's lives are back-tested; where a file's are drawn instead, the store's test says nothing of them."""
+    own = own_history(watched(PROCESSES[0].draw(np.random.default_rng(7), 400.0), 400.0))
+    asked = SavingsSettings(workload=workload, spot=SpotSettings(runs=100))
+    given = Given(book=embedded_book(), own_history=own)
+    assert str(answer(demo.read(), asked, given).sentence).endswith(str(own.back_test.sentence))
+    others = replace(given, lives=tuple(Life(hours=h) for h in (5.0, 60.0, 20.0)))
+    assert "Back-test" not in str(answer(demo.read(), asked, others).sentence)
 
 
 # ── the limit of preemptible VMs ─────────────────────────────────────────────────────────────────────────────────────
