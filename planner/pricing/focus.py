@@ -123,7 +123,7 @@ def focus_rows(
             "PricingCategory": "Standard",
         }
         rows.append(_of_commitment(name, period, seller) | bought | said | _priced(fee, hours[name]) | projection)
-    return [row | _in_pricing_currency(row) for row in rows]
+    return [{**row, **_in_pricing_currency(row)} for row in rows]
 
 
 def _in_pricing_currency(row: Row) -> dict[str, Any]:

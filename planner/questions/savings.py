@@ -74,29 +74,29 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         mend = "Take the filter or the workload away"
         raise InputError("it lists workloads, and one is asked for", where="filter", mend=mend)
     book, own = known_book(given), given.own_history
-    is_drawn = own and own.lives and own.lives == (given.lives or own.lives)
-    tested = f" {own.back_test.sentence}" if own and is_drawn else ""
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
         asked = values_of(settings.spot, given, derived.machine_types)
         derived = with_sources(derived, own, has_lives=bool(given.lives), has_gaps=bool(given.gaps))
         detail = savings_detail(snapshot, derived, asked, planned(snapshot, book, derived, asked))
         line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings, detail.in_whole)
-        return SavingsAnswer(
-            sentence=Text(f"{detail.sentence}{tested}"),
-            lines=(line,),
-            as_of=derived.as_of,
-            detail=detail,
-            own_history=own,
-        )
+        said = _tested(detail.sentence, given)
+        return SavingsAnswer(sentence=said, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own)
     fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))
     lines = tuple(
         line_of(workload, fitness, in_whole(fleet, workload))
         for workload, fitness in zip(fleet.workloads, fleet.fitness, strict=True)
     )
-    said = Text(f"{fleet.sentence}{tested}")
+    said = _tested(fleet.sentence, given)
     whole = SavingsAnswer(sentence=said, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
     return narrowed(whole, kept_by(snapshot, settings.filter))
+
+
+def _tested(said: Text, given: Given) -> Text:
+    """With how often the band held, in the back-test of the lives that are drawn."""
+    own = given.own_history
+    is_drawn = own is not None and own.lives and own.lives == (given.lives or own.lives)
+    return Text(f"{said} {own.back_test.sentence}") if own and is_drawn else said
 
 
 def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:

@@ -45,7 +45,7 @@ def has(name: str) -> Callable[[Row], bool]:
 
 
 def is_used(row: Row) -> bool:
-    return row["ChargeCategory"] == "Usage" and row["CommitmentDiscountStatus"] != "Unused"
+    return bool(row["ChargeCategory"] == "Usage" and row["CommitmentDiscountStatus"] != "Unused")
 
 
 # "X MUST be null when not …, and MUST NOT be null when …": of each column's file, for charges that are no corrections
