@@ -121,6 +121,7 @@ def gated(
     gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
     grown = [one for one, said in ((alone, alone.verdict), (together, shared)) if said is Verdict.NEEDS_GROWTH]
     growth = next(iter(grown), None)
+    is_suspended = isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED
     played = verdict is not Verdict.UNKNOWN or snapshot.if_known(True, NODE.name, POD.name)
     return GatedWorkload(
         workload=after.key,
@@ -143,7 +144,7 @@ def gated(
         ways_out=source.remedies,
         is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle and not change.placed.rules,
         rules=change.placed.rules if isinstance(change, PlacedWorkload) else change.rules,
-        is_suspended=isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED,
+        is_suspended=is_suspended and not _is_queued(snapshot, change),  # Kueue resumes what it lets in
         is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code in BESIDE)),
     )
@@ -174,9 +175,14 @@ def _new_pods(snapshot: Snapshot, change: Change, told: int) -> Pods:
     """The same of what it becomes, of all its templates; none while it is suspended, unless a queue resumes it."""
     if isinstance(change, AppliedWorkload):
         return _pods_of(snapshot, change.after, told)
-    placed, one = change.placed, change.workload
-    is_queued = queued(snapshot, one.namespace, one.labels, [template for template, _ in placed.templates])
-    return [] if placed.idle and not is_queued else [(template.spec, n) for template, n in placed.templates]
+    is_idle = bool(change.placed.idle) and not _is_queued(snapshot, change)
+    return [] if is_idle else [(template.spec, n) for template, n in change.placed.templates]
+
+
+def _is_queued(snapshot: Snapshot, change: PlacedWorkload | AppliedWorkload) -> bool:
+    one = after_change(change)
+    templates = change.placed.templates if isinstance(change, PlacedWorkload) else one.templates
+    return bool(queued(snapshot, one.namespace, one.labels, [template for template, _ in templates]))
 
 
 def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:

@@ -14,13 +14,13 @@ from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.scheduling.kueue.clusters import objects_of, played, rules_of, with_nominal
 from planner.scheduling.kueue.cycle import State, nominate
 from planner.scheduling.kueue.play import Outcome, Verdict
+from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import Objects, state_of, wanting
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
 from planner.scheduling.kueue.wanting import NO_MATCH, TOO_MUCH, Lack, Mode
 
 MOST_REMEDIES: Final = 60
 """Queues for whose first one it is looked up what would let it in."""
-WAITING: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +124,6 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = ()) -> Queues:
     )  # fmt: skip
 
 
-def name_of(one: QueuedWorkload) -> str:
-    """``Job/team-a/train``."""
-    return one.owner.key(one.namespace) if one.owner is not None else f"Workload/{one.key}"
-
-
 def _uses(tree: Tree, found: Mapping[str, Verdict]) -> Iterator[QueueUse]:
     waiting: dict[str, int] = {}
     for one in found.values():
@@ -171,33 +166,6 @@ _SAID: Final = {
     Outcome.REFUSED: "where Kueue doesn't take it",
     Outcome.UNKNOWN: "with an answer that isn't known",
 }
-
-
-def why(one: Verdict, names: Mapping[str, str]) -> Text:
-    """What it waits for, in words."""
-    if one.outcome is Outcome.BEHIND:
-        return Text(f"the queue is StrictFIFO, and {names.get(one.after, one.after)} is first")
-    if one.given and one.outcome in (Outcome.LET_IN, Outcome.EVICTS, Outcome.CHECK):
-        got = sorted({given.flavor for each in one.given for given in each.flavors.values()})
-        said = f"quota of {listing(got)}" if got else "it asks for no quota"
-        return Text(f"{said}; {one.why}" if one.why else said)
-    if one.outcome not in WAITING or not one.lacks:
-        return Text(one.why)
-    return Text(listing([lack_words(each) for each in _each_flavor(one.lacks)], most=None))
-
-
-def _each_flavor(lacks: Sequence[Lack]) -> list[Lack]:
-    return list({(one.flavor, one.resource): one for one in lacks}.values())
-
-
-def lack_words(one: Lack) -> str:
-    """``8 nvidia.com/gpu more of a100 is needed``."""
-    if one.kind == NO_MATCH:
-        return one.said
-    amount = f"{roughly(one.missing, one.resource)} {one.resource}"
-    if one.kind == TOO_MUCH:
-        return f"{amount} more of {one.flavor} than the queue can ever have"
-    return f"{amount} of {one.flavor} too few are free"
 
 
 # ── what would let it in ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -28,6 +28,7 @@ from planner.rollout.answers import (
     OtherInFlight,
     Reason,
     Remedy,
+    RemedyKind,
     RolloutResult,
     StrategyGrid,
     Verdict,
@@ -44,6 +45,7 @@ from planner.rollout.meanwhile import (
 )
 from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
+from planner.rollout.queued import crowded, found_of_queues
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
@@ -121,6 +123,8 @@ def _rollout(
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
         unread = unread_autoscalers(prepared.snapshot, prepared.revisions)
         ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=unread)
+    if ties.proven and any(one.queued is not None for one in prepared.revisions):
+        ties = replace(ties, proven=False, sentence=Text(f"{ties.outcome}, as Kueue's queues stand"))
     keys = workload_keys_by_owner(run)
     parts = tuple(
         workload_rollout(run, revision, pod_times, keys)
@@ -130,6 +134,8 @@ def _rollout(
     unknown = tuple(
         (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
     ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
+    if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
+        unknown += ((prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom queues")),)
     remedies: tuple[Remedy, ...] = ()
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
     if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies and is_sure:
@@ -138,7 +144,7 @@ def _rollout(
         remedies = find_remedies(
             cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
         )
-        remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
+        remedies = tuple(_with_limit(remedy, pools) for remedy in remedies if _keeps_quota(remedy, prepared.revisions))
     shown = stuck or max(parts, key=lambda p: p.seconds)
     sentence = Text(shown.sentence if len(parts) == 1 else joint_sentence(parts, str(shown.sentence)))
     twice = attached_twice(run, prepared.revisions)
@@ -169,6 +175,7 @@ def _rollout(
         + tried_again(run, prepared.revisions)
         + not_played(prepared.snapshot, prepared.revisions)
         + owned_by(prepared.snapshot, prepared.revisions)
+        + found_of_queues(prepared.revisions)
         + tuple(unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions)
         + promoted(run),
@@ -178,7 +185,7 @@ def _rollout(
             for one in run.others
         ),
         meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
-        apply=_applied(prepared.snapshot, scenario, prepared.revisions),
+        apply=_applied(prepared.snapshot, scenario, planned.asked),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
@@ -186,6 +193,11 @@ def _rollout(
         result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
     found = _as_far_as_known(result, [one for _, one in unknown])
     return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
+
+
+def _keeps_quota(remedy: Remedy, revisions: Sequence[Revision]) -> bool:
+    """Whether a way out asks nothing more of Kueue: what it lets in was asked for today's strategy only."""
+    return remedy.kind is not RemedyKind.SWITCH_STRATEGY or all(one.queued is None for one in revisions)
 
 
 def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:

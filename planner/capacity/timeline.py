@@ -24,6 +24,7 @@ from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
 from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
+from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import CORDON, Happening
@@ -58,10 +59,11 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A scenario with what happens beside it: `cluster` is the one to play on."""
+    """A scenario with what happens beside it: `cluster` is the one to play on; `asked`: the changes before Kueue's say."""
 
     prepared: Prepared
     cluster: Cluster
+    asked: tuple[Revision, ...]
     planned: tuple[Planned, ...] = ()
 
 
@@ -77,7 +79,8 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
     """
     cluster = compiled(prepared.snapshot)
     if not beside.later:
-        return Timeline(prepared=prepared, cluster=cluster)
+        revisions = let_in(prepared.snapshot, prepared.revisions)
+        return Timeline(prepared=replace(prepared, revisions=revisions), cluster=cluster, asked=prepared.revisions)
     texts = iter(beside.manifests)
     given = {one: next(texts, "") for one in beside.later if one.change.kind is ChangeKind.APPLY}
     planned: list[Planned] = []
@@ -97,6 +100,7 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
     revisions = tuple(replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True))
     return Timeline(
         prepared=replace(prepared, revisions=revisions),
+        asked=revisions,
         cluster=cluster.expecting(tuple(one.happening for one in planned if one.happening is not None)),
         planned=tuple(planned),
     )

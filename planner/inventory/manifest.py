@@ -54,6 +54,7 @@ from planner.kubernetes.pod_templates import (
     waits_of,
 )
 from planner.kubernetes.podless import makes_no_pods
+from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import (
     EMPTY,
     Finding,
@@ -513,7 +514,7 @@ def _placed(
     )  # fmt: skip
     workload = Workload(
         kind=kind, namespace=namespace, name=name.removesuffix("-"), template=sets[0].template, replicas=placed.pods,
-        strategy=Strategy(kind=""), labels=_labels(metadata),
+        strategy=Strategy(kind=""), labels=_labels(metadata), annotations=_labels(metadata, "annotations"),
     )  # fmt: skip
     return PlacedWorkload(workload=workload, placed=placed)
 
@@ -718,8 +719,8 @@ def _placement_only(found: PlacedWorkload) -> Finding:
     return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what, mend=mend)
 
 
-def _labels(metadata: Object) -> Labels:
-    labels = metadata.get("labels")
+def _labels(metadata: Object, of: str = "labels") -> Labels:
+    labels = metadata.get(of)
     return FrozenMap({key: value for key, value in labels.items() if isinstance(value, str)}) if labels else EMPTY
 
 
@@ -734,7 +735,8 @@ def _told(found: PlacedWorkload) -> list[Finding]:
         return [Finding(severity=Severity.INFO, code=NOT_RECORDED, object=found.workload.key, what=placed.course)]
     if placed.idle is Idle.THERE:
         return [_assumed_to_stay(found.workload.key)] if placed.is_assumed else []
-    if placed.idle is Idle.NO:
+    is_queued = bool(named_queue(found.workload.labels, [one.template for one in placed.sets]))
+    if placed.idle is Idle.NO or is_queued:  # Kueue takes the suspension away
         return [_placement_only(found)]
     mend = "To see whether they find nodes then, ask without its suspend"
     what = found.placed.idle_words

@@ -42,6 +42,7 @@ class Reason(StrEnum):
     DEVICE = "device"  # devices asked for through ResourceClaims can't be allocated
     MISSING_OBJECT = "missing_object"  # a claim, class or template that isn't there: never tried
     SCHEDULING_GATE = "scheduling_gate"
+    QUEUE = "queue"  # Kueue's queue doesn't let the new pods in
     OTHER_SCHEDULER = "other_scheduler"  # not kube-scheduler's pods
     PAUSED = "paused"
     ON_DELETE = "on_delete"  # the strategy waits for someone to delete pods

@@ -13,9 +13,10 @@ from planner.kubernetes.records import Workload
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
+from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.surroundings import surroundings
-from planner.rollout.unknowns import is_blind, unknowns
+from planner.rollout.unknowns import Unknown, is_blind, unknowns
 from planner.rollout.verdict import Explanation, explain
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
@@ -78,6 +79,7 @@ class Glance:
 def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ()) -> Glance:
     """A rollout by itself, or beside those `along` that are made with it: counted where its course is certain, simulated
     where it isn't."""
+    *along, revision = let_in(cluster.snapshot, (*along, revision))
     workload = revision.after
     before = revision.before
     is_same = before is not None and before.template is workload.template and before.replicas == workload.replicas
@@ -94,6 +96,8 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
     unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
+    if unknown is None and why is None and (full := crowded(cluster, [*along, revision])):
+        unknown = Unknown(what=full)
     replicas = len(nodes_with_pods(cluster, workload)) if workload.traits.is_per_node else workload.pods_wanted
     if unknown is not None:
         reason = why.reason if why and not is_blind(cluster, revision) else Reason.UNKNOWN

@@ -40,6 +40,7 @@ _REASONS: Final = {
     Reason.DEVICE: "A device that it claims (dynamic resource allocation) is taken or not there.",
     Reason.MISSING_OBJECT: "It refers to an object that isn't there.",
     Reason.SCHEDULING_GATE: "Somebody has to lift a gate before a node is looked for.",
+    Reason.QUEUE: "Kueue's queue has no quota for the new pods, or doesn't take them; old pods keep theirs until they go.",
     Reason.OTHER_SCHEDULER: "It asks for another scheduler than Kubernetes' own, whose rules aren't known here.",
     Reason.PAUSED: "The Deployment was paused by hand.",
     Reason.ON_DELETE: "New pods come only where somebody deletes old ones.",

@@ -44,6 +44,15 @@ Watcher = Callable[[Simulation], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """What Kueue does with the pods of a change: `said` in words, or why that isn't known; `keeps_out`: it lets none of them in."""
+
+    said: str = ""
+    unknown: str = ""
+    keeps_out: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """One workload's change: as it is, as it shall be, and whether its pods are replaced.
 
@@ -52,7 +61,8 @@ class Revision:
     `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `is_promoted`: where it waits for somebody to promote
     it, somebody does once nothing else moves. `times`: how long its pods take, where something
     else happens at a time. `rules`: by whose rules, read and not recorded, another object's change became this one; "" where the
-    change is the workload's own.
+    change is the workload's own. `queued`: what Kueue does with its pods, whose templates are as it lets them in; None where it has
+    no say, or wasn't asked.
     """
 
     before: Workload | None  # None: the workload is new
@@ -64,6 +74,7 @@ class Revision:
     is_promoted: bool = True
     times: PodTimes | None = None
     rules: str = ""
+    queued: Queued | None = None
 
     @property
     def is_recorded(self) -> bool:

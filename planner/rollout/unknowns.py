@@ -39,6 +39,7 @@ _ADD_KIND = "Add the missing kinds to kubectl get"
 _TAKE_WHOLE = "Take the snapshot again, whole"
 _WITHOUT = "Read the answer as one in which that keeps no pod from its node"
 _ASK = "Ask for the right to list them (get, list on that resource)"
+_ASK_KUEUE = "See what it says: kubectl get workloads.kueue.x-k8s.io --all-namespaces"
 _JUDGES = {"ResourceQuota": "refuse the pods", "LimitRange": "refuse the pods or change what they ask for"}
 
 
@@ -79,9 +80,15 @@ def is_blind(cluster: Cluster, revision: Revision) -> bool:
 def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     """Whether and when Kueue lets the pods begin, and whom it evicts for them, hangs on its quotas."""
     after, templates = revision.after, [template for template, _ in revision.templates]
+    if revision.queued is not None:
+        if revision.queued.unknown:
+            yield Unknown(
+                what=f"Kueue admits these pods, and {revision.queued.unknown}", may_help=True, mend=_ASK_KUEUE
+            )
+        return
     if said := queues.queued(snapshot, after.namespace, after.labels, templates):
         what = f"{said}, and whether and when it does isn't modelled"
-        mend = "See what it says: kubectl get workloads.kueue.x-k8s.io --all-namespaces"
+        mend = _ASK_KUEUE
         if queues.is_default_unseen(snapshot) and not queues.named_queue(after.labels, templates):
             mend = f"To add them: {get_command([queues.LOCAL])}"
         yield Unknown(what=what, may_help=True, mend=mend)

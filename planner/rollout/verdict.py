@@ -332,7 +332,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if refused is not None:
         return replace(_refused(run, revision, refused), names_objects=True)
     if pod.is_gated:
-        return _gated(pod)
+        return _gated(pod, revision)
     if shape.blocked:
         return Explanation(
             reason=Reason.VOLUME,
@@ -388,7 +388,7 @@ class _Context:
     message: Text
 
 
-def _gated(pod: LivePod) -> Explanation:
+def _gated(pod: LivePod, revision: Revision) -> Explanation:
     missing = pod.shape.devices.missing
     if missing:
         return Explanation(
@@ -407,6 +407,13 @@ def _gated(pod: LivePod) -> Explanation:
                 f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is never tried'
             ),
             headline=Text(f'the new pod is left to another scheduler, "{spec.scheduler_name}"'),
+        )
+    if revision.queued is not None and revision.queued.keeps_out:
+        return Explanation(
+            reason=Reason.QUEUE,
+            sentence=Text(f"stuck: Kueue doesn't let the new pods in: {revision.queued.said}"),
+            headline=Text("Kueue's queue doesn't let the new pods in"),
+            names_objects=True,
         )
     gates = ", ".join(spec.scheduling_gates)
     return Explanation(

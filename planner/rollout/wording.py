@@ -31,6 +31,7 @@ REASON: Final = {
     Reason.DEVICE: "device claims",
     Reason.MISSING_OBJECT: "missing object",
     Reason.SCHEDULING_GATE: "scheduling gate",
+    Reason.QUEUE: "Kueue's queue",
     Reason.OTHER_SCHEDULER: "another scheduler's",
     Reason.PAUSED: "paused",
     Reason.ON_DELETE: "waits for deletion by hand",

@@ -155,8 +155,8 @@ def teams() -> list[Object]:
     ]  # fmt: skip
 
 
-def read(objects: list[Object]) -> Snapshot:
-    parts = [Part(where="made", items=objects, listed=KINDS)]
+def read(objects: list[Object], listed: tuple[str, ...] = KINDS) -> Snapshot:
+    parts = [Part(where="made", items=objects, listed=listed)]
     return build_snapshot(parts, source="teams", taken_at=float(NOW))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.ground.records import replace
 from planner.kubernetes.queues import NEEDED
-from planner.kubernetes.records import ClusterQueue, Snapshot
+from planner.kubernetes.records import ClusterQueue, QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.play import Verdict, play
@@ -32,6 +34,14 @@ def rules_of(snapshot: Snapshot) -> Rules:
 def played(snapshot: Snapshot) -> dict[str, Verdict]:
     """Of every workload that waits, once a snapshot."""
     return snapshot.derived.once(_played, snapshot)
+
+
+def played_with(snapshot: Snapshot, more: Sequence[QueuedWorkload]) -> dict[str, Verdict]:
+    """The same, with workloads that aren't there yet."""
+    objects = objects_of(snapshot)
+    return play(
+        replace(objects, workloads=(*objects.workloads, *more)), snapshot.namespaces, rules_of(snapshot)
+    )  # fmt: skip
 
 
 def _played(snapshot: Snapshot) -> dict[str, Verdict]:

@@ -1,0 +1,447 @@
+"""Whether Kueue lets the pods of a change in: the Workloads that its integrations would make of it, put to the rules of its queues.
+
+What is let in gets what its flavors add to a pod, so that its place is looked for there; what isn't keeps Kueue's gate. Of Jobs,
+JobSets, Kubeflow's and LeaderWorkerSets all pods of one Workload are let in or none; of a Deployment each pod by itself, and old
+pods hold their quota until they are gone.
+
+Source: kueue at ff69552e79ad, `pkg/controller/jobs/*/` (`PodSets`), `pkg/controller/jobframework/reconciler.go` (`ExtractPriority`),
+`pkg/workload/resources.go` (`AdjustResources`), `pkg/podset/podset.go` (`FromAssignment`), and the frameworks that are on by default:
+`config/components/manager/controller_manager_config.yaml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from planner.ground.records import replace
+from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
+from planner.ground.words import listing
+from planner.kubernetes import queues
+from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_templates import Gang, Idle, Placed, PlacedSet
+from planner.kubernetes.priorities import classes_in
+from planner.kubernetes.priorities import priority as pod_priority
+from planner.kubernetes.records import (
+    EMPTY,
+    Finding,
+    FrozenMap,
+    PodSpec,
+    QueuedSet,
+    QueuedWorkload,
+    Severity,
+    Snapshot,
+    Strategy,
+    Template,
+    Workload,
+)
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
+from planner.rollout.admission import Admission
+from planner.rollout.run import Queued, Revision, simulate
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.kueue.clusters import lacking, played, played_with
+from planner.scheduling.kueue.play import Outcome, Verdict
+from planner.scheduling.kueue.saying import name_of, why
+from planner.scheduling.kueue.standing import ADMITTED, FINISHED
+
+MOST_PODS: Final = 200
+"""Of a Deployment, each of which stands in its queue by itself; more aren't played."""
+_ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob"})
+"""Kinds whose integration is on by default in every version; of others something of the cluster has to show it."""
+_KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"})
+_PODS: Final = frozenset({POD.name, DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name})
+_PREFIX: Final = f"{queues.GROUP}/"
+_CLASS: Final = f"{_PREFIX}priority-class"
+_LEAST: Final = f"{_PREFIX}job-min-parallelism"
+_KNOWN: Final = frozenset({KUEUE_QUEUE, _CLASS, f"{_PREFIX}managed", f"{_PREFIX}max-exec-time-seconds"})
+_NEVER: Final = (Outcome.NEVER, Outcome.REFUSED, Outcome.STOPPED)
+
+
+class _Asked(NamedTuple):
+    """The Workloads that a change would make; `unknown`: why that isn't known."""
+
+    workloads: tuple[QueuedWorkload, ...] = ()
+    unknown: str = ""
+
+
+def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision, ...]:
+    """The changes, each as Kueue lets its pods in; those that it has no say in as they are."""
+    asked: dict[int, _Asked] = {}
+    for place, one in enumerate(revisions):
+        if one.queued is None and _is_queued(snapshot, one):
+            asked[place] = _asked(snapshot, one, place)
+    if not asked:
+        return tuple(revisions)
+    found = (
+        played_with(snapshot, [each for one in asked.values() for each in one.workloads]) if _is_seen(snapshot) else {}
+    )
+    return tuple(
+        _as_let_in(snapshot, one, asked[place], found) if place in asked else one
+        for place, one in enumerate(revisions)
+    )  # fmt: skip
+
+
+def _is_seen(snapshot: Snapshot) -> bool:
+    return not lacking(snapshot)
+
+
+def _is_queued(snapshot: Snapshot, one: Revision) -> bool:
+    """Whether something names a queue for pods that it makes."""
+    if one.placed is not None and one.placed.idle is Idle.THERE:
+        return False
+    templates = [template for template, _ in one.templates]
+    return bool(queues.named_queue(one.after.labels, templates)) and _is_seen(snapshot)
+
+
+# ── the Workloads that it would make ─────────────────────────────────────────────────────────────────────────────────
+def _asked(snapshot: Snapshot, one: Revision, place: int) -> _Asked:
+    after, templates = one.after, [template for template, _ in one.templates]
+    queue = after.labels.get(KUEUE_QUEUE, "")
+    if not queue and after.kind in (DEPLOYMENT.name, POD.name):
+        queue = templates[0].labels.get(KUEUE_QUEUE, "")
+    if not queue:
+        return _Asked(unknown="which of its objects Kueue queues isn't told by the label of its pods")
+    if why := _unknown_kind(snapshot, one) or _said_besides(after, templates):
+        return _Asked(unknown=why)
+    name = after.labels.get(_CLASS, "")
+    value = next((each.value for each in snapshot.workload_priority_classes if each.name == name), None)
+    if name and value is None:
+        return _Asked(unknown=f"the input holds no WorkloadPriorityClass {name}")
+    if value is None:
+        named = next((each.spec for each in templates if each.spec.priority_class_name), templates[0].spec)
+        value = pod_priority(named, classes_in(snapshot))
+    sets = _sets(snapshot, one)
+    number, unknown = _number(snapshot, one)
+    return _Asked(
+        unknown=unknown,
+        workloads=tuple(
+            QueuedWorkload(
+                namespace=after.namespace, name=f"{after.kind}/{after.name} (change {place}.{each})", uid=f"\U0010ffff{place:06}.{each:06}",
+                queue=queue, created_at=snapshot.taken_at, sets=sets, priority=value,
+            )
+            for each in range(0 if unknown else number)
+        ),
+    )  # fmt: skip
+
+
+def _unknown_kind(snapshot: Snapshot, one: Revision) -> str:
+    """Why it isn't known what Kueue makes of an object of its kind, "" where it is."""
+    kind, placed = one.after.kind, one.placed
+    if placed is not None and (placed.rules or placed.old or placed.leaving or placed.scheduler):
+        return f"how Kueue goes on with a {kind} that changes isn't modelled"
+    if placed is None and kind not in (DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name):
+        return f"how Kueue queues a {kind} isn't modelled"
+    if kind in (STATEFUL_SET.name, LEADER_WORKER_SET.name) and one.before is not None:
+        return f"how Kueue hands the quota of a {kind}'s old pods to new ones isn't modelled"
+    if kind in _PODS | _KUBEFLOW:
+        shown = {each.owner.kind for each in snapshot.queued_workloads if each.owner is not None}
+        if not shown & (_PODS if kind in _PODS else {kind}):
+            return f"no Workload shows whether Kueue's integration for {kind}s is on"
+        return ""
+    return "" if kind in _ALWAYS else f"what Kueue asks quota for in a {kind} isn't modelled"
+
+
+def _said_besides(after: Workload, templates: Iterable[Template]) -> str:
+    """What else of Kueue's is said of it, and isn't modelled."""
+    known = _KNOWN | {_LEAST} if after.kind == JOB.name else _KNOWN
+    keys = {*after.labels, *after.annotations, *(key for one in templates for key in (*one.labels, *one.annotations))}
+    more = sorted(key for key in keys if key.startswith(_PREFIX) and key not in known)
+    if any(one.spec.scheduling_gates for one in templates):
+        return "its pods have scheduling gates of their own"
+    return f"{listing(more)} isn't modelled" if more else ""
+
+
+def _sets(snapshot: Snapshot, one: Revision) -> tuple[QueuedSet, ...]:
+    """Its pod sets, of one group or pod where each is a Workload of its own, with what they ask for as Kueue counts it."""
+    admission = snapshot.derived.once(Admission, snapshot)
+
+    def counted(spec: PodSpec) -> PodSpec:
+        real = admission.prepare(one.after.namespace, spec)
+        return replace(
+            spec, containers=real.containers, init_containers=real.init_containers, overhead=real.overhead,
+            pod_requests=real.pod_requests,
+        )  # fmt: skip
+
+    after = one.after
+    if one.placed is not None:
+        least = after.annotations.get(_LEAST, "")
+        return tuple(
+            QueuedSet(
+                name=each.role or f"set-{number}", count=each.count, spec=counted(each.template.spec),
+                least=int(least) if least.isdecimal() else None,
+            )
+            for number, each in enumerate(one.placed.sets)
+        )  # fmt: skip
+    if after.groups is not None and after.worker_template is not None:
+        leader = QueuedSet(name="leader", count=1, spec=counted(after.template.spec))
+        worker = QueuedSet(name="worker", count=after.groups.size - 1, spec=counted(after.worker_template.spec))
+        return (leader, worker) if worker.count else (leader,)
+    number = after.replicas if after.kind == STATEFUL_SET.name else 1
+    return (QueuedSet(name="main", count=number, spec=counted(after.template.spec)),)
+
+
+def _number(snapshot: Snapshot, one: Revision) -> tuple[int, str]:
+    """How many such Workloads it makes beyond those that it has, and why that isn't known."""
+    after, before = one.after, one.before
+    if one.placed is not None:
+        return one.placed.groups, ""
+    if after.kind == STATEFUL_SET.name:
+        return (1 if after.replicas else 0), ""
+    if before is None:
+        return (
+            (0, f"of more than {MOST_PODS} pods it isn't played")
+            if after.replicas > MOST_PODS
+            else (after.replicas, "")
+        )
+    if (before.labels.get(KUEUE_QUEUE), before.labels.get(_CLASS)) != (
+        after.labels.get(KUEUE_QUEUE),
+        after.labels.get(_CLASS),
+    ):
+        return 0, "how its pods pass from one queue to another isn't modelled"
+    asks, had = pod_requests(after.template.spec), pod_requests(before.template.spec)
+    if any(amount > had.get(name, 0) for name, amount in asks.items()):
+        return 0, "how quota passes to pods that ask for more isn't modelled"
+    if without := _without_quota(snapshot, before):
+        return 0, without
+    surge = max(1, rolling_limits(after)[0]) if one.has_new_template else 0  # 1: whether new pods are let in at all
+    more = max(0, after.replicas - before.replicas) + surge
+    return (0, f"of more than {MOST_PODS} pods it isn't played") if more > MOST_PODS else (more, "")
+
+
+def _without_quota(snapshot: Snapshot, workload: Workload) -> str:
+    """Whether some pod of it has no Workload with quota, or waits for it."""
+    keys = workload_keys(snapshot)
+    held = {
+        (each.namespace, each.owner.name)
+        for each in snapshot.queued_workloads
+        if each.owner is not None
+        and each.owner.kind == POD.name
+        and each.is_said(ADMITTED)
+        and not each.is_said(FINISHED)
+    }
+    mine = [pod for pod in snapshot.pods if keys[pod.uid] == workload.key and not pod.is_terminal]
+    lost = [pod.name for pod in mine if (pod.namespace, pod.name) not in held]
+    if lost or len(mine) < workload.replicas:
+        return f"no Workload shows that {'its pod ' + lost[0] if lost else 'all its pods'} has quota"
+    return ""
+
+
+def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
+    """Why what is let in may find its places taken, "" where it doesn't: others that Kueue lets in now come as well."""
+    if not any(one.queued is not None and not one.queued.keeps_out and one.queued.said for one in revisions):
+        return ""
+    others = [*_others(cluster.snapshot, {one.after.key for one in revisions})]
+    if not others:
+        return ""
+    run = simulate(cluster, [*others, *revisions])
+    if not run.is_cut and all(run.done[one.after.key] for one in revisions):
+        return ""
+    names = listing([one.after.name for one in others])
+    return f"Kueue lets in {names}, too, and beside them not all of its pods may find nodes"
+
+
+def _others(snapshot: Snapshot, keys: Container[str]) -> Iterator[Revision]:
+    """Those that wait and are let in now, each with its pods as its flavors have them; whom they evict stays meanwhile."""
+    found = played(snapshot)
+    for record in snapshot.queued_workloads:
+        verdict = found.get(record.key)
+        if verdict is None or verdict.outcome not in (Outcome.LET_IN, Outcome.EVICTS) or name_of(record) in keys:
+            continue
+        sets = tuple(
+            PlacedSet(role=one.name, template=Template(labels=EMPTY, spec=one.spec), count=one.count)
+            for one in record.sets
+        )
+        after = Workload(
+            kind=JOB.name,
+            namespace=record.namespace,
+            name=name_of(record),
+            template=sets[0].template,
+            strategy=Strategy(kind=""),
+        )
+        other = Revision(before=None, after=after, has_new_template=True, placed=Placed(sets=sets, gang=Gang.NONE))
+        yield _with_flavors(snapshot, other, [verdict])
+
+
+def found_of_queues(revisions: Iterable[Revision]) -> tuple[Finding, ...]:
+    """What Kueue does with what it lets in, and what that hangs on."""
+    return tuple(
+        Finding(
+            severity=Severity.INFO, code="queued", object=one.after.key,
+            what=f"{one.queued.said}, by Kueue's default configuration, nobody else coming first",
+            mend="See who waits: headroom queues",
+        )
+        for one in revisions
+        if one.queued is not None and one.queued.said
+    )  # fmt: skip
+
+
+# ── what becomes of them ─────────────────────────────────────────────────────────────────────────────────────────────
+def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[str, Verdict]) -> Revision:
+    if asked.unknown:
+        return replace(one, queued=Queued(unknown=asked.unknown))
+    if not asked.workloads:
+        return replace(one, queued=Queued(said="it makes no more pods than it has"))
+    mine = [found[each.key] for each in asked.workloads]
+    own = {each.key for each in asked.workloads}
+    if unknown := _doubt(snapshot, one, mine, found):
+        return replace(one, queued=Queued(unknown=unknown))
+    out = [each for each in mine if each.outcome is not Outcome.LET_IN]
+    names = {each.key: name_of(each) for each in snapshot.queued_workloads}
+    said = str(why(out[0], names)) if out else ""
+    if out and out[0].outcome is Outcome.QUOTA:
+        said = f"{said} in ClusterQueue {out[0].queue}"
+    if one.placed is None and one.before is not None and not (out and out[0].outcome in _NEVER):
+        roots = _roots(snapshot)
+        others = [
+            each for key, each in found.items()
+            if key not in own and each.outcome not in (*_NEVER, Outcome.LET_IN) and roots.get(each.queue) == roots.get(mine[0].queue)
+        ]  # fmt: skip
+        return _rolled(snapshot, one, mine, said, others)
+    if not out:
+        return _with_flavors(snapshot, one, mine)
+    if len(mine) > 1:
+        said = f"{said}; it lets in {len(mine) - len(out)} of {len(mine)}"
+    return _gated(one, said)
+
+
+def _roots(snapshot: Snapshot) -> dict[str, str]:
+    """ClusterQueue → the cohort above all others of it, or itself."""
+    parents = {one.name: one.parent for one in snapshot.cohorts if one.parent}
+
+    def root(name: str) -> str:
+        seen: set[str] = set()
+        while name in parents and name not in seen:
+            seen.add(name)
+            name = parents[name]
+        return name
+
+    return {one.name: root(one.cohort) if one.cohort else f"/{one.name}" for one in snapshot.cluster_queues}
+
+
+def _doubt(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict], found: Mapping[str, Verdict]) -> str:
+    """Why what Kueue does isn't known."""
+    for each in mine:
+        if each.outcome is Outcome.EVICTS:
+            names = {one.key: name_of(one) for one in snapshot.queued_workloads}
+            victims = listing([names.get(target.held.key, target.held.key) for target in each.targets])
+            return f"Kueue would evict {victims} for it, and what becomes of them and of their places isn't played"
+        if each.outcome in (Outcome.UNKNOWN, Outcome.CHECK):
+            return str(why(each, {})) or "what its queue does isn't known"
+        if each.outcome is Outcome.NEVER and any(not lack.flavor for lack in each.lacks):
+            return f"{why(each, {})}, unless Kueue's configuration leaves that out, which is in no object"
+        if each.outcome is Outcome.LET_IN and any(
+            given.pods != asked.count for given, asked in zip(each.given, _sets(snapshot, one), strict=True)
+        ):
+            return "Kueue would let it in with fewer pods, which isn't played"
+    pods = {f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
+    held = {
+        each.key: f"{each.namespace}/{each.owner.name}" for each in snapshot.queued_workloads if each.owner is not None
+    }
+    if one.before is not None and any(held.get(t.held.key) in pods for each in found.values() for t in each.targets):
+        return "Kueue is about to evict others' pods, and what becomes of their places isn't played"
+    return ""
+
+
+def _with_flavors(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict]) -> Revision:
+    """Let in: its pods get the node labels and tolerations of their flavors."""
+    ways = {
+        tuple(tuple(sorted({given.flavor for given in each.flavors.values()})) for each in verdict.given) for verdict in mine
+    }  # fmt: skip
+    if len(ways) > 1:
+        return replace(
+            one, queued=Queued(unknown="its pods get different flavors, and which of them gets which isn't played")
+        )
+    [way] = ways
+    return _as_flavored(snapshot, one, way, mine[0].queue)
+
+
+def _as_flavored(snapshot: Snapshot, one: Revision, way: Sequence[Sequence[str]], queue: str = "") -> Revision:
+    """`way`: of each of its pod sets the names of its flavors."""
+    flavors = {each.name: each for each in snapshot.resource_flavors}
+
+    def added(template: Template, names: Iterable[str]) -> Template:
+        got = [flavors[name] for name in names]
+        labels = {key: value for each in got for key, value in each.node_labels.items()}
+        tolerations = tuple(each for flavor in got for each in flavor.tolerations)
+        if not labels and not tolerations:
+            return template
+        spec = template.spec
+        selector = FrozenMap({**spec.node_selector, **labels})
+        return replace(template, spec=replace(spec, node_selector=selector, tolerations=spec.tolerations + tolerations))
+
+    names = sorted({name for each in way for name in each})
+    said = f"ClusterQueue {queue} has quota of {listing(names)} for it" if queue and names else "Kueue lets it in"
+    queued = Queued(said=said)
+    if one.placed is not None:
+        sets = tuple(
+            replace(each, template=added(each.template, some)) for each, some in zip(one.placed.sets, way, strict=True)
+        )
+        return replace(one, queued=queued, placed=_resumed(replace(one.placed, sets=sets)))
+    template = added(one.after.template, way[0])
+    worker = one.after.worker_template
+    if template is not one.after.template or worker is not None:
+        worker = None if worker is None else added(worker, way[-1])
+        return replace(one, queued=queued, after=replace(one.after, template=template, worker_template=worker))
+    return replace(one, queued=queued)
+
+
+def _rolled(
+    snapshot: Snapshot, one: Revision, mine: Sequence[Verdict], said: str, others: Sequence[Verdict]
+) -> Revision:
+    """A Deployment that is there: old pods give their quota back as they go, and whoever else waits may get it. `mine`: pods beside
+    the old ones."""
+
+    def unknown(why: str) -> Revision:
+        return replace(one, queued=Queued(unknown=why))
+
+    room = [each for each in mine if each.outcome is Outcome.LET_IN]
+    surge, unavailable = rolling_limits(one.after)
+    is_more = one.before is not None and one.after.replicas > one.before.replicas
+    if len(room) < len(mine) and (is_more or not one.has_new_template):
+        return unknown(f"lets in {len(room)} of {len(mine)} pods that come ({said})")
+    if not room and not unavailable:
+        return _gated(one, f"{said}, and the old pods keep theirs until it is Ready")
+    if others and one.has_new_template:
+        names = {each.key: name_of(each) for each in snapshot.queued_workloads}
+        first = names.get(others[0].key, others[0].key)
+        return unknown(f"who gets the quota that its old pods give back isn't played: {first} waits for some, too")
+    names_of = _only_flavors(snapshot, mine[0].queue)
+    if not room and names_of is None:
+        return unknown("which flavor its new pods get from the old ones isn't played")
+    let = _with_flavors(snapshot, one, room) if room else _as_flavored(snapshot, one, [names_of or ()])
+    if let.after is not one.after and not one.has_new_template:
+        return unknown("where its flavors put the pods that come isn't played")
+    if len(room) >= surge or let.queued is None or let.queued.unknown:
+        return let
+    strategy = replace(let.after.strategy, max_surge=len(room))
+    note = f"ClusterQueue {mine[0].queue} has quota for {len(room)} of {surge} pods beside the old ones, and is played with that maxSurge"
+    return replace(let, after=replace(let.after, strategy=strategy), queued=Queued(said=note))
+
+
+def _only_flavors(snapshot: Snapshot, queue: str) -> tuple[str, ...] | None:
+    """The flavors that all its pods get; None where there is a choice."""
+    groups = next(one.groups for one in snapshot.cluster_queues if one.name == queue)
+    return tuple(one.flavors[0] for one in groups) if all(len(one.flavors) == 1 for one in groups) else None
+
+
+def _gated(one: Revision, said: str) -> Revision:
+    """Not let in: its new pods keep Kueue's gate."""
+
+    def shut(template: Template) -> Template:
+        return replace(template, spec=replace(template.spec, scheduling_gates=(KUEUE_ADMISSION_GATE,)))
+
+    queued = Queued(said=said, keeps_out=True)
+    if one.placed is not None:
+        sets = tuple(replace(each, template=shut(each.template)) for each in one.placed.sets)
+        return replace(one, queued=queued, placed=_resumed(replace(one.placed, sets=sets)))
+    after = replace(one.after, template=shut(one.after.template))
+    if after.worker_template is not None:
+        after = replace(after, worker_template=shut(after.worker_template))
+    return replace(one, queued=queued, after=after)
+
+
+def _resumed(placed: Placed) -> Placed:
+    """Kueue takes its suspension away."""
+    return replace(placed, idle=Idle.NO if placed.idle is Idle.SUSPENDED else placed.idle)

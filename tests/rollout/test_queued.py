@@ -1,0 +1,319 @@
+"""What Kueue does with a change: quota and place, each with its own reason, and what isn't known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from planner.capacity.overview import overview
+from planner.capacity.rollouts import rollout
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.questions import gate, where
+from planner.questions.gate import GateSettings
+from planner.questions.where import WhereSettings
+from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
+from planner.serve.review import Silence, read_request, review
+from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, queue, read, teams, workload
+
+Object = dict[str, Any]
+LABEL: Final = {"kueue.x-k8s.io/queue-name": "main"}
+
+
+def spec(gpus: int, **more: Any) -> Object:
+    return {
+        "restartPolicy": "Never",
+        "containers": [{"name": "c", "image": "x", "resources": {"limits": {GPU: str(gpus)}}}],
+        **more,
+    }
+
+
+def job(gpus: int, *, pods: int = 1, namespace: str = "team-c", labels: Object | None = None, **more: Any) -> Object:
+    annotations = more.pop("annotations", {})
+    return {
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "new", "namespace": namespace, "labels": {**LABEL, **(labels or {})}, "annotations": annotations},
+        "spec": {"suspend": True, "parallelism": pods, "completions": pods, "template": {"spec": spec(gpus, **more)}},
+    }  # fmt: skip
+
+
+def asked(snapshot: Snapshot, *objects: Object) -> RolloutResult:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    return rollout(snapshot, Scenario(manifest=text))
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return read(teams())
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "reason", "said"),
+    [
+        (job(8), Verdict.COMPLETES, Reason.NONE, "its pod is placed"),
+        (job(8, pods=3), Verdict.STUCK, Reason.QUEUE, f"8 {GPU} more of a100 than the queue can ever have"),
+        (job(4, namespace="team-b"), Verdict.STUCK, Reason.QUEUE, f"4 {GPU} of a100 too few are free in ClusterQueue team-b"),
+        (job(1, namespace="team-a"), Verdict.STUCK, Reason.QUEUE, "the queue is StrictFIFO, and Job/team-a/next is first"),
+        (job(16), Verdict.STUCK, Reason.INSUFFICIENT_RESOURCE, f"the pod needs 16 {GPU} on one"),  # quota isn't place
+        (job(8, labels={"kueue.x-k8s.io/queue-name": "none"}), Verdict.STUCK, Reason.QUEUE, "there is no LocalQueue team-c/none"),
+        (job(8, nodeSelector={"pool": "no"}), Verdict.STUCK, Reason.NO_MATCHING_NODE, "no node matches"),
+    ],
+)  # fmt: skip
+def test_a_job_needs_quota_and_a_place(
+    snapshot: Snapshot, given: Object, verdict: Verdict, reason: Reason, said: str
+) -> None:
+    found = asked(snapshot, given)
+    assert (found.verdict, found.reason) == (verdict, reason)
+    assert said in str(found.sentence)
+    assert found.ties is not None
+    assert not found.ties.proven
+    assert "proven" not in str(found.ties.sentence)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (job(8, labels={"kueue.x-k8s.io/priority-class": "high"}), "holds no WorkloadPriorityClass high"),
+        (job(8, annotations={"kueue.x-k8s.io/elastic-job": "true"}), "kueue.x-k8s.io/elastic-job isn't modelled"),
+        (job(8, schedulingGates=[{"name": "mine"}]), "scheduling gates of their own"),
+        ({**job(8), "apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {"headGroupSpec": {"template": {"spec": spec(1)}}}},
+         "quota for in a RayCluster isn't modelled"),
+        ({**job(8), "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+          "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": spec(1)}}}}},
+         "integration for PyTorchJobs is on"),
+    ],
+)  # fmt: skip
+def test_what_isn_t_modelled_is_named(snapshot: Snapshot, given: Object, said: str) -> None:
+    found = asked(snapshot, given)
+    assert found.verdict is Verdict.UNKNOWN
+    assert said in str(found.sentence)
+
+
+def test_resources_that_no_group_has_may_be_left_out_by_configuration(snapshot: Snapshot) -> None:
+    with_cpu = job(1)
+    with_cpu["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "1"
+    found = asked(snapshot, with_cpu)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "no resource group has cpu, unless Kueue's configuration leaves that out" in str(found.sentence)
+
+
+def test_a_priority_class_may_evict_and_that_is_not_known() -> None:
+    high = {"apiVersion": API, "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    found = asked(read([*teams(), high]), job(8, namespace="team-a", labels={"kueue.x-k8s.io/priority-class": "high"}))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "Kueue would evict Job/team-a/" in str(found.sentence)
+
+
+def test_two_jobs_share_one_quota() -> None:
+    """Each alone is let in, both are not."""
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-c"}}
+    cluster = read([node("n", 32), space, flavor("f"), queue("q", {"f": ("16",)}), local("team-c", "q")])
+    other = job(6, pods=2)
+    other["metadata"]["name"] = "other"
+    assert [asked(cluster, one).verdict for one in (job(8), other)] == [Verdict.COMPLETES, Verdict.COMPLETES]
+    found = asked(cluster, job(8), other)
+    assert [one.verdict for one in found.workloads] == [Verdict.COMPLETES, Verdict.STUCK]
+    assert found.reason is Reason.QUEUE
+
+
+def test_without_one_of_the_lists_it_is_not_known() -> None:
+    for kind in ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload"):
+        found = asked(
+            read([one for one in teams() if one["kind"] != kind], tuple(one for one in KINDS if one != kind)), job(8)
+        )
+        assert found.verdict is Verdict.UNKNOWN, kind
+
+
+def test_an_admission_check_is_not_known() -> None:
+    items = [{**one, "spec": {**one["spec"], "admissionChecks": ["budget"]}} if one["kind"] == "ClusterQueue" else one for one in teams()]  # fmt: skip
+    found = asked(read(items), job(8))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "then checked: budget" in str(found.sentence)
+
+
+def test_the_flavor_says_where_its_pods_go() -> None:
+    """Quota of b only, whose nodes are full: the free node of a is none for it."""
+
+    def cluster(on: str) -> Snapshot:
+        nodes = [
+            {**node(name, 8), "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "pool": name}}} for name in "ab"
+        ]  # fmt: skip
+        other = {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "held", "namespace": "x", "uid": "held"},
+            "spec": {"nodeName": on, "containers": [{"name": "c", "resources": {"requests": {GPU: "8"}, "limits": {GPU: "8"}}}]},
+            "status": {"phase": "Running"},
+        }  # fmt: skip
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-c"}}
+        return read(
+            [
+                *nodes,
+                other,
+                space,
+                flavor("b", nodeLabels={"pool": "b"}),
+                queue("q", {"b": ("8",)}),
+                local("team-c", "q"),
+            ]
+        )
+
+    assert asked(cluster("a"), job(8)).verdict is Verdict.COMPLETES
+    found = asked(cluster("b"), job(8))
+    assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.INSUFFICIENT_RESOURCE)
+
+
+def test_others_that_are_let_in_take_places_too() -> None:
+    """One node for two that both have quota: nobody knows who gets it."""
+    items = [
+        node("n", 8), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-c"}}, flavor("f"),
+        queue("q", {"f": ("16",)}), local("team-c", "q"),
+    ]  # fmt: skip
+    assert asked(read(items), job(8)).verdict is Verdict.COMPLETES
+    found = asked(read([*items, workload("team-c", "first", 8)]), job(8))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "Kueue lets in Job/team-c/first, too" in str(found.sentence)
+
+
+# ── Deployments: each pod by itself ──────────────────────────────────────────────────────────────────────────────────
+def served(
+    quota: int, surge: int, unavailable: int, *, others: tuple[Object, ...] = (), shown: bool = True
+) -> Snapshot:
+    return read([*served_items(quota, surge, unavailable, shown=shown), *others])
+
+
+def served_items(quota: int, surge: int, unavailable: int, *, shown: bool = True) -> list[Object]:
+    """A Deployment of two pods of one GPU, which have quota, on a node of 8."""
+    meta = {"namespace": "team-c", "labels": {"app": "app", **LABEL}}
+    template = {"metadata": {"labels": {"app": "app", **LABEL}}, "spec": {**spec(1), "restartPolicy": "Always"}}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+
+    def owned(kind: str, name: str) -> list[Object]:
+        return [
+            {
+                "apiVersion": "apps/v1" if kind != "Pod" else "v1",
+                "kind": kind,
+                "name": name,
+                "uid": f"u-{name}",
+                "controller": True,
+            }
+        ]
+
+    pods: list[Object] = [
+        {"apiVersion": "v1", "kind": "Pod",
+         "metadata": {**meta, "name": f"app-1-{n}", "uid": f"u-app-1-{n}", "ownerReferences": owned("ReplicaSet", "app-1")},
+         "spec": {**template["spec"], "nodeName": "n"},
+         "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+        for n in range(2)
+    ]  # fmt: skip
+    held = []
+    for one in pods:
+        each = workload("team-c", one["metadata"]["name"], 1, held=("q", "f"))
+        each["metadata"]["ownerReferences"] = owned("Pod", one["metadata"]["name"])
+        held.append(each)
+    return [
+        node("n", 8), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-c"}},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {**meta, "name": "app", "uid": "u-app", "generation": 1},
+         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "app"}}, "template": template, "strategy": strategy}},
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {**meta, "name": "app-1", "uid": "u-app-1", "ownerReferences": owned("Deployment", "app"),
+         "annotations": {"deployment.kubernetes.io/revision": "1"}},
+         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "app"}}, "template": template}},
+        *pods, *(held if shown else []), flavor("f"), queue("q", {"f": (str(quota),)}), local("team-c", "q"),
+    ]  # fmt: skip
+
+
+def restarted(snapshot: Snapshot) -> RolloutResult:
+    return rollout(snapshot, Scenario(changes=(WorkloadChange(workload="Deployment/team-c/app"),)))
+
+
+@pytest.mark.parametrize(
+    ("quota", "surge", "unavailable", "verdict", "reason"),
+    [
+        (2, 1, 0, Verdict.STUCK, Reason.QUEUE),  # the surge pod needs what the old ones keep until it is Ready
+        (3, 1, 0, Verdict.COMPLETES, Reason.NONE),
+        (2, 0, 1, Verdict.COMPLETES, Reason.NONE),
+        (2, 1, 1, Verdict.COMPLETES, Reason.NONE),
+        (3, 2, 0, Verdict.COMPLETES, Reason.NONE),  # one at a time
+    ],
+)
+def test_a_surge_pod_waits_for_quota_of_the_old_ones(
+    quota: int, surge: int, unavailable: int, verdict: Verdict, reason: Reason
+) -> None:
+    snapshot = served(quota, surge, unavailable)
+    found = restarted(snapshot)
+    assert (found.verdict, found.reason) == (verdict, reason), found.sentence
+    assert found.ties is not None
+    assert not found.ties.proven
+    if verdict is Verdict.STUCK:
+        assert "the old pods keep theirs until it is Ready" in str(found.sentence)
+        assert found.workloads[0].lowest_ready == 2
+
+
+@pytest.mark.parametrize(("quota", "surge", "unavailable"), [(2, 1, 0), (3, 1, 0), (2, 0, 1), (2, 1, 1)])
+def test_the_overview_says_the_same(quota: int, surge: int, unavailable: int) -> None:
+    snapshot = served(quota, surge, unavailable)
+    [row] = [one for one in overview(snapshot).workloads if one.workload == "Deployment/team-c/app"]
+    found = restarted(snapshot)
+    assert (row.verdict, row.reason) == (found.verdict, found.reason)
+
+
+def test_who_gets_quota_that_comes_free_is_not_known() -> None:
+    """Neither for want of a surge nor for more room than one pod needs."""
+    assert (
+        restarted(served(4, 1, 0, others=(workload("team-c", "other", 8),))).verdict is Verdict.COMPLETES
+    )  # never fits
+    assert restarted(served(5, 1, 0, others=(workload("team-c", "other", 4),))).verdict is Verdict.UNKNOWN
+    found = restarted(served(2, 0, 1, others=(workload("team-c", "other", 1),)))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "Job/team-c/other waits for some, too" in str(found.sentence)
+
+
+def test_a_deployment_that_nothing_shows_to_be_queued_is_not_known() -> None:
+    found = restarted(served(3, 1, 0, shown=False))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "no Workload shows" in str(found.sentence)
+
+
+# ── the same at every door ───────────────────────────────────────────────────────────────────────────────────────────
+def job_set(gpus: int, pods: int) -> Object:
+    one = job(gpus, pods=pods)
+    inner = {"template": {"spec": {key: value for key, value in one["spec"].items() if key != "suspend"}}}
+    spec = {"suspend": True, "replicatedJobs": [{"name": "worker", "replicas": 1, **inner}]}
+    return {**one, "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "pods", "verdict"),
+    [(8, 1, Verdict.COMPLETES), (8, 3, Verdict.STUCK), (16, 1, Verdict.STUCK)],
+)
+def test_rollout_gate_where_and_webhook_say_the_same(
+    snapshot: Snapshot, gpus: int, pods: int, verdict: Verdict
+) -> None:
+    given = job_set(gpus, pods)
+    text = json.dumps(given)
+    found = rollout(snapshot, Scenario(manifest=text))
+    [at_gate] = gate.answer(snapshot, GateSettings(manifest=text)).workloads
+    [there] = where.answer(snapshot, WhereSettings(manifest=text)).clusters
+    request = {
+        "uid": "1", "operation": "CREATE", "namespace": "team-c", "name": "new", "object": given, "oldObject": None,
+        "resource": {"group": "jobset.x-k8s.io", "version": "v1alpha2", "resource": "jobsets"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    said = review(snapshot, read_request(body.encode()))
+    assert (found.verdict, at_gate.verdict, there.verdict) == (verdict, verdict, verdict)
+    assert (found.reason, str(found.sentence)) == (at_gate.reason, str(at_gate.sentence))
+    assert not at_gate.is_suspended  # Kueue resumes it
+    assert said.is_stuck is (verdict is Verdict.STUCK)
+    assert (said.silence is Silence.COMPLETES) is (verdict is Verdict.COMPLETES)
+
+
+def test_what_a_flavor_adds_is_not_told_as_part_of_the_change() -> None:
+    """The new pods go where the flavor says, and the command that applies the change doesn't say so."""
+    labelled = flavor("f", nodeLabels={"kubernetes.io/hostname": "n"})
+    items = served_items(3, 1, 0)
+    found = restarted(read([labelled if one["kind"] == "ResourceFlavor" else one for one in items]))
+    assert found.verdict is Verdict.COMPLETES
+    assert "hostname" not in str(found.apply)
+    elsewhere = flavor("f", nodeLabels={"kubernetes.io/hostname": "other"})
+    found = restarted(read([elsewhere if one["kind"] == "ResourceFlavor" else one for one in items]))
+    assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.NO_MATCHING_NODE)
