@@ -20,7 +20,7 @@ ACTORS = {
     "kubelet": "kubelet", "scheduler": "kube-scheduler", "keda": "KEDA", "vpa": "VerticalPodAutoscaler",
     "scale-up": "adding nodes", "scale-down": "taking nodes away", "descheduler": "descheduler", "upgrades": "node upgrades",
     "spot": "spot loss", "people": "other people's applies", "webhooks": "admission webhooks", "operators": "operators",
-    "drivers": "drivers of devices", "queues": "Kueue",
+    "drivers": "drivers of devices", "queues": "Kueue", "other-queues": "Volcano",
 }  # fmt: skip
 
 
