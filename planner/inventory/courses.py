@@ -51,6 +51,8 @@ def course(
     if given.is_suspended != there.is_suspended:
         return _resumed(given, there, way, updates, sets)
     if given.is_suspended:
+        if way is Way.REFUSED and not _is_same(given, there):
+            return None  # its webhook takes labels, annotations, node selector, tolerations and gates then, and nothing else
         return Course(way=way, updates=updates, sets=tuple(sets), idle=Idle.SUSPENDED)
     is_same = _is_same(given, there)
     more = _more(given.pods, there.pods)
@@ -63,6 +65,8 @@ def course(
         alone = bool(field) and _after(given.concurrency, there, there.concurrency) in values
         return Course(way=way, updates=updates, sets=tuple(sets), leaving=below if alone else frozenset())
     if not is_same and way is Way.BESIDE:
+        if {one.role for one in given.pods} - {one.role for one in there.pods}:
+            return None  # KubeRay adds a group that comes last to the cluster that is there (`isClusterSpecHashEqual`, partial)
         return Course(way=way, updates=updates, sets=tuple(sets), old=old)
     if not is_same and way is Way.AFTER:
         return Course(way=way, updates=updates, sets=tuple(sets), old=old, leaving=below)
@@ -107,10 +111,10 @@ def _is_same(given: Unplayed, there: Unplayed) -> bool:
 
 
 def _more(given: Sequence[PodsAlike], there: Sequence[PodsAlike]) -> dict[str, int] | None:
-    """Role → pods that come to those it has; None where one has fewer, or goes."""
+    """Role → pods that come to those it has; None where one has fewer, or goes, or two have one name."""
     now = {one.role: one.count for one in there}
     then = {one.role: one.count for one in given}
-    if any(then.get(role, 0) < count for role, count in now.items()):
+    if len(now) < len(there) or len(then) < len(given) or any(then.get(role, 0) < count for role, count in now.items()):
         return None
     return {role: count - now.get(role, 0) for role, count in then.items() if count > now.get(role, 0)}
 

@@ -16,7 +16,7 @@ from planner.ground import words
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, workflow
-from planner.kubernetes.kinds import JOB, POD
+from planner.kubernetes.kinds import JOB, POD, REMOVED
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import Units
@@ -78,7 +78,7 @@ class PodSet:
 
     Attributes
     ----------
-    role : what the kind calls them; ``*`` of `base` stands in its place where it is empty
+    role : what the kind calls them, before the name of each of a list or a map: ``worker-gpu``
     base : where the set is; ``[]`` after a name means each of a list, ``{}`` each of a map, by its key
     template : from there to the template; `is_spec`: that is a PodSpec and no PodTemplateSpec
     fallback : where the template is if it isn't there
@@ -109,8 +109,9 @@ class Templated:
     updates : what a change of one that is there does to its pods; None where that isn't modelled
     versions : of its group, the first that is served is read live; () where no server of today has it
     is_reviewed : whether the webhook is asked about each write: not of what controllers make all day (Pods, ReplicaSets, Jobs)
-    hides : fields, and beginnings of the names of annotations (those with a ``/``), that change its pods in a way that isn't told
-    stops : the annotation that, when ``true``, takes its pods away
+    hides : fields, and beginnings of the names of annotations and labels (those with a ``/``, or ``name=value``), that change its pods
+        in a way that isn't told
+    stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
     scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
     assumes : what of its pods isn't counted, as a sentence without a full stop
@@ -201,6 +202,20 @@ class Placed:
         return tuple((one.template, self.groups * one.count) for one in self.sets)
 
 
+# who places them then hangs on the operator's flags (training-operator `pkg/controller.v1/common/pod.go` `createNewPod`), and how many
+# there are on an autoscaler that it makes (`pkg/controller.v1/pytorch/hpa.go` `ReconcileHPA`)
+_OF_KUBEFLOW: Final = (
+    "spec.runPolicy.schedulingPolicy.minAvailable", "spec.runPolicy.schedulingPolicy.queue", "spec.elasticPolicy",
+)  # fmt: skip
+# kuberay `ray-operator/controllers/ray/batchscheduler`: pods get another scheduler where the operator was told so
+_OF_RAY: Final = ("ray.io/scheduler-name", "ray.io/gang-scheduling-enabled")
+_RAY_GROWS: Final = "groups are counted at their replicas, without what Ray's autoscaler adds where it is on"
+_MANAGERS: Final = (
+    "ray.io/kuberay-operator", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator",
+    "kubernetes.io/job-controller",
+)  # fmt: skip
+"""What ``managedBy`` says where the kind's own controller makes the pods: of any other value another cluster's does."""
+_MANAGED: Final = ("spec.managedBy", "spec.runPolicy.managedBy")
 _READY_REPLICAS: Final = "jsonpath={.status.readyReplicas}="
 
 
@@ -222,7 +237,7 @@ def _replica_specs(
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
     return Templated(
         kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang,
-        suspend="spec.runPolicy.suspend", updates=updates, scales="worker",
+        suspend="spec.runPolicy.suspend", updates=updates, scales="worker", hides=_OF_KUBEFLOW,
     )  # fmt: skip
 
 
@@ -270,6 +285,7 @@ TEMPLATED: Final = (
     Templated(
         kind="Rollout",
         group="argoproj.io",
+        versions=("v1alpha1",),
         sets=(PodSet(base="spec", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.phase}=Healthy",
     ),
@@ -279,7 +295,7 @@ TEMPLATED: Final = (
     Templated(
         kind="LeaderWorkerSet",
         group="leaderworkerset.x-k8s.io",
-        hides=(LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE),
+        hides=(LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE, f"{_LWS_SIZE}.volumeClaimTemplates"),
         sets=(
             PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
             PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),)),
@@ -291,6 +307,8 @@ TEMPLATED: Final = (
     Templated(
         kind="RayCluster",
         group="ray.io",
+        assumes=_RAY_GROWS,
+        hides=(*_OF_RAY, "spec.workerGroupSpecs[].suspend"),
         versions=("v1", "v1alpha1"),
         sets=_ray("spec"),
         waits="jsonpath={.status.state}=ready",
@@ -300,6 +318,8 @@ TEMPLATED: Final = (
     Templated(
         kind="RayService",
         group="ray.io",
+        assumes=_RAY_GROWS,
+        hides=(*_OF_RAY, "spec.rayClusterConfig.workerGroupSpecs[].suspend"),
         versions=("v1", "v1alpha1"),
         sets=_ray("spec.rayClusterConfig"),
         waits="jsonpath={.status.serviceStatus}=Running",
@@ -308,6 +328,8 @@ TEMPLATED: Final = (
     Templated(
         kind="RayJob",
         group="ray.io",
+        assumes=_RAY_GROWS,
+        hides=(*_OF_RAY, "spec.rayClusterSpec.workerGroupSpecs[].suspend"),
         versions=("v1", "v1alpha1"),
         sets=(
             *_ray("spec.rayClusterSpec"),
@@ -342,6 +364,7 @@ TEMPLATED: Final = (
         waits="condition=Running",
         gang=Gang.WHOLE,
         suspend="spec.runPolicy.suspend",
+        hides=_OF_KUBEFLOW,
         updates=MPI_JOB,
     ),
     _replica_specs("TFJob", "tfReplicaSpecs"),
@@ -352,13 +375,14 @@ TEMPLATED: Final = (
         kind="Notebook",
         group="kubeflow.org",
         versions=("v1", "v1beta1"),
+        stops="kubeflow-resource-stopped",
         sets=(PodSet(base="spec"),),
         waits=_READY_REPLICAS,
     ),
     Templated(
         kind="JobSet",
         group="jobset.x-k8s.io",
-        hides=("alpha.jobset.sigs.k8s.io/",),
+        hides=("alpha.jobset.sigs.k8s.io/", "spec.replicatedJobs[].dependsOn"),
         versions=("v1alpha2",),
         waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
         sets=(
@@ -380,8 +404,12 @@ TEMPLATED: Final = (
             group=group,
             versions=("v1beta1",),
             sets=_served("predictor", "transformer", "explainer"),
-            hides=("spec.predictor.workerSpec", "serving.kserve.io/exp-dra"),
-            stops="serving.kserve.io/stop",
+            hides=(
+                "spec.predictor.workerSpec",
+                "serving.kserve.io/exp-dra",
+                "serving.kserve.io/deploymentMode=ModelMesh",
+            ),
+            stops="serving.kserve.io/stop=true",
             assumes="what its storage initializer, and with Knative its queue proxy, ask for isn't counted",
             waits="condition=Ready",
             updates=KSERVE,
@@ -396,7 +424,7 @@ TEMPLATED: Final = (
         sets=(),
         composes=llm_inference_service,
         hides=("serving.kserve.io/exp-dra",),
-        stops="serving.kserve.io/stop",
+        stops="serving.kserve.io/stop=true",
         refers="baseRefs",
         assumes="what KServe's own configurations add (the pod of a scheduler whose template isn't given, a storage initializer) isn't counted",
     ),
@@ -429,6 +457,10 @@ TEMPLATED: Final = (
         versions=("v1beta1", "v1alpha1"),
         waits="condition=InferenceReady",
         sets=(PodSet(template="inference.template", counts=(Count(path="resource.count"),)),),
+        hides=(
+            "resource.instanceType",
+            "resource.labelSelector",
+        ),  # Kaito brings nodes of its own, or takes those with these labels
     ),
     Templated(
         kind="Job",
@@ -459,8 +491,12 @@ def resource_of(row: Templated) -> str:
 
 
 def templated(kind: str, api_version: str) -> Templated | None:
-    """The row of a kind, None for one whose pods its own fields don't tell."""
-    return _BY_KIND.get((kind, api_version.rpartition("/")[0]))
+    """The row of a kind, None for one whose pods its own fields don't tell; nor do those of a version that isn't served, where one is
+    named."""
+    group, _, version = api_version.rpartition("/")
+    row = _BY_KIND.get((kind, group))
+    is_other = row is not None and row.versions and version and version not in row.versions
+    return None if is_other and (kind, api_version) not in REMOVED else row
 
 
 def group_count(row: Templated, document: Document) -> int:
@@ -485,7 +521,7 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
                 full = ".".join(part for part in (path, where) if part)
                 found.append(
                     FoundSet(
-                        role=one.role or name, path=full, template=template, count=count, units=next(iter(counts), 1)
+                        role="-".join(filter(None, (one.role, name))), path=full, template=template, count=count, units=next(iter(counts), 1)
                     )
                 )  # fmt: skip
     return found
@@ -501,9 +537,10 @@ def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str
 
 def is_suspended(row: Templated, document: Document) -> bool:
     """Whether a document says that no pods are made until it is resumed."""
-    annotations = _at(document, "metadata.annotations")
-    stopped = annotations.get(row.stops) if row.stops and isinstance(annotations, Mapping) else None
-    return str(stopped).lower() == "true" or (bool(row.suspend) and _at(document, row.suspend) is True)
+    annotations, (name, _, value) = _at(document, "metadata.annotations"), row.stops.partition("=")
+    stopped = annotations.get(name) if name and isinstance(annotations, Mapping) else None
+    is_stopped = stopped is not None and (not value or str(stopped).lower() == value)
+    return is_stopped or (bool(row.suspend) and _at(document, row.suspend) is True)
 
 
 def other_scheduler(row: Templated, document: Document) -> str:
@@ -515,9 +552,12 @@ def other_scheduler(row: Templated, document: Document) -> str:
 def untold_places(row: Templated, document: Document, told: frozenset[int]) -> list[str]:
     """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
     preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
-    places = [path for path in row.hides if "/" not in path and _at(document, path) is not None]
+    places = [path for path in row.hides if "/" not in path and any(_values(document, path))]
+    places += [path for path in _MANAGED if _at(document, path) not in (None, *_MANAGERS)]
     hidden = [path for path in row.hides if "/" in path]
     places += [f"{where}[{name}]" for where, name in _annotated_with(document, hidden)] if hidden else []
+    if row.groups is not None and not _is_number(_at(document, row.groups.path)):
+        places.append(row.groups.path)
     if row.composes is not None:
         return places + list(row.composes(document).untold)
     for one in row.sets:
@@ -525,23 +565,27 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
             places += [
                 f"{path}.{count.path}" for count in one.counts if count.path and not _is_number(_at(base, count.path))
             ]
+            places += [
+                f"{path}[{name}]" for count in one.counts for name in _unread_numbers(count, _template(base, one)[1])
+            ]
     without = [
         path or one.template
         for one in row.sets
         for _, path, base in _places(document, one.base)
         if _template(base, one)[1] is None and not (one.is_optional and _at(base, one.template) is None)
     ]
-    return places + without + hidden_templates(document, apart=told)
+    return list(dict.fromkeys(places + without + hidden_templates(document, apart=told)))
 
 
 def _annotated_with(
     document: Document, beginnings: list[str], path: str = "", depth: int = 8
 ) -> Iterator[tuple[str, str]]:
-    """(path, name) of each annotation, of the object or of a template in it, whose name begins so."""
+    """(path, name) of each annotation and label, of the object or of a template in it, whose ``name=value`` begins so."""
     for key, value in document.items():
         where = f"{path}.{key}".lstrip(".")
-        if key == "annotations" and isinstance(value, Mapping):
-            yield from ((where, str(name)) for name in value if str(name).startswith(tuple(beginnings)))
+        if key in ("annotations", "labels") and isinstance(value, Mapping):
+            said = [(str(name), f"{name}={each}") for name, each in value.items()]
+            yield from ((where, name) for name, both in said if both.startswith(tuple(beginnings)))
         elif depth and isinstance(value, Mapping):
             yield from _annotated_with(value, beginnings, where, depth - 1)
         elif depth and isinstance(value, list):
@@ -604,6 +648,13 @@ def _annotated(count: Count, template: Document) -> int:
     return max([count.default, *(int(one) for one in texts if one.isascii() and one.isdecimal() and len(one) < 7)])
 
 
+def _unread_numbers(count: Count, template: Document | None) -> list[str]:
+    """The annotations of a template that should be a number and aren't."""
+    annotations = _at(template, "metadata.annotations") if count.annotations else None
+    given = annotations if isinstance(annotations, Mapping) else {}
+    return [name for name in count.annotations if name in given and not str(given[name]).isdecimal()]
+
+
 def _counted(count: Count, base: Document) -> int:
     value = _number(_at(base, count.path))
     number = count.default if value is None else value
@@ -626,6 +677,17 @@ def _at(value: Any, path: str) -> Any:
     for part in path.split(".") if path else ():
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
+
+
+def _values(value: Any, path: str) -> Iterator[Any]:
+    """What is at a path, ``[]`` after a name meaning each of a list."""
+    head, mark, rest = path.partition("[].")
+    found = _at(value, head)
+    if not mark:
+        yield found
+    elif isinstance(found, list):
+        for one in found:
+            yield from _values(one, rest)
 
 
 def _places(document: Document, path: str) -> Iterator[tuple[str, str, Document]]:

@@ -2,7 +2,8 @@
 
 Most controllers of other projects do one of five things (`Way`), and so each kind's row in `planner.kubernetes.pod_templates` names
 one of the rules below. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its
-source and project. Versions are not named: the copies that were read (November 2026) tell none.
+source and project. Releases are not named: the copies that were read (November 2026) tell commits only. Cases of the projects' own
+tests are in `tests/rollout/test_projects_own_cases.py`.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ _KUBERAY: Final = "KubeRay"
 RAY_SERVICE: Final = Updates(
     way=Way.BESIDE,
     project=_KUBERAY,
-    source="kuberay `ray-operator/controllers/ray/rayservice_controller.go` `shouldPrepareNewCluster`, `utils/util.go` "
-    "`GenerateHashWithoutReplicasAndWorkersToDelete`",
+    source="kuberay (tests at b0117103) `ray-operator/controllers/ray/rayservice_controller.go` `shouldPrepareNewCluster`, "
+    "`isClusterSpecHashEqual`, `utils/util.go` `GenerateHashWithoutReplicasAndWorkersToDelete`; a group that is added isn't known",
     pods_at=("spec.rayClusterConfig",),
     counts=tuple(f"spec.rayClusterConfig.{path}" for path in (*_RAY_NUMBERS, "upgradeStrategy")),
     by_field="spec.upgradeStrategy.type",
@@ -116,15 +117,16 @@ RAY_JOB: Final = Updates(
 KNATIVE_SERVICE: Final = Updates(
     way=Way.BESIDE,
     project="Knative Serving",
-    source="serving `pkg/reconciler/{configuration,revision,route}`, `pkg/reconciler/revision/resources/deploy.go`: a revision has a "
-    "Deployment of its own, and the route follows the latest that is Ready; `pkg/reconciler/autoscaling/kpa/scaler.go` (commit 00f85baa): "
-    "the old one is scaled down when it is idle for its stable window",
+    source="serving `pkg/reconciler/revision/resources/deploy.go` `MakeDeployment` (commit 0217cb33: a revision has a Deployment of its own; "
+    "later ones begin at the initial scale), `pkg/reconciler/route/traffic/traffic.go` `addConfigurationTarget` (commit 2df722c2: traffic "
+    "goes to the latest revision that is Ready; one that `traffic` names keeps it, and its pods), "
+    "`pkg/reconciler/autoscaling/kpa/scaler.go` (commit 00f85baa): the old one is scaled down when it is idle for its stable window",
     pods_at=("spec.template",),
 )
 KUBEFLOW_JOB: Final = Updates(
     way=Way.STAYS,
     project="Kubeflow training-operator",
-    source="training-operator `pkg/controller.v1/common/pod.go` `ReconcilePods`, `GetPodSlices`",
+    source="training-operator `pkg/controller.v1/common/pod.go` `ReconcilePods`, `GetPodSlices` (commit 141c1501)",
 )
 MPI_JOB: Final = Updates(
     way=Way.STAYS,
@@ -135,14 +137,15 @@ MPI_JOB: Final = Updates(
 JOB_SET: Final = Updates(
     way=Way.REFUSED,
     project="JobSet",
-    source="jobset `pkg/webhooks/jobset_webhook.go` `ValidateUpdate`",
+    source="jobset `pkg/webhooks/jobset_webhook.go` `ValidateUpdate` (commit ec942521), but for labels, annotations, node selector, "
+    "tolerations and gates of one that is suspended; a later release may let its numbers change",
     pods_at=("spec.replicatedJobs",),
     has_fixed_number=True,
 )
 VOLCANO_JOB: Final = Updates(
     way=Way.REFUSED,
     project="Volcano",
-    source="volcano `pkg/webhooks/admission/jobs/validate/admit_job.go` `validateJobUpdate`, `pkg/controllers/job/job_controller_actions.go` `syncJob`",
+    source="volcano `pkg/webhooks/admission/jobs/validate/admit_job.go` `validateJobUpdate` (commit 19498030), `pkg/controllers/job/job_controller_actions.go` `syncJob`",
     counts=("spec.tasks[].replicas", "spec.tasks[].minAvailable", "spec.minAvailable", "spec.priorityClassName"),
 )
 CRON_JOB: Final = Updates(

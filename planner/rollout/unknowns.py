@@ -99,7 +99,8 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     snapshot, spec = cluster.snapshot, workload.template.spec
     yield from _missing_kinds(cluster, revision, spec)
     yield from _unmodelled(cluster, revision, spec)
-    yield from _other_scheduler(snapshot, spec)
+    if spec.scheduler_name != DEFAULT_SCHEDULER:  # whether it runs, and what it does, isn't in the input
+        yield _of_scheduler(spec.scheduler_name)
     for one in untold(cluster, revision.after):
         yield Unknown(
             what=f"{one.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
@@ -320,13 +321,6 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
             if any(sees(b, labels) for b in bindings) and concerns(policy, labels, group, resource):
                 found[policy] = None
     return tuple(found)
-
-
-def _other_scheduler(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
-    """Another scheduler's pods, where there are signs that it is at work."""
-    name = spec.scheduler_name
-    if name != DEFAULT_SCHEDULER and any(p.node_name and p.spec.scheduler_name == name for p in snapshot.pods):
-        yield _of_scheduler(name)
 
 
 def _of_scheduler(name: str) -> Unknown:

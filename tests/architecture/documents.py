@@ -90,9 +90,20 @@ of the input, with the model's resources over its own (KServe, not recorded; wha
 Without a name KServe matches one by format, priority and age: not known. An LLMInferenceService is laid over the LLMInferenceServiceConfigs that
 it names, one after another; KServe's own well-known ones aren't counted in.
 
-Not known, though the kind is in the table: an exclusive topology of a JobSet or of a new LeaderWorkerSet, an InferenceService's `workerSpec`, devices
-that KServe chooses (`exp-dra`), what Volcano's scheduler does, a number of pods that is a text. Of a Workflow: `withParam` with GPUs, `templateRef`,
-`podSpecPatch`, `templateDefaults`, daemons, resource and plugin templates; each of its pods has to find a node by itself, one after another.
+Cases of the projects' own unit tests are tests here, each with its commit and name: `tests/rollout/test_projects_own_cases.py`. Nearly a
+hundred manifests as people write them are answered, or not known with the GPUs that they ask for: `tests/questions/manifests_of_kinds.yaml`.
+
+Not known, though the kind is in the table, is one that says any of these:
+
+{hidden}
+So is a version that isn't served, an object that another controller manages (`managedBy`), pods of another scheduler, and a number of pods
+that is a text. Of a Workflow: `withParam` with GPUs, `templateRef`, `podSpecPatch`, `templateDefaults`, daemons, resource and plugin
+templates; each of its pods has to find a node by itself, one after another.
+
+One more kind is one row of `planner/kubernetes/pod_templates.py`, its manifests with their answers in the two collections of tests, and
+`make docs`, which writes its ClusterRole and webhook rules, kubectl's line and this page; doctor and the watches read the row, and
+`tests/kubernetes/test_custom_kinds.py` compares them all. A kind whose
+pods paths can't tell, as a Workflow's, has a module of its own beside that.
 
 | kind | what a change does to its pods | whose rules | recorded |
 | --- | --- | --- | --- |
@@ -162,7 +173,12 @@ def kinds_page() -> str:
         for row in others if row.updates is not None
     )  # fmt: skip
     placed = ", ".join(f"`{row.kind}` ({row.group or 'core'})" for row in others if row.updates is None)
-    return KINDS_PAGE.format(own=own, played=played, changed=changed, placed=placed)
+    hidden = "".join(
+        f"- `{row.kind}` ({row.group}): {', '.join(f'`{one}`' for one in row.hides)}\n"
+        for row in TEMPLATED
+        if row.hides
+    )
+    return KINDS_PAGE.format(own=own, played=played, changed=changed, placed=placed, hidden=hidden)
 
 
 def versions_page() -> str:

@@ -22,7 +22,9 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}
 
 
 def sets(kind: str, group: str, spec: dict[str, Any], **more: Any) -> list[tuple[str, int, str]]:
-    version = f"{group}/v1" if group else "v1"
+    version = next(
+        f"{group}/{one.versions[0]}" if group else "v1" for one in TEMPLATED if (one.kind, one.group) == (kind, group)
+    )
     row = templated(kind, version)
     assert row is not None
     document = {"kind": kind, "apiVersion": version, "metadata": {"name": "x"}, "spec": spec} | more
@@ -62,8 +64,8 @@ def sets(kind: str, group: str, spec: dict[str, Any], **more: Any) -> list[tuple
                     {"groupName": "none", "template": TEMPLATE},
                 ],
             },
-            [("head", 1, "spec.headGroupSpec.template"), ("worker", 4, "spec.workerGroupSpecs[gpu].template"),
-             ("worker", 1, "spec.workerGroupSpecs[few].template")],
+            [("head", 1, "spec.headGroupSpec.template"), ("worker-gpu", 4, "spec.workerGroupSpecs[gpu].template"),
+             ("worker-few", 1, "spec.workerGroupSpecs[few].template")],
         ),
         (
             "RayService", "ray.io", {"rayClusterConfig": {"headGroupSpec": {"template": TEMPLATE}}},
@@ -151,7 +153,7 @@ def test_every_kind_says_how_to_wait_for_it_or_makes_no_pods_yet(row: Any) -> No
 
 
 def waits(kind: str, group: str, spec: dict[str, Any]) -> tuple[str, ...]:
-    row = templated(kind, f"{group}/v1")
+    row = templated(kind, f"{group}/")
     assert row is not None
     document = {"spec": spec}
     return waits_of(row, found_sets(row, document), group_count(row, document))
@@ -196,7 +198,7 @@ def test_a_group_of_ray_workers_stays_within_its_bounds(group: dict[str, int], c
         "workerGroupSpecs": [{"groupName": "g", "template": TEMPLATE, **group}],
     }
     found = {role: number for role, number, _ in sets("RayCluster", "ray.io", spec)}
-    assert found.get("worker", 0) == count
+    assert found.get("worker-g", 0) == count
 
 
 @pytest.mark.parametrize(

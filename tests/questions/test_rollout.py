@@ -238,7 +238,7 @@ def test_another_schedulers_pods_are_said() -> None:
     items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], spec)]
     patch = json.dumps({"spec": {"template": {"spec": {"schedulerName": "volcano"}}}})
     alone = ask(items, a={"patch": patch})
-    assert (alone.verdict, alone.reason) == (Verdict.STUCK, Reason.OTHER_SCHEDULER)
+    assert alone.verdict is Verdict.UNKNOWN  # it may run outside the cluster, or be in no list
     assert 'asks for the scheduler "volcano"' in str(alone.sentence)
     placed = deployment("b", ["gpu-0"], spec | {"schedulerName": "volcano"})
     beside = ask(items, placed, a={"patch": patch})
