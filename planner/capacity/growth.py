@@ -14,6 +14,8 @@ from planner.capacity import karpenter
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
 from planner.capacity.node_groups import Missing, NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
+from planner.capacity.spare import Consumers, buffered, request_told
+from planner.capacity.untold import untold, without_devices
 from planner.ground.budget import TOO_LARGE, TooLargeError
 from planner.ground.errors import NotKnownError
 from planner.ground.records import dataclass, replace
@@ -168,10 +170,16 @@ def grow(
         except TooLargeError:
             refused.append(f"whether it completes once {tried.names} {tried.has_grown} is not known: {TOO_LARGE}")
             break
+    if not refused and not unknown and (lacks := _lacking(asked, pools, waiting)):
+        unknown.append(lacks)
     if not refused:
+        said = [request_told(cluster.snapshot, one) for one in revisions]
+        unknown += [words for words, is_known in said if not is_known]
+        refused += [words for words, is_known in said if words and is_known]
+    if not refused and not unknown:
         refused += _past_limits(asked, pools) or _why_none(asked, waiting)
-    said = Text("; ".join(filter(None, (luck, *refused))))
-    return GrowthAnswer(growth=None, sentence=said, unknown="; ".join(unknown), is_luck=bool(luck))
+    words = Text("; ".join(filter(None, (luck, *refused))))
+    return GrowthAnswer(growth=None, sentence=words, unknown="; ".join(unknown), is_luck=bool(luck))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -189,6 +197,8 @@ class _Asked:
         self, cluster: Cluster, revisions: Sequence[Revision], stuck: Run, how: Autoscaling, seed: int
     ) -> None:
         self.cluster, self.revisions, self.stuck, self.how, self.seed = cluster, revisions, stuck, how, seed
+        self.consumers = Consumers.of(cluster.snapshot, revisions)
+        self.buffered = buffered(cluster)
 
     def played(self, waves: Sequence[Sequence[_New]], *, others_last_of: int | None = None) -> Run:
         """The rollout, to which each wave of nodes comes once nothing moves.
@@ -220,7 +230,7 @@ class _Asked:
         """Seconds until all of them take pods."""
         if self.how.arrival_seconds is not None:
             return self.how.arrival_seconds
-        return max(arrival_of(new.pool) for new in wave)
+        return max(max(arrival_of(new.pool), arrival_seconds(has_gpus=bool(gpu_count(new.node)))) for new in wave)
 
     def at_rest(self, run: Run) -> State:
         """The cluster as it is once nothing moves, without the expendable pods: theirs is room that cluster-autoscaler takes
@@ -256,14 +266,18 @@ def _words(wave: Iterable[_New]) -> str:
 class _Scaling:
     """Autoscalers at work on one rollout; `is_bound` False: as if no pool had a limit."""
 
-    def __init__(self, asked: _Asked, pools: Sequence[NodePool], *, is_bound: bool = True) -> None:
+    def __init__(
+        self, asked: _Asked, pools: Sequence[NodePool], *, is_bound: bool = True, untold: Sequence[NodeGroup] = ()
+    ) -> None:
         self._asked = asked
         if not is_bound:
             pools = [replace(pool, is_autoscaled=None) if pool.is_autoscaled is False else pool for pool in pools]
         self._pools = pools
         self._of_karpenter = [pool for pool in pools if is_karpenters(pool)]
         self._groups, self._missing = node_groups(asked.cluster, [pool for pool in pools if not is_karpenters(pool)])
-        self._sizes = Sizes(asked.cluster, pools, is_bound=is_bound)
+        self._groups += tuple(untold)
+        self.grown: set[NodeGroup] = set()
+        self._sizes = Sizes(asked.cluster, [*pools, *(one.pool for one in untold)], is_bound=is_bound)
         self._offer = karpenter.Offer(asked.cluster, self._of_karpenter, is_bound=is_bound)
         self._waves: list[list[_New]] = []
         self._run = asked.stuck
@@ -299,7 +313,8 @@ class _Scaling:
         cluster = run.simulation.cluster
         found: list[_New] = []
         if self._groups:
-            more = scale_up(cluster, self._asked.at_rest(run), run.waiting, self._groups, self._sizes, how)
+            waiting = (*self._asked.consumers.without(run, run.waiting), *self._asked.buffered)
+            more = scale_up(cluster, self._asked.at_rest(run), waiting, self._groups, self._sizes, how)
             found += [self._made(group, number) for number, group in enumerate(more)]
         if self._of_karpenter:
             state = run.simulation.state.over(cluster)
@@ -308,6 +323,7 @@ class _Scaling:
         return found
 
     def _made(self, group: NodeGroup, number: int) -> _New:
+        self.grown.add(group)
         return _New(pool=group.pool, node=bare_copy(group.template, self._name(group.template.name, number)))
 
     def _name(self, like: str, number: int) -> str:
@@ -389,7 +405,8 @@ class _Scaling:
     def missing(self, waiting: Shape) -> str:
         """What isn't known of pools whose nodes might take the pod; "" where that makes no difference."""
         found = [str(one) for one in self._missing if _might_take(self._pool(one), waiting)]
-        return "; ".join((*found, *self._offer.missing(waiting)))
+        devices = without_devices(self._pools, waiting)
+        return "; ".join(filter(None, (*found, *self._offer.missing(waiting), devices)))
 
     def _pool(self, one: Missing) -> NodePool:
         return next(pool for pool in self._pools if pool.name == one.pool)
@@ -415,6 +432,19 @@ def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
         if pods and all(run.is_others(pod) for pod in pods):
             found[owners.get(pods[0].owner, pods[0].owner or POD.key(pods[0].namespace, pods[0].name))] += 1
     return tuple(found.most_common())
+
+
+def _lacking(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> str:
+    """What nobody tells of the pools there are, where it would complete if that were as its pods ask; "" else."""
+    more = dict(untold(asked.cluster, pools, waiting))
+    if not more:
+        return ""
+    tried = _Scaling(asked, pools, untold=list(more))
+    try:
+        completes = tried.play()
+    except TooLargeError:
+        return ""
+    return "; ".join(dict.fromkeys(more[one] for one in more if one in tried.grown)) if completes else ""
 
 
 # ── where nothing helps ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -91,7 +91,10 @@ class Offer:
         self._cluster = cluster
         self._is_bound = is_bound
         # heaviest first, by name among equals
-        self._pools = sorted(pools, key=lambda pool: (-(pool.stated.weight if pool.stated else 0), pool.name))
+        able = [
+            pool for pool in pools if not is_bound or pool.is_autoscaled is not False
+        ]  # a static one keeps its number
+        self._pools = sorted(able, key=lambda pool: (-(pool.stated.weight if pool.stated else 0), pool.name))
         self._options = {pool.name: _options(cluster, pool) for pool in self._pools}
         self._brought: dict[str, list[Node]] = {pool.name: [] for pool in self._pools}
 

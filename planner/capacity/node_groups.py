@@ -90,6 +90,8 @@ def _made(cluster: Cluster, pool: NodePool, place: str) -> Node | Missing:
             field=f"config.machineType {told.machine_type} is in no price list and no node of the cluster has it",
         )
     capacity, allocatable, architecture = amounts
+    if told.shares:
+        return Missing(pool=pool.name, field=f"what config.accelerators' {told.shares} makes of its GPUs")
     by_cloud = labels_of_new(
         GKE,
         pool=pool.name,

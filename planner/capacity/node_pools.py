@@ -194,10 +194,12 @@ def unmatched(cluster: Cluster, limits: Iterable[PoolLimits]) -> tuple[str, ...]
 def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> dict[str, list[PoolLimits]]:
     found: dict[str, list[PoolLimits]] = {}
     groups: dict[str, list[PoolLimits]] = {}
+    named = {**{one.name: [] for one in limits if not one.group_names}, **members}
+    tells_all = any(one.source in (LimitSource.GCLOUD, LimitSource.GKE_API) for one in limits)
     for one in limits:
         if one.group_names:
-            owner = _owner(one.group_names[0], members)
-            if owner:
+            owner = _owner(one.group_names[0], named) or ("" if tells_all else one.name)
+            if owner:  # else it is of a pool without nodes, of which nobody says what they would have
                 groups.setdefault(owner, []).append(one)
         else:
             found.setdefault(one.name, []).append(one)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from planner.capacity import node_pools, scale_down
+from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.capacity.quota import doubts
 from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
+from planner.capacity.untold import autoscaler_seen
 from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
@@ -31,6 +32,7 @@ from planner.rollout.answers import (
     RemedyKind,
     RolloutResult,
     StrategyGrid,
+    Ties,
     Verdict,
 )
 from planner.rollout.in_flight import told as told_of
@@ -178,7 +180,8 @@ def _rollout(
         + found_of_queues(prepared.revisions)
         + tuple(unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions)
-        + promoted(run),
+        + promoted(run)
+        + (spare.not_played(prepared.snapshot) if pools else ()),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(
             OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
@@ -189,8 +192,19 @@ def _rollout(
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
-    if stuck is None and pools and any(m.pending for one in run.moments.values() for m in one):
+    may_be_asked = (
+        run.preempted or snapshot.capacity_buffers or any(m.pending for one in run.moments.values() for m in one)
+    )
+    if stuck is None and pools and may_be_asked:
         result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
+    if (
+        stuck is not None
+        and not pools
+        and stuck.reason in GROWING_REASONS
+        and result.ties is not None
+        and result.ties.proven
+    ):
+        result = replace(result, ties=_of_todays_nodes(result.ties, snapshot))
     found = _as_far_as_known(result, [one for _, one in unknown])
     return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
 
@@ -253,6 +267,16 @@ def _grown(
         stays = replace(stays, ties=replace(stays.ties, proven=False, sentence=hangs))
     unknown = [Unknown(what=answer.unknown, may_help=True, mend="Give --node-pools and --instance-types that say it")]
     return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
+
+
+def _of_todays_nodes(ties: Ties, snapshot: Snapshot) -> Ties:
+    """What is proven of a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do."""
+    if not any(node_pool(node) for node in snapshot.nodes):
+        return ties
+    said = (
+        f"{ties.outcome} on today's nodes (proven); whether their pools grow isn't known: give --node-pools or --limits"
+    )
+    return replace(ties, sentence=Text(said))
 
 
 def _with_unasked(
@@ -427,5 +451,5 @@ def strategy_grid(
 
 
 def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
-    """The pools that may grow; () where nobody says how far."""
-    return node_pools.pools(compiled(snapshot), known) if known else ()
+    """The pools that may grow; () where nobody says how far, and nothing shows that an autoscaler is at work."""
+    return node_pools.pools(compiled(snapshot), known) if known or autoscaler_seen(snapshot) else ()

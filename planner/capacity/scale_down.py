@@ -24,6 +24,7 @@ from typing import Final
 from planner.capacity.cluster_autoscaler import recompiled
 from planner.capacity.node_groups import is_karpenters
 from planner.capacity.node_pools import NodePool, pool_key
+from planner.capacity.spare import buffered, nodes_for
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import CPU, MEMORY, SAFE_TO_EVICT
 from planner.ground.words import count, duration, plural
@@ -81,7 +82,8 @@ class Leaving:
                 f"{more} may be emptied after that, as {plural(len(self.emptied), 'its', 'their')} pods fit elsewhere"
             )
         if not said:
-            said.append(f"its {count(self.pool.node_count + self.stay, 'node')} stay: each is needed")
+            every = self.pool.node_count + self.stay
+            said.append(f"its {count(every, 'node')} {plural(every, 'stays', 'stay')}: each is needed")
         return f"pool {self.pool.name}: {'; '.join(said)}"
 
 
@@ -125,15 +127,16 @@ def _of(run: Run, pool: NodePool, how: Autoscaling) -> Leaving:
     changed = [i for i in mine if i in simulation.state.touched and i not in simulation.state.absent]
     room = len(before) + len(came) - (pool.minimum or 0)
     pods = {i: [pod for pod in simulation.pods.on(i) if not kind_in(pod.owner).is_per_node] for i in {*came, *changed}}
-    empty = [i for i in sorted(pods) if not pods[i]][: max(0, room)] if seconds is not None else []
+    state = simulation.state.over(cluster)
+    kept = nodes_for(state, buffered(cluster) if karpenters is None else (), {i for i in pods if pods[i]})
+    empty = [i for i in sorted(pods) if not pods[i] and i not in kept][: max(0, room)] if seconds is not None else []
     used = {i: _used(simulation.state, i) for i in pods if pods[i]}
     limit = _THRESHOLD if karpenters is None else 1.1 if karpenters.consolidates_used else 0.0
-    state = simulation.state.over(cluster)
     for i in empty:
         state.shut(i)
     emptied: list[int] = []
     for i in sorted(used, key=lambda i: (used[i], i)) if seconds is not None else []:
-        fits = used[i] < limit and len(empty) + len(emptied) < room
+        fits = used[i] < limit and i not in kept and len(empty) + len(emptied) < room
         if fits and not any(_keeps(run, pod) for pod in pods[i]) and _fit_elsewhere(state, pods[i], i):
             emptied.append(i)
     return Leaving(

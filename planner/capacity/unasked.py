@@ -14,15 +14,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from planner.capacity.cluster_autoscaler import scale_up
+from planner.capacity.cluster_autoscaler import scale_up, unschedulable
 from planner.capacity.growth import arrival_of
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
+from planner.capacity.spare import BUFFER, Consumers, buffered, nodes_for
 from planner.ground.records import dataclass
-from planner.ground.words import count, duration, plural
+from planner.ground.words import count, duration, listing, plural
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.accelerators import alike
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.model import PriceBook
@@ -45,16 +47,22 @@ class Unasked:
     ----------
     stays_seconds : how long they are there, by node
     waits_seconds : the longest that a pod waited before
+    buffers : the CapacityBuffers that they fill up
+    is_pushing : whether pods were pushed out for it
+    lasts : whether they are needed when it is done: by pods that it pushed out, or for the room of a buffer that it took
     """
 
     nodes: tuple[Node, ...]
     pools: tuple[tuple[str, int], ...]
     stays_seconds: tuple[float, ...]
     waits_seconds: float
+    buffers: tuple[str, ...] = ()
+    is_pushing: bool = False
+    lasts: bool = False
 
     def usd(self, book: PriceBook | None) -> float | None:
-        """What they cost in all, USD; None where one of them has no price."""
-        return usd_of(self.nodes, self.stays_seconds, book)
+        """What they cost in all, USD; None where one of them has no price, or stays."""
+        return None if self.lasts else usd_of(self.nodes, self.stays_seconds, book)
 
     def brought(self, book: PriceBook | None) -> Brought:
         """The same in short."""
@@ -65,10 +73,15 @@ class Unasked:
         """``the autoscaler brings 3 nodes of pool gpu that it doesn't need, for about 12 min: …``."""
         told = " and ".join(f"{count(nodes, 'node')} of pool {name}" for name, nodes in self.pools)
         many = sum(nodes for _, nodes in self.pools)
-        return (
-            f"the autoscaler brings {told} on the way, which it doesn't need: pods wait up to {duration(self.waits_seconds)} while "
-            f"others terminate. {plural(many, 'It is', 'They are')} there for about {duration(max(self.stays_seconds))}"
-        )
+        why = f"pods wait up to {duration(self.waits_seconds)} while others terminate"
+        if self.is_pushing:
+            why = "for pods that it pushes out"
+        if self.buffers:
+            why = f"to keep the room of {listing(self.buffers)}"
+        stay = f"for about {duration(max(self.stays_seconds))}"
+        if self.lasts:
+            stay = "as long as those pods are" if not self.buffers else "as long as that room is kept"
+        return f"the autoscaler brings {told} on the way, which it doesn't need: {why}. {plural(many, 'It is', 'They are')} there {stay}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,6 +89,7 @@ class _Coming:
     group: NodeGroup
     node: Node
     at_seconds: float
+    buffers: tuple[str, ...] = ()  # for whose room alone it comes
 
 
 def usd_of(nodes: Sequence[Node], seconds: Sequence[float], book: PriceBook | None) -> float | None:
@@ -112,8 +126,9 @@ def unasked(
     sizes = Sizes(cluster, grown_by_it)
     coming: list[_Coming] = []
     run, seen, waits = _played(cluster, revisions, coming, seed), -1, 0.0
+    kept, consumers = buffered(cluster), Consumers.of(cluster.snapshot, revisions)
     for _ in range(_MOST_TIMES):
-        found = _next(run, groups, sizes, how, coming, seen)
+        found = _next(run, groups, sizes, how, coming, seen, kept, consumers)
         if found is None:
             break
         rest, more = found
@@ -128,6 +143,9 @@ def unasked(
         pools=tuple(Counter(one.group.pool.name for one in coming).items()),
         stays_seconds=tuple(max(0.0, done - one.at_seconds) + how.scale_down_unneeded_seconds for one in coming),
         waits_seconds=waits,
+        buffers=tuple(dict.fromkeys(name.removeprefix(f"{BUFFER}/") for one in coming for name in one.buffers)),
+        is_pushing=_pushes(run),
+        lasts=(bool(kept) or _pushes(run)) and _lasts(run, coming, kept),
     )
 
 
@@ -145,23 +163,64 @@ def _played(cluster: Cluster, revisions: Sequence[Revision], coming: Sequence[_C
 
 
 def _next(
-    run: Run, groups: Sequence[NodeGroup], sizes: Sizes, how: Autoscaling, coming: Sequence[_Coming], seen: int
+    run: Run,
+    groups: Sequence[NodeGroup],
+    sizes: Sizes,
+    how: Autoscaling,
+    coming: Sequence[_Coming],
+    seen: int,
+    kept: Sequence[LivePod],
+    consumers: Consumers,
 ) -> tuple[Rest, list[_Coming]] | None:
     """The first moment after tick `seen` in which it adds nodes, and those."""
     since: dict[str, float] = {}
-    for rest in run.rests:
+    for rest in (*run.rests, *_last(run, how, kept)):
         for pod in rest.waiting:
             since.setdefault(pod.uid or pod.name, rest.seconds)
         if rest.tick <= seen:
             continue
-        ages = [(rest.until_seconds - since[pod.uid or pod.name], pod) for pod in rest.waiting]
+        waiting = consumers.without(run, rest.waiting)
+        ages = [(rest.until_seconds - since[pod.uid or pod.name], pod) for pod in waiting]
         with_gpus = [age for age, pod in ages if _asks_for_gpus(pod)]
-        is_time = max(age for age, _ in ages) > how.pod_delay_seconds
-        is_time &= not with_gpus or max(with_gpus) > how.gpu_pod_delay_seconds
-        added = _added(run, rest, rest.waiting, groups, sizes, how, coming) if is_time else []
+        # pods of a buffer are as old as can be: nothing is waited for
+        is_time = bool(kept) or max((age for age, _ in ages), default=0.0) > how.pod_delay_seconds
+        is_time &= bool(kept) or not with_gpus or max(with_gpus) > how.gpu_pod_delay_seconds
+        added = _added(run, rest, (*waiting, *kept), groups, sizes, how, coming) if is_time else []
         if added:
             return rest, added
     return None
+
+
+def _pushes(run: Run) -> bool:
+    """Whether pods lose a node that they have today; one that came meanwhile they may lose again."""
+    pods = run.simulation.snapshot.pods
+    return any(pod.number < 0 and pods[pod.number + len(pods)].node_name for pod in run.preempted)
+
+
+def _lasts(run: Run, coming: Sequence[_Coming], kept: Sequence[LivePod]) -> bool:
+    """Whether fewer nodes of the groups that grew are left without pods than came."""
+    simulation, cluster = run.simulation, run.simulation.cluster
+    state = simulation.state.over(cluster)
+    for one in coming:
+        if (place := cluster.node_index[one.node.name]) in state.absent:
+            state.open(place)
+    on_it = ((node, pod) for node in range(cluster.node_count) for pod in simulation.pods.on(node))
+    used = {node for node, pod in on_it if not kind_in(pod.owner).is_per_node}
+    used |= nodes_for(state, (*(run.waiting if _pushes(run) else ()), *kept), used)
+    names = {name for one in coming for name in one.group.pool.nodes}
+    places = {cluster.node_index[name] for name in (*names, *(one.node.name for one in coming))}
+    return len(places - used) < len(coming)
+
+
+def _last(run: Run, how: Autoscaling, kept: Sequence[LivePod]) -> tuple[Rest, ...]:
+    """The moment after it is done, where it pushed out pods that now wait, or took room that is kept."""
+    waiting = run.waiting if _pushes(run) else ()
+    if not waiting and not kept:
+        return ()
+    seconds = max(run.tick_ends, default=0.0)
+    until = seconds + how.pod_delay_seconds + how.gpu_pod_delay_seconds + 1
+    position = run.simulation.state.position
+    return (Rest(tick=run.ticks + 1, seconds=seconds, until_seconds=until, position=position, waiting=waiting),)
 
 
 def _added(
@@ -175,12 +234,17 @@ def _added(
         if place in state.absent:
             state.open(place)
     found: list[_Coming] = []
+    left = unschedulable(state.over(cluster), waiting, how)
+    buffers = tuple(pod.owner for pod in left if pod.owner.startswith(f"{BUFFER}/"))
+    buffers = buffers if len(buffers) == len(left) else ()
     for group in scale_up(cluster, state, waiting, groups, sizes, how):
         name = f"{group.template.name}-unasked-{len(coming) + len(found) + 1}"
         has_gpus = any(_asks_for_gpus(pod) for pod in waiting)
         delay = max(how.pod_delay_seconds, how.gpu_pod_delay_seconds if has_gpus else 0.0)
         wait = arrival_of(group.pool) + delay if how.arrival_seconds is None else how.arrival_seconds
-        found.append(_Coming(group=group, node=bare_copy(group.template, name), at_seconds=rest.seconds + wait))
+        found.append(
+            _Coming(group=group, node=bare_copy(group.template, name), at_seconds=rest.seconds + wait, buffers=buffers)
+        )
     return found
 
 

@@ -88,6 +88,10 @@ MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"  # of a pod template: what kubectl rollout restart writes
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+CONSUMES_REQUEST: Final = (  # the name of a ProvisioningRequest, on a pod
+    "autoscaling.x-k8s.io/consume-provisioning-request",
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
+)
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = (
     "storageclass.kubernetes.io/is-default-class",
@@ -118,6 +122,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         SAFE_TO_EVICT,
         DO_NOT_DISRUPT,
         *DEFAULT_STORAGE_CLASS,
+        *CONSUMES_REQUEST,
         SELECTED_NODE,
         SPOT_OPT_OUT,
     }

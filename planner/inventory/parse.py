@@ -33,6 +33,7 @@ from planner.inventory.records import (
     pods,
     policy,
     queues,
+    spare,
     storage,
     unplayed,
     workloads,
@@ -96,6 +97,9 @@ _READERS: dict[str, Read] = {
     "WorkloadPriorityClass": queues.read_workload_priority_class,
     "AdmissionCheck": queues.read_admission_check,
     "Topology": queues.read_topology,
+    "PodTemplate": spare.read_pod_template,
+    "CapacityBuffer": spare.read_capacity_buffer,
+    "ProvisioningRequest": spare.read_provisioning_request,
     "Event": observations.read_event,
     "PodMetrics": observations.read_pod_metrics,
 }

@@ -61,6 +61,7 @@ class PoolLimits:
     requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
     instance_types : of `LimitSource.INSTANCE_TYPES`
     quotas : of `LimitSource.QUOTAS`
+    shares : the field by which its accelerators are given out in parts; "": whole
     """
 
     name: str
@@ -90,6 +91,7 @@ class PoolLimits:
     consolidates_used: bool = True
     instance_types: tuple[InstanceType, ...] = ()
     quotas: tuple[Quota, ...] = ()
+    shares: str = ""
 
 
 def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:

@@ -22,7 +22,7 @@ def resource_of(kind: str) -> str:
     if kind in LISTED:
         return kind
     known = wire.READ[kind]
-    return f"{known.resource}.{known.group}" if kind in queues.KINDS else known.resource
+    return f"{known.resource}.{known.group}" if kind in queues.KINDS or known.group == wire.SPARE else known.resource
 
 
 _PLURALS: Final = {one.resource: kind for kind, one in wire.READ.items() if one.group != wire.METRICS} | {

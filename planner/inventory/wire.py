@@ -1460,6 +1460,41 @@ class Topology(Object):
     spec: TopologySpec | None = None
 
 
+# ── room kept spare ──────────────────────────────────────────────────────────────────────────────────────────────────
+class CorePodTemplate(Object):
+    """core/v1 ``PodTemplate``: a template that others name."""
+
+    template: PodTemplate | None = None
+
+
+class LocalReference(Wire):
+    name: str = ""
+
+
+class CapacityBufferStatus(Wire):
+    pod_template_ref: LocalReference | None = None
+    replicas: Count | None = None
+    provisioning_strategy: str | None = None
+    conditions: list[TypedCondition] | None = None
+
+
+class CapacityBuffer(Object):
+    status: CapacityBufferStatus | None = None
+
+
+class ProvisioningRequestSpec(Wire):
+    provisioning_class_name: str | None = None
+
+
+class ProvisioningRequestStatus(Wire):
+    conditions: list[TypedCondition] | None = None
+
+
+class ProvisioningRequest(Object):
+    spec: ProvisioningRequestSpec | None = None
+    status: ProvisioningRequestStatus | None = None
+
+
 # ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
 class EventSource(Wire):
     component: str | None = None
@@ -1521,6 +1556,7 @@ DEVICES = "resource.k8s.io"
 _DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
 METRICS = "metrics.k8s.io"
 _STORAGE = "storage.k8s.io"
+SPARE = "autoscaling.x-k8s.io"
 _OF_KUEUE: dict[str, tuple[type[Object], str]] = {
     "ClusterQueue": (ClusterQueue, "cluster_queues"),
     "LocalQueue": (LocalQueue, "local_queues"),
@@ -1626,6 +1662,13 @@ READ: dict[str, Kind] = {
         )
         for kind, resource in queues.KINDS.items()
     },
+    "PodTemplate": Kind(CorePodTemplate, "pod_templates", "", "podtemplates", is_rare=True),
+    "CapacityBuffer": Kind(
+        CapacityBuffer, "capacity_buffers", SPARE, "capacitybuffers", ("v1beta1", "v1alpha1"), is_rare=True
+    ),
+    "ProvisioningRequest": Kind(
+        ProvisioningRequest, "provisioning_requests", SPARE, "provisioningrequests", ("v1", "v1beta1"), is_rare=True
+    ),
     "Event": Kind(Event, "events", "", "events"),
     "PodMetrics": Kind(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),
 }

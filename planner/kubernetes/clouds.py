@@ -71,6 +71,7 @@ class Cloud:
     scheme : provider ids begin with it
     is_told_by_scheme : its machines are its own cluster's; Google's may be a kOps cluster's
     marks : labels that only its nodes have; one that ends with ``/`` is the beginning of some
+    writes : beginnings of the labels that it writes on new nodes itself, beside those a person asks for
     pool, zone, region, machine_type, model, count : labels that say so; `pool_kind`: what its pools are called
     group : what the name of an autoscaler's group of nodes begins with, ``{}`` its pool
     bought : label → value (lower case) → how the node was bought, where it isn't on demand
@@ -92,6 +93,7 @@ class Cloud:
     scheme: str = ""
     is_told_by_scheme: bool = True
     marks: Labels = ()
+    writes: Labels = ()
     pool: Labels = ()
     pool_kind: str = ""
     group: str = ""
@@ -141,6 +143,7 @@ GKE: Final = Cloud(
     scheme="gce",
     is_told_by_scheme=False,
     marks=(GKE_NODE_POOL,),
+    writes=("cloud.google.com/", "topology.gke.io/"),
     pool=(GKE_NODE_POOL,),
     pool_kind="GKE node pool",
     model=(GKE_ACCELERATOR, "cloud.google.com/gke-tpu-accelerator"),
@@ -367,6 +370,19 @@ def labels_of_new(cloud: Cloud, *, pool: str, machine: str, model: str, count: i
 def labels_of(what: str) -> Labels:
     """The labels that say `what` (a field of `Cloud`), in all clouds; what stands first counts."""
     return tuple(label for cloud in CLOUDS for label in getattr(cloud, what))
+
+
+def brought_by(node: Node) -> str:
+    """Who brings such nodes by itself as pods wait, as its labels say: ``Karpenter``; "" where none does."""
+    return next((cloud.name for cloud in CLOUDS if cloud.brings and any(one in node.labels for one in cloud.pool)), "")
+
+
+def may_be_written(label: str, *, has_gpus: bool) -> bool:
+    """Whether a cloud may write the label on the first node of a pool, of a machine with or without accelerators."""
+    for cloud in CLOUDS:
+        if label.startswith(cloud.writes) and cloud.writes:
+            return has_gpus or label not in (*cloud.model, *cloud.count)
+    return False
 
 
 def pool_kind(label: str) -> str:

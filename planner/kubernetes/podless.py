@@ -18,9 +18,10 @@ from planner.kubernetes.pod_templates import hidden_templates
 
 _TABLE: Final = """
 -                                    Namespace Node Service Endpoints ConfigMap Secret ServiceAccount Event LimitRange
--                                    ResourceQuota PersistentVolume PersistentVolumeClaim ComponentStatus
+-                                    ResourceQuota PersistentVolume PersistentVolumeClaim ComponentStatus PodTemplate
 apps                                 ControllerRevision
 autoscaling                          *
+autoscaling.x-k8s.io                 CapacityBuffer ProvisioningRequest
 scheduling.k8s.io                    PriorityClass
 extensions                           Ingress NetworkPolicy PodSecurityPolicy
 admissionregistration.k8s.io         *

@@ -1009,6 +1009,38 @@ class ResourceClaimTemplate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodTemplate:
+    """core/v1 PodTemplate: what others name."""
+
+    namespace: str
+    name: str
+    labels: Labels = EMPTY
+    spec: PodSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityBuffer:
+    """Room that cluster-autoscaler keeps for `replicas` pods like the PodTemplate `template`, as its status says."""
+
+    namespace: str
+    name: str
+    template: str = ""
+    replicas: int = 0
+    strategy: Word = ""
+    conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvisioningRequest:
+    """Nodes asked of cluster-autoscaler for pods that name it."""
+
+    namespace: str
+    name: str
+    class_name: Word = ""
+    conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     namespace: str
     object_kind: str
@@ -1336,6 +1368,9 @@ class Snapshot:
     workload_priority_classes: tuple[WorkloadPriorityClass, ...] = ()
     admission_checks: tuple[AdmissionCheck, ...] = ()
     topologies: tuple[Topology, ...] = ()
+    pod_templates: tuple[PodTemplate, ...] = ()
+    capacity_buffers: tuple[CapacityBuffer, ...] = ()
+    provisioning_requests: tuple[ProvisioningRequest, ...] = ()
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
     logs: tuple[PodLog, ...] = ()

@@ -310,5 +310,6 @@ GROWING_REASONS = frozenset(
         Reason.HOST_PORT,
         Reason.POD_AFFINITY,
         Reason.TOPOLOGY_SPREAD,
+        Reason.DEVICE,
     }
 )

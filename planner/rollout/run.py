@@ -123,7 +123,7 @@ class Run:
     tick_ends : seconds after which each tick ended
     promotions : per workload key, how often somebody had to promote it
     waits_for : per workload key, what one that isn't done waits for without anything moving: ``promotion``
-    rests : the quiet moments in which somebody waits, where they were asked for
+    rests : the quiet moments in which somebody waits, or room may be kept for pods that aren't there, where they were asked for
     retried : nothing moved any more until somebody tried again whose pods had been refused
     """
 
@@ -422,7 +422,9 @@ class _Course:
 
     def _keep_rest(self) -> None:
         simulation = self.simulation
-        if self._rests is not None and (waiting := simulation.queue.pods()):
+        if self._rests is None:
+            return
+        if (waiting := simulation.queue.pods()) or simulation.snapshot.capacity_buffers:
             self._rests.append(
                 Rest(
                     tick=simulation.clock.tick, seconds=self._clock.seconds, until_seconds=self._clock.next(simulation),

@@ -66,6 +66,7 @@ def _pool(pool: Any, place: int, source: LimitSource) -> PoolLimits:
         pods_a_node=_number(_mapping(pool.get("maxPodsConstraint"), where).get("maxPodsPerNode"), where),
         accelerator=str(first.get("acceleratorType") or ""),
         gpus_a_node=_number(first.get("acceleratorCount"), where) or 0,
+        shares=next((field for field in ("gpuPartitionSize", "gpuSharingConfig") if first.get(field)), ""),
         provisioning=_provisioning(config),
         reservation=", ".join(str(value) for value in _list(reservation.get("values"), where)),
         upgrade=_upgrade(_mapping(pool.get("upgradeSettings"), where), where),

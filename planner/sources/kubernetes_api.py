@@ -49,7 +49,7 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
 
 OPTIONAL: Final = frozenset({"Event", "PodMetrics", *LISTED})
 """A server that fails on these has still told where the pods are; what projects brought may be broken by their own webhooks."""
-RARE: Final = {name: kind.group for name, kind in wire.READ.items() if kind.is_rare} | {
+RARE: Final = {name: kind.group for name, kind in wire.READ.items() if kind.is_rare and kind.group} | {
     name: one.group for name, one in LISTED.items() if one.is_installed
 }
 """kind → API group, of those that aren't asked for where the server doesn't have it."""

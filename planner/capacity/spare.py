@@ -1,0 +1,163 @@
+"""Room that an autoscaler keeps, or was asked for: CapacityBuffers and ProvisioningRequests, as cluster-autoscaler takes them.
+
+A buffer's pods are in no cluster: kube-scheduler gives their room to whoever wants it, and cluster-autoscaler, which has them wait
+beside the real ones in each loop, then brings nodes for them. For pods that consume a ProvisioningRequest it brings none: it brings them
+for the request. Placeholder pods need no rule of their own: they are pods, which may be pushed out and then wait.
+
+Source: kubernetes/autoscaler `cluster-autoscaler/processors/capacitybuffer/pod_list_processor.go` (`Process`, `provision`),
+`processors/provreq/pods_filter.go` (`Process`), `provisioningrequest/checkcapacity/provisioningclass.go` (`checkCapacity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from planner.capacity.cluster_autoscaler import recompiled
+from planner.ground.records import dataclass, replace
+from planner.ground.vocabulary import CONSUMES_REQUEST
+from planner.kubernetes.records import CapacityBuffer, Finding, Labels, ProvisioningRequest, Severity, Snapshot
+from planner.rollout.run import Revision, Run
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.filters import feasible_nodes
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import compile_shape
+from planner.scheduling.state import State
+
+BUFFER: Final = "CapacityBuffer"
+_REQUEST: Final = "ProvisioningRequest"
+_ACTIVE: Final = "buffer.x-k8s.io/active-capacity"
+_CHECKS: Final = frozenset({"check-capacity.autoscaling.x-k8s.io", "check-capacity.kubernetes.io"})
+_MOST_PODS: Final = 256  # of all buffers
+
+
+def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
+    """The pods that cluster-autoscaler has wait for the buffers it provisions: none is admitted, so none has its class' priority."""
+    snapshot, found = cluster.snapshot, list[LivePod]()
+    templates = {(one.namespace, one.name): one for one in snapshot.pod_templates}
+    for buffer in snapshot.capacity_buffers:
+        if _why_not(snapshot, buffer):
+            continue
+        template = templates[buffer.namespace, buffer.template]
+        spec = replace(template.spec, priority_class_name="")
+        shape = compile_shape(cluster, buffer.namespace, template.labels, spec)
+        found += [
+            LivePod(
+                shape=shape, namespace=buffer.namespace, name=f"capacity-buffer-{buffer.name}-{i}", number=0, created_at=0.0,
+                uid=f"{_name(buffer)}/{i}", owner=_name(buffer),
+            )
+            for i in range(min(buffer.replicas, _MOST_PODS - len(found)))
+        ]  # fmt: skip
+    return tuple(found)
+
+
+def _name(of: CapacityBuffer) -> str:
+    return f"{BUFFER}/{of.namespace}/{of.name}"
+
+
+def _why_not(snapshot: Snapshot, buffer: CapacityBuffer) -> str:
+    """Why no room is kept for the buffer, as far as is known."""
+    if buffer.strategy != _ACTIVE:
+        return f"its strategy is {buffer.strategy or 'not in its status'}"
+    for condition in ("ReadyForProvisioning", "Provisioning"):
+        status, _, reason = buffer.conditions.get(condition, "").partition("/")
+        if status != "True":
+            return f"its condition {condition} is {status or 'not there'}" + (f" ({reason})" if reason else "")
+    if all((one.namespace, one.name) != (buffer.namespace, buffer.template) for one in snapshot.pod_templates):
+        return f"the snapshot doesn't hold PodTemplate {buffer.template}"
+    return ""
+
+
+def nodes_for(state: State, pods: Iterable[LivePod], used: set[int]) -> set[int]:
+    """Where the pods would be, on nodes that are `used` anyhow as far as they fit; `state` is changed."""
+    found = set[int]()
+    for pod in pods:
+        shape = recompiled(state.cluster, pod.shape)
+        nodes = [] if pod.is_gated else [int(one) for one in feasible_nodes(state, shape)]
+        if nodes:
+            place = next((one for one in nodes if one in used or one in found), nodes[0])
+            state.add(shape, place)
+            found.add(place)
+    return found
+
+
+def not_played(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """The buffers and booked room that aren't played, each with the reason."""
+    told = [
+        (f"{_name(one)} keeps no room in what is played: {why}", "More nodes may come, to fill it up again")
+        for one in snapshot.capacity_buffers
+        if (why := _why_not(snapshot, one)) and one.replicas
+    ]
+    told += [
+        (
+            f"room that {_REQUEST} {one.namespace}/{one.name} has booked is played as free",
+            "More nodes may come for others",
+        )
+        for one in snapshot.provisioning_requests
+        if _is(one, "Provisioned") and not _is(one, "BookingExpired")
+    ]
+    return tuple(
+        Finding(severity=Severity.INFO, code="spare-not-played", object="", what=what, mend=mend) for what, mend in told
+    )
+
+
+def _is(request: ProvisioningRequest, condition: str) -> bool:
+    return request.conditions.get(condition, "").startswith("True")
+
+
+# ── pods that consume a ProvisioningRequest ──────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumers:
+    """Which pods name a ProvisioningRequest: of the snapshot by uid, of workloads that change by their key."""
+
+    pods: frozenset[str]
+    workloads: frozenset[str]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, revisions: Sequence[Revision]) -> Consumers:
+        """Those of a snapshot and a change."""
+        return cls(
+            pods=frozenset(one.uid for one in snapshot.pods if not one.node_name and request_named(one.annotations)),
+            workloads=frozenset(
+                one.after.key
+                for one in revisions
+                if any(request_named(template.annotations) for template, _ in one.after.templates)
+            ),
+        )
+
+    def without(self, run: Run, pods: Iterable[LivePod]) -> list[LivePod]:
+        """The pods for which nodes are brought all the same."""
+        own = {id(pod) for key in self.workloads for pod in run.pods.get(key, ()) if pod.is_new}
+        return [pod for pod in pods if pod.uid not in self.pods and id(pod) not in own]
+
+
+def request_named(annotations: Labels) -> str:
+    """The ProvisioningRequest that pods with these annotations consume, "" for none."""
+    return next((annotations[key] for key in CONSUMES_REQUEST if key in annotations), "")
+
+
+def request_told(snapshot: Snapshot, revision: Revision) -> tuple[str, bool]:
+    """What the workload's ProvisioningRequest means for nodes that its pods wait for, and whether that is known; ("", True) for none."""
+    named = next((name for one, _ in revision.after.templates if (name := request_named(one.annotations))), "")
+    if not named:
+        return "", True
+    namespace = revision.after.namespace
+    found = [one for one in snapshot.provisioning_requests if (one.namespace, one.name) == (namespace, named)]
+    what = f"{_REQUEST} {namespace}/{named}"
+    if not found:
+        return (
+            f"whether nodes come for {what}, which its pods consume, isn't known: the snapshot doesn't hold it",
+            False,
+        )
+    (request,) = found[:1]
+    none = f"the autoscaler adds no node for pods that consume {what}"
+    if _is(request, "Failed"):
+        return f"{none}, which has failed", True
+    if _is(request, "Provisioned"):
+        return f"{none}, which has its nodes", True
+    if request.class_name in _CHECKS:
+        return f"{none}, which only asks whether there is room ({request.class_name})", True
+    return (
+        f"whether nodes come for {what} (class {request.class_name or 'unknown'}), which its pods consume, isn't known",
+        False,
+    )

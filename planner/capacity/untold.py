@@ -1,0 +1,140 @@
+"""Groups of nodes that may be there though nobody tells of them: where a rollout would complete with one, it isn't known that it is stuck.
+
+A snapshot shows nodes, not pools at zero, nor the zones in which a pool may have nodes, nor all that a cloud writes on a new node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from planner.capacity.karpenter import tolerated
+from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
+from planner.capacity.node_pools import UNLABELLED, NodePool
+from planner.ground.records import replace
+from planner.ground.vocabulary import (
+    ARCHITECTURE,
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    OPERATING_SYSTEM,
+    PODS,
+    ZONE,
+)
+from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.kubernetes.accelerators import alike
+from planner.kubernetes.clouds import brought_by, may_be_written
+from planner.kubernetes.nodes import zone
+from planner.kubernetes.records import FrozenMap, Node, Snapshot
+from planner.kubernetes.requests import pod_requests
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import bare_copy
+from planner.scheduling.shape import Shape
+
+_COMPONENTS: Final = frozenset({"cluster-autoscaler", "karpenter"})
+# Who doesn't tell every pool that there is, and who tells no zones.
+_TELL_SOME: Final = frozenset({LimitSource.UNKNOWN, LimitSource.TYPED})
+_TELL_NO_ZONES: Final = frozenset({*_TELL_SOME, LimitSource.AUTOSCALER_STATUS})
+_SIZE: Final = {CPU: 10**6, MEMORY: 2**43, EPHEMERAL_STORAGE: 2**43, PODS: 1_000}  # larger than any machine
+_ELSEWHERE: Final = "a-zone-that-no-node-shows"
+_TIMES: Final = 64
+
+
+def autoscaler_seen(snapshot: Snapshot) -> str:
+    """What of the snapshot shows that an autoscaler of nodes is at work: ``node n0 is Karpenter's``; "" where nothing does."""
+    for node in snapshot.nodes:
+        if name := brought_by(node):
+            return f"node {node.name} is {name}'s"
+    for pod in snapshot.pods:
+        names = {pod.labels.get(key, "") for key in ("app", "k8s-app", "app.kubernetes.io/name")}
+        if not pod.is_terminal and (_COMPONENTS & names or any(name.endswith("-cluster-autoscaler") for name in names)):
+            return f"pod {pod.namespace}/{pod.name} runs"
+    for event in snapshot.events:
+        if event.component in _COMPONENTS:
+            return f"{event.component} wrote an event ({event.reason})"
+    return ""
+
+
+def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
+    """Groups that may be there, each as the pod would have it, with what isn't known."""
+    for pool in pools:
+        if is_karpenters(pool) or pool.room() == 0:
+            continue
+        if pool.nodes and pool.source in _TELL_NO_ZONES:
+            yield from _in_other_zones(cluster, pool, waiting)
+        elif not pool.nodes:
+            yield from _otherwise_labelled(cluster, pool, waiting)
+    seen = autoscaler_seen(cluster.snapshot)
+    if seen and all(pool.source in _TELL_SOME for pool in pools):
+        what = f"which pools there are beside those with nodes isn't known, and an autoscaler is at work ({seen})"
+        yield from ((group, what) for group in _made_to_measure(cluster, waiting))
+
+
+def _in_other_zones(cluster: Cluster, pool: NodePool, waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
+    volumes = (
+        value
+        for volume in cluster.snapshot.persistent_volumes
+        for term in volume.node_affinity or ()
+        for one in term.match_expressions
+        if one.key == ZONE
+        for value in one.values
+    )
+    others = [_wanted(waiting).get(ZONE, _ELSEWHERE), *volumes]
+    there = {zone(cluster.nodes[cluster.node_index[name]]) for name in pool.nodes}
+    told = PoolLimits(name=pool.name, source=pool.source, zones=tuple(one for one in others if one not in there))
+    if not any(there):
+        return  # no node says in which it is
+    groups, _ = node_groups(cluster, [replace(pool, stated=told)])
+    what = f"in which zones pool {pool.name} may have nodes isn't known"
+    yield from ((group, what) for group in groups if group.zone not in there)
+
+
+def _otherwise_labelled(cluster: Cluster, pool: NodePool, waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
+    groups, _ = node_groups(cluster, [pool])
+    for group in groups:
+        more = {
+            key: value
+            for key, value in _wanted(waiting).items()
+            if key not in group.template.labels and may_be_written(key, has_gpus=bool(alike(group.template.allocatable)))
+        }  # fmt: skip
+        if more:
+            labelled = replace(group.template, labels=FrozenMap({**group.template.labels, **more}))
+            what = f"whether a new node of pool {pool.name} has the label {', '.join(sorted(more))} isn't known"
+            yield replace(group, template=labelled), what
+
+
+def _made_to_measure(cluster: Cluster, waiting: Shape) -> Iterator[NodeGroup]:
+    """A machine that takes some of the pods, in each zone."""
+    wanted = _wanted(waiting)
+    labels = {ARCHITECTURE: "amd64", OPERATING_SYSTEM: "linux", **wanted}
+    asked = {name: amount * _TIMES for name, amount in pod_requests(waiting.spec).items()}
+    zones = [wanted[ZONE]] if ZONE in wanted else [*sorted({zone(node) for node in cluster.nodes} - {""}), _ELSEWHERE]
+    pool = NodePool(
+        name="that nobody names", kind=UNLABELLED, nodes=(), machine_types=(), accelerator="", gpus_a_node=alike(asked),
+        provisioning=(), zones=(), taints=(),
+    )  # fmt: skip
+    for place in zones:
+        node = Node(
+            name=f"untold-{place}", labels=FrozenMap({**labels, ZONE: place}), taints=(), conditions=FrozenMap({"Ready": "True"}),
+            allocatable=FrozenMap({**asked, **_SIZE}), capacity=FrozenMap({**asked, **_SIZE}),
+        )  # fmt: skip
+        yield NodeGroup(pool=pool, zone=place, template=bare_copy(node, node.name), size=0)
+
+
+def _wanted(waiting: Shape) -> dict[str, str]:
+    """A node's labels that the pod would be content with, as far as it names them."""
+    found = dict(waiting.spec.node_selector)
+    for term in (waiting.spec.node_affinity.required or ())[:1]:
+        for one in term.match_expressions:
+            if one.operator in ("In", "Exists"):
+                found.setdefault(one.key, one.values[0] if one.values else "true")
+    return found
+
+
+def without_devices(pools: Sequence[NodePool], waiting: Shape) -> str:
+    """What isn't known of the devices that the pod claims; "" where it claims none, or no pool's node would take it."""
+    if waiting.spec.resource_claims:
+        for pool in pools:
+            if pool.room() != 0 and tolerated(waiting, pool.taints):
+                return f"which devices a new node of pool {pool.name} brings isn't known, and the pod claims some"
+    return ""

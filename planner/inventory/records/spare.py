@@ -1,0 +1,48 @@
+"""Room that is kept spare: wire → records.
+
+Source: kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go`,
+`apis/provisioningrequest/autoscaling.x-k8s.io/v1`. What isn't in a status nobody acts on.
+"""
+
+from __future__ import annotations
+
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.inventory import wire
+from planner.inventory.records.pods import cut, known_spec
+from planner.inventory.records.shared import Shared, metadata_of
+from planner.kubernetes import records as model
+
+
+def read_pod_template(shared: Shared, one: wire.CorePodTemplate) -> model.PodTemplate:
+    """A PodTemplate."""
+    metadata, template = metadata_of(one), one.template or wire.PodTemplate()
+    return model.PodTemplate(
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=metadata.name or "",
+        labels=shared.labels((template.metadata or wire.Metadata()).labels),
+        spec=known_spec(shared, cut(template.spec or wire.PodSpec())).record,
+    )
+
+
+def read_capacity_buffer(shared: Shared, buffer: wire.CapacityBuffer) -> model.CapacityBuffer:
+    """A CapacityBuffer."""
+    metadata, status = metadata_of(buffer), buffer.status or wire.CapacityBufferStatus()
+    return model.CapacityBuffer(
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=metadata.name or "",
+        template=status.pod_template_ref.name if status.pod_template_ref else "",
+        replicas=status.replicas or 0,
+        strategy=status.provisioning_strategy or "",
+        conditions=shared.conditions({one.type: f"{one.status}/{one.reason or ''}" for one in status.conditions or ()}),
+    )
+
+
+def read_provisioning_request(shared: Shared, one: wire.ProvisioningRequest) -> model.ProvisioningRequest:
+    """A ProvisioningRequest."""
+    metadata, conditions = metadata_of(one), (one.status.conditions or ()) if one.status else ()
+    return model.ProvisioningRequest(
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=metadata.name or "",
+        class_name=(one.spec.provisioning_class_name or "") if one.spec else "",
+        conditions=shared.conditions({each.type: f"{each.status}/{each.reason or ''}" for each in conditions}),
+    )
