@@ -1,4 +1,4 @@
-"""One process of the pool: holds snapshots and price books, and works out what it is asked. Knows no Streamlit.
+"""The other side of a `Holder`: a process that holds snapshots and price books, and works out what it is asked. Knows no Streamlit.
 
 Talks over the pipe that it was started with (`planner.processes.child`), and ends with it.
 """
@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import pickle
+import sys
 import time
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable, Container
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
@@ -34,23 +37,26 @@ class Held:
         self._values: OrderedDict[str, tuple[Any, int]] = OrderedDict()
         self._most_bytes = most_bytes
 
-    def put(self, name: str, packed: bytes) -> list[str]:
-        """Keep what is `packed`; the names of what was forgotten for it."""
-        return self._put(name, pickle.loads(packed), len(packed))  # noqa: S301 - of our own parent
+    def put(self, name: str, packed: bytes, wanted: Container[str] = ()) -> list[str]:
+        """Keep what is `packed`; the names of what was forgotten for it, none of them `wanted`."""
+        return self._put(name, pickle.loads(packed), len(packed), wanted)  # noqa: S301 - of our own parent
 
-    def follow(self, name: str, before: str, steps: tuple[bytes, ...]) -> list[str]:
+    def follow(self, name: str, before: str, steps: tuple[bytes, ...], wanted: Container[str] = ()) -> list[str]:
         """Keep the snapshot that `steps` lead to from the one called `before`; the names of what was forgotten for it.
 
         It shares nearly all with that one, but its tables are made anew: a sixteenth of the room, so that few are kept.
         """
         size = max(self._values[before][1], self._most_bytes // 16)
-        return self._put(name, succession.walked(self.get(before), steps), size)
+        return self._put(name, succession.walked(self.get(before), steps), size, wanted)
 
-    def _put(self, name: str, value: Any, size: int) -> list[str]:
+    def _put(self, name: str, value: Any, size: int, wanted: Container[str]) -> list[str]:
         self._values[name] = value, size
         forgotten = []
-        while len(self._values) > 1 and sum(size for _, size in self._values.values()) > self._most_bytes:
-            forgotten.append(self._values.popitem(last=False)[0])
+        for old in [one for one in self._values if one != name and one not in wanted]:
+            if sum(size for _, size in self._values.values()) <= self._most_bytes:
+                break
+            del self._values[old]
+            forgotten.append(old)
         return forgotten
 
     def get(self, name: str) -> Any:
@@ -70,6 +76,11 @@ class _Reader(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         return self._held.get(pid)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What a function of a module is called by the other side."""
+    return f"{function.__module__}:{function.__qualname__}"
 
 
 def function_called(name: str) -> Any:
@@ -125,7 +136,7 @@ def _answer(connection: Connection, held: Held, name: str, packed: bytes) -> byt
 def serve(connection: Connection) -> None:
     """Answer until the other end is gone.
 
-    Taken: ("key", bytes), ("hold", name, packed), ("follow", name, before, steps), ("ask", function, packed), ("unwanted",).
+    Taken: first ("begin", key, niceness, most bytes held), then ("hold", name, packed, wanted), ("follow", name, before, steps, wanted), ("ask", function, packed), ("unwanted",).
     Given, for each "ask": packed ("answer", value), ("ours", error), ("other", kind, traceback) or ("unwanted",), after any
     number of ("doing", what, share); for each "hold" and "follow" the names that were forgotten.
     """
@@ -135,18 +146,25 @@ def serve(connection: Connection) -> None:
             what, *rest = pickle.loads(connection.recv_bytes())  # noqa: S301 - of our own parent
         except (EOFError, OSError):
             return
-        if what == "key":
-            from planner.inventory import sealed
-            from planner.sources import accelerators
-
-            sealed.use_key(rest[0])
-            accelerators.use()
+        if what == "begin":
+            held = _begun(*rest)
         elif what == "hold":
             connection.send_bytes(pickle.dumps(held.put(*rest)))
         elif what == "follow":
             connection.send_bytes(pickle.dumps(held.follow(*rest)))
         elif what == "ask":
             connection.send_bytes(_answer(connection, held, *rest))
+
+
+def _begun(key: bytes, niceness: int, most_bytes: int) -> Held:
+    from planner.inventory import sealed
+    from planner.sources import accelerators
+
+    if sys.platform != "win32":
+        os.nice(niceness)
+    sealed.use_key(key)
+    accelerators.use()
+    return Held(most_bytes)
 
 
 if __name__ == "__main__":

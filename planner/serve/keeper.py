@@ -38,7 +38,7 @@ class Keeper:
     limits : callable
         What is known of node pools, of a snapshot.
     metrics : callable
-        Metrics of a snapshot and the pools that may grow, worked out where no review waits for it; raises `HeadroomError`.
+        Metrics of a snapshot, worked out where no review waits for it; raises `HeadroomError`.
     every_seconds : float
         Between two times that the metrics are worked out, and between two listings unless `look_seconds` is given.
     look_seconds : float, optional
@@ -53,7 +53,7 @@ class Keeper:
         self,
         read: Callable[[], Snapshot],
         limits: Callable[[Snapshot], tuple[PoolLimits, ...]],
-        metrics: Callable[[Snapshot, tuple[NodePool, ...]], ClusterMetrics],
+        metrics: Callable[[Snapshot], ClusterMetrics],
         *,
         every_seconds: float,
         look_seconds: float | None = None,
@@ -107,7 +107,7 @@ class Keeper:
         kept = self.kept
         if kept is None or (kept.metrics is not None and kept.metrics.digest == kept.snapshot.digest):
             return
-        metrics = self._metrics(kept.snapshot, kept.pools)
+        metrics = self._metrics(kept.snapshot)
         self.kept = Latest(snapshot=kept.snapshot, pools=kept.pools, listed_at=kept.listed_at, metrics=metrics)
 
     def _run(self) -> None:

@@ -14,15 +14,16 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Final
+from typing import Any, Final
 
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
-from planner.processes.process import Known, Process
+from planner.processes.holder import Holder, Packed
 from planner.rollout.policy import GatePolicy
+from planner.rollout.prepared import compiled
 from planner.serve.review import API_VERSION, NO_POLICY, Review, Silence, read_request, review
 
 MOST_WAITING: Final = 32  # questions for each process
@@ -66,6 +67,43 @@ class _Asked:
     answer: Future[Review]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    snapshot: Snapshot
+    pools: tuple[NodePool, ...]
+
+
+class _Reviewer:
+    """One process; `known` is what it answers from, None before it was told of any cluster."""
+
+    def __init__(self, shared: Packed) -> None:
+        self.known: _Known | None = None
+        self._holder = Holder(most_bytes=0, shared=shared)
+
+    def know(self, known: _Known) -> None:
+        """Answer from this from now on."""
+        self._holder.run(_made_ready, known.snapshot)
+        is_first, self.known = self.known is None, known
+        if is_first:
+            self.review(_OF_OUR_OWN, time.monotonic() + _FIRST_SECONDS)
+
+    def review(self, *asked: Any) -> Review:
+        """`_reviewed` of what it knows."""
+        assert self.known is not None
+        found = self._holder.run(_reviewed, self.known.snapshot, self.known.pools, *asked)
+        assert isinstance(found, Review)
+        return found
+
+    def restart(self) -> None:
+        """Another process in its place, which knows nothing yet."""
+        self.known = None
+        self._holder.restart()
+
+    def end(self) -> None:
+        """End it."""
+        self._holder.end()
+
+
 class Reviewers:
     """`count` processes that answer reviews.
 
@@ -86,7 +124,8 @@ class Reviewers:
         self._questions: deque[_Asked] = deque()
         self._large: deque[_Asked] = deque()
         self._has_more = threading.Condition()
-        self._known: Known | None = None
+        self._known: _Known | None = None
+        self._shared = Packed()
         self._sending = threading.Lock()
         self._is_ended = threading.Event()
         self.is_ready = False
@@ -103,8 +142,7 @@ class Reviewers:
 
     def know(self, snapshot: Snapshot, pools: tuple[NodePool, ...]) -> None:
         """Answer from this snapshot from now on."""
-        number = self._known.number + 1 if self._known else 1
-        self._known = Known(number=number, snapshot=snapshot, pools=pools)
+        self._known = _Known(snapshot, pools)
 
     def remember(self, body: bytes) -> None:
         """A write was let through: until the snapshot shows it, others are reviewed beside it."""
@@ -135,7 +173,7 @@ class Reviewers:
 
     # ── one thread a process ─────────────────────────────────────────────────────────────────────────────────────────
     def _serve(self, takes_large: bool) -> None:
-        process = Process()
+        process = _Reviewer(self._shared)
         try:
             while (asked := self._next(process, takes_large)) is not None:
                 if not asked.answer.set_running_or_notify_cancel():
@@ -145,30 +183,26 @@ class Reviewers:
                 except (EOFError, OSError):
                     asked.answer.set_result(Review(silence=Silence.NOT_KNOWN))
                     self._say("a process that answers reviews ended; another one takes its place")
-                    process.end()
-                    process = Process()
+                    process.restart()
         finally:
             process.end()
 
-    def _next(self, process: Process, takes_large: bool) -> _Asked | None:
+    def _next(self, process: _Reviewer, takes_large: bool) -> _Asked | None:
         """The next question; before it, or while there is none, the process gets to know a new snapshot.
 
         One that knows none yet takes no question: another process may know the answer.
         """
         while not self._is_ended.is_set():
             known = self._known
-            if known is not None and process.number != known.number and self._sending.acquire(blocking=False):
+            if known is not None and process.known is not known and self._sending.acquire(blocking=False):
                 try:
-                    is_first = not process.number
                     process.know(known)
-                    if is_first:
-                        process.ask(_reviewed, _OF_OUR_OWN, time.monotonic() + _FIRST_SECONDS)
                     self.is_ready = True
-                except (EOFError, OSError):
+                except (EOFError, OSError, RuntimeError):
                     process.restart()
                 finally:
                     self._sending.release()
-            if not process.number:
+            if process.known is None:
                 self._is_ended.wait(0.05)
                 continue
             with self._has_more:
@@ -181,12 +215,12 @@ class Reviewers:
         return None
 
 
-def _answer(process: Process, asked: _Asked, policy: GatePolicy, earlier: tuple[bytes, ...]) -> Review:
-    if time.monotonic() >= asked.until:
-        return _TIME_UP
-    found = process.ask(_reviewed, asked.body, asked.until, policy, earlier)
-    assert isinstance(found, Review)
-    return found
+def _answer(process: _Reviewer, asked: _Asked, policy: GatePolicy, earlier: tuple[bytes, ...]) -> Review:
+    return _TIME_UP if time.monotonic() >= asked.until else process.review(asked.body, asked.until, policy, earlier)
+
+
+def _made_ready(snapshot: Snapshot) -> None:
+    compiled(snapshot)
 
 
 def _reviewed(

@@ -22,7 +22,7 @@ def test_the_page_that_was_visited_last_is_not_run_in_them(tmp_path: Path, monke
     monkeypatch.setitem(sys.modules, "__main__", main)
     teller = Teller(Given())
     try:
-        assert teller.metrics(snapshot(node("gpu-0", gpus=1)), ()).families
+        assert teller.metrics(snapshot(node("gpu-0", gpus=1))).families
     finally:
         teller.stop()
     assert not trace.exists()

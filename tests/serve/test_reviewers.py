@@ -33,9 +33,9 @@ def test_a_mistake_costs_one_answer_and_not_the_process(
 
 
 class Idle:
-    """A process that knows a snapshot and is asked nothing."""
+    """A process that knows what there is, nothing, and is asked nothing."""
 
-    number = 1
+    known = ()
 
 
 def test_long_reviews_come_last_and_leave_one_process_to_the_others() -> None:

@@ -247,7 +247,7 @@ def test_a_listing_that_fails_keeps_what_was_known() -> None:
     keeper = Keeper(
         read,
         lambda _: (),
-        lambda found, _pools: cluster_metrics(found, Given()),
+        lambda found: cluster_metrics(found, Given()),
         every_seconds=5,
         know=lambda found, _pools: told.append(found),
         say=said.append,

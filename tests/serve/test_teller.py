@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable
-
 import pytest
 
 from planner.ground.errors import HeadroomError, SourceError
 from planner.ground.records import replace
 from planner.questions.question import Given
-from planner.serve import teller as room
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.teller import Teller
 from tests.builders.objects import deployment, node, pod_spec, snapshot
@@ -21,9 +17,9 @@ CLUSTER = snapshot(node("gpu-0", gpus=1), deployment("serve", ["gpu-0"], pod_spe
 def test_it_says_what_would_be_said_here() -> None:
     teller = Teller(Given())
     try:
-        assert teller.metrics(CLUSTER, ()) == cluster_metrics(CLUSTER, Given())
+        assert teller.metrics(CLUSTER) == cluster_metrics(CLUSTER, Given())
         later = snapshot(node("gpu-0", gpus=2), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
-        assert teller.metrics(later, ()) == cluster_metrics(later, Given())
+        assert teller.metrics(later) == cluster_metrics(later, Given())
     finally:
         teller.stop()
 
@@ -31,34 +27,34 @@ def test_it_says_what_would_be_said_here() -> None:
 def test_one_that_ended_gives_way_to_another() -> None:
     teller = Teller(Given())
     try:
-        teller.metrics(CLUSTER, ())
+        teller.metrics(CLUSTER)
         assert teller._process is not None
         teller._process._process.kill()
         with pytest.raises(SourceError, match="ended"):
-            teller.metrics(CLUSTER, ())
-        assert teller.metrics(CLUSTER, ()) == cluster_metrics(CLUSTER, Given())
+            teller.metrics(CLUSTER)
+        assert teller.metrics(CLUSTER) == cluster_metrics(CLUSTER, Given())
     finally:
         teller.stop()
     with pytest.raises(SourceError):
-        teller.metrics(replace(CLUSTER), ())
+        teller.metrics(replace(CLUSTER))
 
 
-def test_what_could_not_be_worked_out_says_where_and_how_to_mend_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise SourceError("no prices", where="the catalog", mend="Give a file")
-
-    monkeypatch.setattr(room, "cluster_metrics", refuse)
-
-    class Here:
-        number = 0
-
-        def know(self, _: object) -> None: ...
-
-        def ask(self, function: Callable[..., object], *asked: object) -> object:
-            return pickle.loads(pickle.dumps(function(CLUSTER, (), *asked)))
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (SourceError("no prices", where="the catalog", mend="Give a file"), "the catalog: no prices. Give a file"),
+        (RuntimeError("KeyError"), "this server: a mistake of ours: KeyError"),
+    ],
+)
+def test_what_could_not_be_worked_out_says_where_and_how_to_mend_it(
+    raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fails:
+        def run(self, *_: object) -> None:
+            raise raised
 
     teller = Teller(Given())
-    monkeypatch.setattr(teller, "_process", Here())
+    monkeypatch.setattr(teller, "_process", Fails())
     with pytest.raises(HeadroomError) as found:
-        teller.metrics(CLUSTER, ())
-    assert str(found.value) == "the catalog: no prices. Give a file"
+        teller.metrics(CLUSTER)
+    assert str(found.value) == said

@@ -14,7 +14,7 @@ from planner.ground.budget import UnwantedError, current
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
-from planner.processes import pool
+from planner.processes import holder, pool
 from planner.processes.pool import Pool
 from planner.processes.worker import Held, error_of
 from planner.questions import capacity, overview, rollout
@@ -95,7 +95,7 @@ def test_our_errors_come_back_whole_and_others_by_name(processes: Pool) -> None:
 
 @pytest.mark.parametrize("work", [never_ends_politely, never_ends])
 def test_work_that_nobody_waits_for_ends(work: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(holder, "_GRACE_SECONDS", 0.3)
     one = Pool(1)
     before = one.run(number_of_process, demo.read())
     with pytest.raises(UnwantedError):
@@ -125,7 +125,7 @@ def _hold(one: Pool, leave: threading.Event) -> None:
 
 
 def test_work_without_an_end_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(holder, "LONGEST_SECONDS", 0.3)
     one = Pool(1)
     with pytest.raises(NotKnownError, match="too large"):
         one.run(never_ends, demo.read())
