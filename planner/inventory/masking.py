@@ -112,14 +112,14 @@ _BASE64_END: Final = re.compile(r"(?:.{0,80}\s)?(?=[A-Za-z]{0,80}[\d+/=])[A-Za-z
 # What is in whatever `masked` changes, so that what a cluster says thousands of times isn't searched for each of its forms: a word for
 # a secret, a sign between a name and a value, letters and digits without a break. Of small letters; what isn't ASCII is always looked at.
 _WORDS: Final = (
-    "pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "cookie", "session", "signature", "dsn", "conn", "salt", "otp",
+    "pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "cookie", "session", "signature", "conn", "salt", "otp",
     "wacht", "kenn", "senha", "contras", "bearer", "basic ", "digest ", "negotiate", "ntlm", "phrase", "mnemonic", "seed", "recovery",
     "identified", "master", "license", "licence", "hook", "private", "begin ", "mysql", "maria", "mongo", "using ", "-user", "oracle",
     "sqlplus", "redis-cli", "psql", "curl", "wget", "ldap", "docker ", "podman", "skopeo", "helm", " -p", " -a", " -w", "eyj", "1//0", "q~",
 )  # fmt: skip
 _HINT: Final = re.compile(
-    r"p[wi]n?\b|log\w* ?in|sign\w* ?in|\b(?:az|oc) |"
-    r"[?&;]\w{1,40}=|://[^\s]{0,2000}@|\w:[^\s@]{1,200}@|\$\w{1,9}\$|[as][kgi][ipr]a|\b[a-z0-9]{6}\.[a-z0-9]{16}|"
+    r"p(?:w|in)(?![a-z\d])|dsn[\w.-]{0,40}\s{0,4}[\"'`\\=:(\[>%&-]|log\w* ?in|sign\w* ?in|\b(?:az|oc) |"
+    r"[?&;]\w{1,40}=|://[^\s]{0,2000}@|[\w.$+-]:[^\s@]{1,200}@|\$\w{1,9}\$|[as][kgi][ipr]a|\b[a-z0-9]{6}\.[a-z0-9]{16}|"
     r"\b(?:sk|pk|rk|hf|gh[pousr]|gl[a-z]{2,5}|npm|pypi|xox[a-z]|xapp|aiza|ya29|sg|hv[sb]|r8|gsk|nvapi|pat|tfp|eaac|ntn|atatt|dapi|sbp|nrak|gocspx|shp[a-z]{2}|dop_v1|dckr_pat|whsec|lin_api)[-_.]|"
     r"[a-z0-9+/_=]{20}"
 )  # fmt: skip

@@ -119,15 +119,17 @@ _LAYOUTS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable:
-    """What one CSV file holds."""
+    """What one CSV file holds. `machines`: `MachinePrice.key` → price."""
 
-    machines: tuple[MachinePrice, ...] = ()
+    machines: Mapping[str, MachinePrice] = EMPTY
     units: tuple[UnitPrice, ...] = ()
     gpu_models: tuple[GpuModel, ...] = ()
     digest: str = ""
 
 
-def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: bool = False) -> PriceTable:
+def read_table(
+    text: str, *, where: str, source: str, as_of: str = "", is_own: bool = False, is_checked: bool = False
+) -> PriceTable:
     """Read a price table.
 
     Parameters
@@ -142,6 +144,9 @@ def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: b
         ISO date for rows without one; "" leaves them undated.
     is_own : bool
         Whether these are the user's own prices, from which no negotiated discount is taken.
+    is_checked : bool
+        Whether somebody has read every row before (those that come with the planner, in its tests): a machine's row is then
+        read where it is asked for.
 
     Raises
     ------
@@ -154,23 +159,26 @@ def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: b
         if not listed:
             raise InputError("has a header and no prices", where=where, mend="Add a line for each price")
         digest = blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest()
-        return PriceTable(machines=listed, digest=digest)
+        return PriceTable(machines=FrozenMap({row.key: row for row in listed}), digest=digest)
     rows = _Rows(text, where)
     layout = rows.layout
-    machines: list[MachinePrice] = []
+    machines: dict[str, MachinePrice | _Unread] = {}
     units: list[UnitPrice] = []
     gpus: list[GpuModel] = []
     seen: dict[tuple[str, ...], int] = {}
     for row in rows:
+        if not is_checked:
+            row.check(layout)
         key = tuple(row[column] for column in layout.key)
         if key in seen:
             raise row.error(f"{' in '.join(key)} was priced in line {seen[key]} already", mend="Keep one of the lines")
         seen[key] = row.line
         if is_own and not any(row[column] for column in layout.prices):
             raise row.error(f"{' in '.join(key)} has no price", mend=f"Fill one of {', '.join(layout.prices)}")
-        dated = row.get("as_of") or as_of
+        dated = row["as_of"] or as_of
         if layout.name == "machine types":
-            machines.append(_machine(row, dated, source))
+            unread = _Unread(row, dated, source)
+            machines[" ".join(key)] = unread if is_checked else unread.read()
             continue
         found, model = _units(row, layout, dated, source)
         units += [replace(unit, is_own=is_own) for unit in found]
@@ -178,7 +186,7 @@ def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: b
     if not seen:
         raise InputError("has a header and no prices", where=where, mend="Add a line for each price")
     return PriceTable(
-        machines=tuple(machines),
+        machines=Machines(machines),
         units=tuple(units),
         gpu_models=tuple(gpus),
         digest=blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest(),
@@ -198,17 +206,17 @@ def compose(
 
     An own row that leaves out the machine's shape takes it from the row below it.
     """
-    machines: dict[str, MachinePrice] = {}
+    tables, own = tuple(tables), tuple(own)
+    machines = Machines.of(table.machines for table in tables)
     units: dict[str, UnitPrice] = {}
     gpus: dict[str, GpuModel] = {}
-    own_machines: dict[str, MachinePrice] = {}
+    own_machines = {key: row for table in own for key, row in table.machines.items()}
     digest = blake2b(f"{as_of} {source} {changes}".encode(), digest_size=16)
     for one in lists:
         digest.update(f"{one.seller} {one.source} {one.text}".encode())
-    for is_own, layer in ((False, tuple(tables)), (True, tuple(own))):
+    for is_own, layer in ((False, tables), (True, own)):
         for table in layer:
             digest.update(f"{is_own} {table.digest}".encode())
-            (own_machines if is_own else machines).update({row.key: row for row in table.machines})
             units.update({str(unit.key): unit for unit in table.units})
             for gpu in table.gpu_models:
                 gpus[gpu.model] = _merge_gpu(gpus.get(gpu.model), gpu)
@@ -223,7 +231,7 @@ def compose(
         as_of=as_of,
         source=source,
         digest=digest.hexdigest(),
-        machines=FrozenMap(machines),
+        machines=machines,
         own_machines=FrozenMap(own_machines),
         units=FrozenMap(units),
         gpu_models=FrozenMap(gpus),
@@ -238,7 +246,7 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
     How a new total is shared out between vCPUs, memory and GPUs the log doesn't tell: the parts of a price that moved are
     left out.
     """
-    rows = {row.key: row for table in tables for row in table.machines}
+    rows = Machines.of(table.machines for table in tables)
     latest = {f"{one.machine_type} {one.region_id}": one for one in changes}  # in order of time
     found = []
     for key, change in latest.items():
@@ -262,7 +270,7 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
     digest = blake2b(
         repr([(row.key, row.newer_as_of, row.total_usd_per_hour) for row in found]).encode(), digest_size=16
     )
-    return PriceTable(machines=tuple(found), digest=digest.hexdigest())
+    return PriceTable(machines=FrozenMap({row.key: row for row in found}), digest=digest.hexdigest())
 
 
 def _without(prices: FrozenMap[float], ways: set[str]) -> FrozenMap[float]:
@@ -326,22 +334,19 @@ _ZONE: Final = re.compile(r"[a-z]+-[a-z]+\d+-[a-z]\Z", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 
 
-class _Row(Mapping[str, str]):
+class _Row:
     """One line of a table; its methods check a cell and name line and column in their errors."""
 
-    def __init__(self, cells: Mapping[str, str], where: str, line: int) -> None:
-        self._cells = cells
+    __slots__ = ("_at", "_cells", "line", "where")
+
+    def __init__(self, cells: list[str], at: Mapping[str, int], where: str, line: int) -> None:
+        self._cells, self._at = cells, at  # `at`: column → place
         self.where = where
         self.line = line
 
     def __getitem__(self, column: str) -> str:
-        return self._cells.get(column, "")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._cells)
-
-    def __len__(self) -> int:
-        return len(self._cells)
+        at = self._at.get(column)
+        return "" if at is None else self._cells[at].strip()
 
     def error(self, what: str, *, column: str = "", mend: str = "") -> InputError:
         place = f"{self.where}, line {self.line}" + (f", column {column}" if column else "")
@@ -370,6 +375,23 @@ class _Row(Mapping[str, str]):
             raise self.error("0 is not a price", column=column, mend="Leave the cell empty where the price is unknown")
         return value
 
+    def check(self, layout: _Layout) -> None:
+        """What any row of the layout has to have."""
+        for column in layout.key:
+            if not self[column]:
+                raise self.error("is empty", column=column)
+            if column in ("region", "region_id"):
+                if _ZONE.match(self[column]):
+                    raise self.error(f'"{self[column]}" is a zone', column=column, mend="Write its region")
+                if not _REGION.match(self[column]):
+                    raise self.error(f'"{self[column]}" is not a region', column=column, mend="Such as asia-northeast3")
+        if self["billing_currency"] not in ("", "USD"):
+            raise self.error(
+                f"prices in {self['billing_currency']} can't be used", column="billing_currency", mend="Convert to USD"
+            )
+        if self["as_of"] and not _DATE.match(self["as_of"]):
+            raise self.error(f'"{self["as_of"]}" is not a date', column="as_of", mend="Write it like 2026-07-16")
+
     def prices(self, columns: Mapping[str, Provisioning], *, zero: bool = False) -> FrozenMap[float]:
         """Provisioning → price, for the columns that are filled. `zero`: 0 says that another part includes it."""
         found: dict[str, float] = {}
@@ -378,6 +400,50 @@ class _Row(Mapping[str, str]):
             if value is not None:
                 found[provisioning.value] = value
         return FrozenMap(found)
+
+
+@dataclass(slots=True)
+class _Unread:
+    """A machine's row, not read yet."""
+
+    row: _Row
+    as_of: str
+    source: str
+
+    def read(self) -> MachinePrice:
+        return _machine(self.row, self.as_of, self.source)
+
+
+class Machines(Mapping[str, MachinePrice]):
+    """`MachinePrice.key` → price. Of thousands of rows a question needs a few: each is read where it is first asked for."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: dict[str, MachinePrice | _Unread]) -> None:
+        self._rows = rows
+
+    @classmethod
+    def of(cls, tables: Iterable[Mapping[str, MachinePrice]]) -> Machines:
+        """All of them; a later table wins."""
+        rows: dict[str, MachinePrice | _Unread] = {}
+        for table in tables:
+            rows.update(table._rows if isinstance(table, Machines) else table)
+        return cls(rows)
+
+    def __getitem__(self, key: str) -> MachinePrice:
+        found = self._rows[key]
+        if isinstance(found, _Unread):
+            found = self._rows[key] = found.read()
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 class _Rows:
@@ -393,12 +459,11 @@ class _Rows:
             raise InputError(
                 "its columns are not separated by commas", where=where, mend="Save it as CSV with commas between cells"
             )
-        self._reader = csv.DictReader(lines, strict=True)
+        self._reader = csv.reader(lines, strict=True)
         try:
-            self.columns = [name.strip() for name in self._reader.fieldnames or ()]
+            self.columns = [name.strip() for name in next(self._reader, ())]
         except csv.Error as error:
             raise InputError(f"is not CSV ({error})", where=f"{where}, line 1") from error
-        self._reader.fieldnames = self.columns
         self.layout = self._find_layout()
 
     def _find_layout(self) -> _Layout:
@@ -425,37 +490,17 @@ class _Rows:
         return layout
 
     def __iter__(self) -> Iterator[_Row]:
-        reader = iter(self._reader)
-        while True:
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                raise InputError(
-                    f"is not CSV ({error})", where=f"{self.where}, line {self._reader.line_num}"
-                ) from error
-            if cells is None:
-                return
-            yield self._checked(cells, self._reader.line_num)
-
-    def _checked(self, cells: Mapping[str | None, str | None], line: int) -> _Row:
-        row = _Row({str(name): (text or "").strip() for name, text in cells.items() if name}, self.where, line)
-        if None in cells or None in cells.values():
-            raise row.error(f"has not {len(self.columns)} cells, as the header has")
-        for column in self.layout.key:
-            if not row[column]:
-                raise row.error("is empty", column=column)
-            if column in ("region", "region_id"):
-                if _ZONE.match(row[column]):
-                    raise row.error(f'"{row[column]}" is a zone', column=column, mend="Write its region")
-                if not _REGION.match(row[column]):
-                    raise row.error(f'"{row[column]}" is not a region', column=column, mend="Such as asia-northeast3")
-        if row["billing_currency"] not in ("", "USD"):
-            raise row.error(
-                f"prices in {row['billing_currency']} can't be used", column="billing_currency", mend="Convert to USD"
-            )
-        if row["as_of"] and not _DATE.match(row["as_of"]):
-            raise row.error(f'"{row["as_of"]}" is not a date', column="as_of", mend="Write it like 2026-07-16")
-        return row
+        at, reader, width = {name: at for at, name in enumerate(self.columns)}, self._reader, len(self.columns)
+        try:
+            for cells in reader:
+                if not cells:
+                    continue
+                row = _Row(cells, at, self.where, reader.line_num)
+                if len(cells) != width:
+                    raise row.error(f"has not {width} cells, as the header has")
+                yield row
+        except csv.Error as error:
+            raise InputError(f"is not CSV ({error})", where=f"{self.where}, line {reader.line_num}") from error
 
 
 def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:

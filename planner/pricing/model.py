@@ -12,6 +12,7 @@ A price that isn't known is None with a `PriceReason` and a sentence, never 0.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Final
@@ -198,7 +199,7 @@ class PriceBook:
     source: str
     digest: str
     billing_currency: str = "USD"
-    machines: FrozenMap[MachinePrice] = EMPTY
+    machines: Mapping[str, MachinePrice] = EMPTY
     own_machines: FrozenMap[MachinePrice] = EMPTY
     units: FrozenMap[UnitPrice] = EMPTY
     gpu_models: FrozenMap[GpuModel] = EMPTY
@@ -215,7 +216,7 @@ class PriceBook:
 
     def machine(self, machine_type: str, region_id: str) -> MachinePrice | None:
         """A row of the book, or of another cloud's list; the user's own rows stand in `own_machines`."""
-        found: MachinePrice | None = self.machines.get(f"{machine_type} {region_id}")
+        found = self.machines.get(f"{machine_type} {region_id}")
         return found or self._listed(machine_type, region_id)
 
     def _listed(self, machine_type: str, region_id: str) -> MachinePrice | None:
@@ -229,8 +230,16 @@ class PriceBook:
 
     def places(self, machine_type: str) -> tuple[str, ...]:
         """Regions in which the book or a list has the machine type."""
-        rows = {row.region_id for row in self.machines.values() if row.machine_type == machine_type}
+        rows = {key.rpartition(" ")[2] for key in self._keys(machine_type)}
         return tuple(sorted(rows.union(*(one.regions_of(machine_type) for one in self.lists))))
+
+    def of_type(self, machine_type: str) -> tuple[MachinePrice, ...]:
+        """The book's rows of it, in all regions."""
+        return tuple(self.machines[key] for key in self._keys(machine_type))
+
+    def _keys(self, machine_type: str) -> list[str]:
+        start = f"{machine_type} "
+        return [key for key in self.machines if key.startswith(start) and key.rpartition(" ")[0] == machine_type]
 
     def unit(self, component: Component, product: str, region_id: str, provisioning: Provisioning) -> UnitPrice | None:
         """The unit price, or None. Preemptible is looked up as Spot."""

@@ -44,12 +44,7 @@ class GpuShares:
 
     def __init__(self, book: PriceBook, nodes: Iterable[Node]) -> None:
         nodes = tuple(nodes)
-        known: dict[tuple[str, str], list[float]] = defaultdict(list)
-        for row in book.machines.values():
-            for bought, each in row.gpu_each_usd_per_hour.items():
-                if total := row.total_usd_per_hour.get(bought):
-                    known[row.machine_type, bought].append(row.gpu_count * each / total)
-        self._known = {key: median(values) for key, values in known.items()}
+        self._book = book
         self._own = (*book.own_machines.values(), *_listed(book, nodes))
         self._seen = {node_words.machine_type(node): _shape_of(node) for node in nodes} if self._own else {}
         self._solved: dict[tuple[str, str, Provisioning], float] = {}
@@ -59,8 +54,13 @@ class GpuShares:
         bought = price.provisioning.priced_as
         key = price.machine_type, price.region_id, bought
         if key not in self._solved:
-            told = self._known.get((price.machine_type, bought.value))
-            self._solved[key] = self._solve(price, bought) if told is None else told
+            rows = [row for row in self._book.of_type(price.machine_type) if bought in row.gpu_each_usd_per_hour]
+            told = [
+                row.gpu_count * row.gpu_each_usd_per_hour[bought] / total
+                for row in rows
+                if (total := row.total_usd_per_hour.get(bought))
+            ]
+            self._solved[key] = median(told) if told else self._solve(price, bought)
         return self._solved[key]
 
     def _solve(self, price: Price, bought: Provisioning) -> float:

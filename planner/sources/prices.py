@@ -24,7 +24,7 @@ SNAPSHOT_SOURCE: Final = f"price snapshot of {SNAPSHOT_AS_OF}"
 REFRESH_SOURCE: Final = "Cloud Billing Catalog"
 
 # Later tables win: rows taken apart go over totals.
-_TABLES: Final = (
+TABLES: Final = (
     "gcp_totals_all_regions.csv",
     "gcp_totals_more_families.csv",
     "gcp_prices.csv",
@@ -48,7 +48,8 @@ def refreshed_file() -> Path:
 def _embedded_tables() -> tuple[PriceTable, ...]:
     folder = data_folder() / "prices"
     tables = tuple(
-        read_table(_read(folder / name), where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF) for name in _TABLES
+        read_table(_read(folder / name), where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF, is_checked=True)
+        for name in TABLES
     )
     return (*tables, newer_totals(tables, load_changes()))
 
@@ -92,19 +93,16 @@ def read_list_file(path: Path, cloud: Cloud) -> PriceList:
 
 
 @lru_cache(maxsize=1)
-def _shapes() -> dict[str, tuple[float, float, int]]:
-    return {
-        row.machine_type: (row.vcpus, row.memory_gib, int(row.gpu_count))
-        for table in _embedded_tables()
-        for row in table.machines
-    }
+def _places() -> dict[str, tuple[PriceTable, str]]:
+    """Machine type → table and key of one of its rows."""
+    return {key.rpartition(" ")[0]: (table, key) for table in _embedded_tables() for key in table.machines}
 
 
 def machine_shape(machine_type: str) -> tuple[float, float, int] | None:
     """(vCPUs, GiB, GPUs built in) of a machine type of Google's; None for one that neither the book nor the name tells."""
-    known = _shapes().get(machine_type)
-    if known is not None:
-        return known
+    if (place := _places().get(machine_type)) is not None:
+        row = place[0].machines[place[1]]
+        return row.vcpus, row.memory_gib, int(row.gpu_count)
     custom = parse_custom_type(machine_type)
     if custom is not None:
         return custom.vcpus, custom.memory_gib, 0

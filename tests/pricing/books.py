@@ -20,7 +20,7 @@ def book_with(*own: str) -> PriceBook:
     """The embedded book under own tables."""
     embedded = embedded_book()
     below = PriceTable(
-        machines=tuple(embedded.machines.values()),
+        machines=embedded.machines,
         units=tuple(embedded.units.values()),
         gpu_models=tuple(embedded.gpu_models.values()),
     )

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from planner.ground.errors import InputError
 from planner.pricing.book import age_days, age_warning, format_units, read_table
 from planner.pricing.model import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
-from planner.sources.prices import embedded_book
+from planner.sources.data import data_folder
+from planner.sources.prices import SNAPSHOT_AS_OF, SNAPSHOT_SOURCE, TABLES, embedded_book
 from tests.pricing.books import own_table
 
 DAY = 86_400.0
@@ -25,7 +26,7 @@ def test_a_row_of_the_snapshot_can_be_copied() -> None:
         "total_cud_1y,total_cud_3y,source,check,as_of\n"
         'g2-standard-8,g2,8,32,L4,1,0,asia-northeast3,yes,asia-northeast3-a,0.37702,,0.7192,,0,0,1.0,,,,me,"a, b",2026-11-01\n'
     )
-    (row,) = table.machines
+    (row,) = table.machines.values()
     assert row.total_usd_per_hour == {"on-demand": 1.0}
     assert row.as_of == "2026-11-01"
     assert row.notes == ("a, b",)
@@ -74,8 +75,8 @@ def test_bad_tables_are_refused_with_the_place(text: str, where: str, what: str)
 
 def test_spaces_blank_lines_and_a_byte_order_mark_are_no_trouble() -> None:
     table = own_table("\ufeffmachine_type , region,total_spot\r\n\r\n x , us-central1 , 1.5 \r\n")
-    assert table.machines[0].key == "x us-central1"
-    assert table.machines[0].total_usd_per_hour == {"spot": 1.5}
+    assert list(table.machines) == ["x us-central1"]
+    assert table.machines["x us-central1"].total_usd_per_hour == {"spot": 1.5}
 
 
 @given(st.text(max_size=200))
@@ -136,3 +137,17 @@ def test_the_embedded_book_is_dated_and_in_dollars() -> None:
     assert all(row.as_of == "2026-07-16" for row in book.machines.values())
     assert all(unit.list_unit_price > 0 for unit in book.units.values())
     assert all(price > 0 for row in book.machines.values() for price in row.total_usd_per_hour.values())
+
+
+def test_every_row_that_comes_with_the_planner_can_be_read() -> None:
+    """A question reads the rows it needs; here all are read, as those of a user's own table are."""
+    folder = data_folder() / "prices"
+    for name in TABLES:
+        text = (folder / name).read_text("utf-8")
+        strict, lazy = (
+            read_table(text, where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF, is_checked=is_checked)
+            for is_checked in (False, True)
+        )
+        assert dict(strict.machines) == dict(lazy.machines)
+        assert (strict.units, strict.gpu_models, strict.digest) == (lazy.units, lazy.gpu_models, lazy.digest)
+        assert all(key == row.key for key, row in lazy.machines.items())
