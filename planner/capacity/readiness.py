@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from math import ceil, floor
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 from planner.inventory.applied import applied
 from planner.kubernetes import commands
+from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import Unjudged, unjudged
@@ -33,8 +34,9 @@ from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.glance import Answer, Answers, glance, unjudged_words
 from planner.rollout.grid import play_cell, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.remedies import find_remedies
+from planner.rollout.remedies import find_remedies, grown
 from planner.rollout.run import WHEN_AT_REST, Revision, simulate
+from planner.rollout.surroundings import surroundings
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
@@ -42,6 +44,7 @@ from planner.scheduling.empty_node import empty_copy
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
 _MOST_CURED: Final = 200  # workloads that measures are looked for, those with most at stake first
+_GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that asks for the same
 
 _MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
 
@@ -260,6 +263,9 @@ class Planner:
         self.share, self.aims, self.book = share, aims, book
         self.taken: list[tuple[Measure, Effect]] = []
         self.refused: dict[str, str] = {}
+        self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
+        self._lent_in_vain: dict[Same[Cluster], set[Hashable]] = {}
+        self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
     def plan(self) -> PlanAnswer:
         wanting = [key for key in self._order() if not self._is_ready(key)][:_MOST_CURED]
@@ -420,7 +426,8 @@ class Planner:
                 seen = glance(self.world.cluster, revision)
                 if seen.run is None or seen.why is None:
                     return
-                found = least_lent(self.world.cluster, revision, seen.run, seen.why, self.share)
+                in_vain = self._lent_in_vain.setdefault(Same(self.world.cluster), set())
+                found = least_lent(self.world.cluster, revision, seen.run, seen.why, self.share, in_vain)
         except HeadroomError:
             return
         if found is None:
@@ -586,21 +593,26 @@ class Planner:
     def _remedies(self, key: str, kind: RemedyKind, world: World | None = None) -> list[Remedy]:
         world = world or self.world
         revision = world.revision(key)
-        workload = revision.after
+        workload, before = revision.after, revision.before
+        alike = surroundings(world.cluster, workload)
+        asked = (kind, Same(world.cluster), alike, before.strategy if before else None)
+        if alike is not None and asked in self._in_vain:
+            return []
         try:
             with part():
                 found = glance(world.cluster, revision)
             if found.run is None or found.why is None:
                 return []
             pods = (world.cluster.snapshot.pods[i] for i in pods_of(world.cluster, workload))
-            return list(
-                find_remedies(
-                    world.cluster, [revision], key, found.run, found.why, learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None), seed=0,
-                    kinds=frozenset({kind}),
-                )
+            remedies = find_remedies(
+                world.cluster, [revision], key, found.run, found.why, learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None), seed=0,
+                kinds=frozenset({kind}), grown=self._grown,
             )  # fmt: skip
         except HeadroomError:
             return []
+        if alike is not None and not remedies:
+            self._in_vain.add(asked)
+        return list(remedies)
 
     # ── what isn't needed after all ──────────────────────────────────────────────────────────────────────────────────
     def _take_back(self) -> None:

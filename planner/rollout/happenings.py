@@ -12,7 +12,7 @@ from planner.kubernetes.selectors import tolerates_taints
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
-from planner.rollout.controllers.protocol import ScaledController
+from planner.rollout.controllers.protocol import is_scaled
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.evicting import Evictor, Wanted, on_nodes, take_away, these
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
@@ -190,7 +190,7 @@ def _scale(simulation: Simulation, one: Happening) -> None:
     """Somebody writes replicas, though its controller has begun already; an autoscaler whose bounds they are outside of writes
     its own."""
     controller = simulation.controllers[one.scales]
-    assert isinstance(controller, ScaledController)
+    assert is_scaled(controller)
     controller.scale(simulation, one.replicas)
-    for autoscaler in autoscalers(simulation, {one.scales: controller}):
+    for autoscaler in autoscalers(simulation, {one.scales: simulation.controllers[one.scales]}):
         simulation.controllers.setdefault(autoscaler.key, autoscaler)

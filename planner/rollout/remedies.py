@@ -49,6 +49,14 @@ _UNBOUNDED = 2**62  # of a quota that is out of the way
 _MOST_NODES = 8  # nodes tried at most when asking how many would do
 
 
+Grow = Callable[[Cluster, Node, int], Cluster]
+
+
+def grown(cluster: Cluster, template: Node, number: int) -> Cluster:
+    """With so many more nodes like one of its own, empty but for what DaemonSets take."""
+    return cluster.grown(tuple(empty_copy(cluster, template, i) for i in range(number)))
+
+
 @dataclass(frozen=True, eq=False)
 class _Case:
     """A stuck rollout and how to try something else on it."""
@@ -60,6 +68,7 @@ class _Case:
     why: Explanation
     pod_times: PodTimes
     seed: int
+    grown: Grow
 
     @property
     def workload(self) -> Workload:
@@ -154,9 +163,11 @@ def find_remedies(
     *,
     seed: int,
     kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
+    grown: Grow = grown,
 ) -> tuple[Remedy, ...]:
-    """Ways out for the stuck workload `key`, those that keep most pods Ready first; only those of `kinds` are looked for."""
-    found = _found(cluster, revisions, key, run, why, pod_times, seed=seed, kinds=kinds)
+    """Ways out for the stuck workload `key`, those that keep most pods Ready first; only those of `kinds` are looked for. Who asks for
+    many workloads gives a `grown` that keeps the last few clusters."""
+    found = _found(cluster, revisions, key, run, why, pod_times, seed=seed, kinds=kinds, grown=grown)
     return tuple(
         sorted(
             found,
@@ -188,9 +199,10 @@ def _found(
     *,
     seed: int,
     kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
+    grown: Grow = grown,
 ) -> Iterator[Remedy]:
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
-    case = _Case(cluster, revisions, place, run, why, pod_times, seed)
+    case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
     return (remedy for kind, search in _SEARCHES if kind in kinds for remedy in search(case))
@@ -362,8 +374,7 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
         return
     for template in _templates(case.cluster, shape):
         for count in range(1, _MOST_NODES + 1):
-            grown = case.cluster.grown(tuple(empty_copy(case.cluster, template, i) for i in range(count)))
-            run = case.attempt(case.workload, grown)
+            run = case.attempt(case.workload, case.grown(case.cluster, template, count))
             if run is not None:
                 pool = node_pool(template) or template.name
                 noun = plural(count, "node")

@@ -21,11 +21,7 @@ from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
-from planner.rollout.controllers.protocol import (
-    RolloutController,
-    ScaledController,
-    WaitingController,
-)
+from planner.rollout.controllers.protocol import RolloutController, is_scaled, is_waiting
 from planner.rollout.evicting import Evictor
 from planner.rollout.happenings import evictor, happen
 from planner.rollout.in_flight import Bound, InFlight
@@ -405,7 +401,7 @@ class _Course:
 
     def _goes_on(self) -> bool:
         """Whether somebody waited for nothing but time, or for a promotion, and now goes on."""
-        waiting = [one for one in self.simulation.controllers.values() if isinstance(one, WaitingController)]
+        waiting = [one for one in self.simulation.controllers.values() if is_waiting(one)]
         promoted = {r.after.key for r in self.revisions if r.is_promoted}
         go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them
         return any(go_on)
@@ -456,8 +452,8 @@ class _Course:
             waited=self._waited,
             happened=tuple(self._happened),
             tick_ends=tuple(self._tick_ends),
-            promotions={key: one.promotions for key, one in controllers.items() if isinstance(one, WaitingController)},
-            waits_for={key: one.waits_for for key, one in controllers.items() if isinstance(one, WaitingController)},
+            promotions={key: one.promotions for key, one in controllers.items() if is_waiting(one)},
+            waits_for={key: one.waits_for for key, one in controllers.items() if is_waiting(one)},
             rests=tuple(self._rests or ()),
             retried=self._retried,
             simulation=simulation,
@@ -500,7 +496,7 @@ def _started(simulation: Simulation, revision: Revision) -> RolloutController:
 
 
 def _replicas(controller: RolloutController, after: Workload) -> int:
-    return controller.replicas if isinstance(controller, ScaledController) else after.replicas
+    return controller.replicas if is_scaled(controller) else after.replicas
 
 
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:

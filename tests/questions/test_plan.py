@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
+from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
+from planner.capacity import readiness, rollouts
+from planner.capacity.certificate import lending, search
 from planner.capacity.evictions import at_rest
 from planner.capacity.overview import overview
 from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer, Turn
@@ -26,6 +29,7 @@ from planner.rollout.prepared import Scenario, compiled
 from planner.scheduling.empty_node import empty_copy
 from planner.sources import demo, node_pools
 from planner.sources.prices import embedded_book
+from tests.bench import crowd
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling
 from tests.rollout.test_admission import quota
@@ -218,3 +222,32 @@ def test_the_same_change_of_several_workloads_is_one_with_their_numbers() -> Non
 
     measures = [of("a", "one"), of("b", "two"), costs, of("c", "one"), costs, of("d", "one", ())]
     assert [[number for number, _ in some] for some in alike(measures)] == [[1, 4], [2], [3], [5], [6]]
+
+
+def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of workloads that are alike one is asked, and the last few larger clusters are kept: with neither the plan is the same."""
+    monkeypatch.setattr(lending, "_UNITS", 3_000)  # of work for each search, so that the plain way takes seconds
+    crowded = crowd.snapshot(11)
+    played = Counter[str]()
+
+    def counted(*given: Any, **how: Any) -> Any:
+        played["searches"] += 1
+        return lending.least_lent(*given, **how)
+
+    def searched(*given: Any, **how: Any) -> Any:
+        played["lenders asked"] += 1
+        return search.search(*given, **how)
+
+    monkeypatch.setattr(readiness, "least_lent", counted)
+    monkeypatch.setattr(lending, "search", searched)
+    quick = answer(crowded, PlanSettings())
+    asked = dict(played)
+    played.clear()
+    for module in (readiness, lending):
+        monkeypatch.setattr(module, "surroundings", lambda *_: None)
+    monkeypatch.setattr(readiness, "_GROWN_KEPT", 0)
+    assert quick == answer(crowded, PlanSettings())
+    assert asked["searches"] == played["searches"] > 0
+    assert asked["lenders asked"] < played["lenders asked"]

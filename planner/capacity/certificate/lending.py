@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from math import ceil
 from typing import Final
 
@@ -14,6 +14,7 @@ from planner.ground.words import listing, short_name
 from planner.kubernetes.records import Strategy
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.run import Revision, Run
+from planner.rollout.surroundings import surroundings
 from planner.rollout.verdict import Explanation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, compile_shape
@@ -52,16 +53,20 @@ def _shape(one: Outcome, lender: Lender) -> Shape:
 
 
 def least_lent(
-    cluster: Cluster, revision: Revision, run: Run, why: Explanation, share: float
+    cluster: Cluster, revision: Revision, run: Run, why: Explanation, share: float, in_vain: set[Hashable]
 ) -> tuple[Outcome, Strategy | None, Mapping[str, int]] | None:
     """The plan that lends least to a rollout that is stuck, the strategy that goes with it, and who is scaled to what; None without one.
 
-    Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does.
+    Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does. `in_vain`: searches in
+    this cluster that found none; what is alike and would ask the same lenders isn't asked again.
     """
     times = pod_times_of(cluster, revision)
     case = Case(cluster=cluster, revisions=(revision,), pod_times=(times,), run=run)
     known = knobs(case, _LEVERS, (), why.lacking)
     if not known.lenders:
+        return None
+    asked = _asked(cluster, revision, known.lenders)
+    if asked is not None and asked in in_vain:
         return None
     try:
         found = search(case, known, units=_UNITS)
@@ -79,4 +84,16 @@ def least_lent(
             and all(is_given_back(one, *pair) for pair in one.lent)
         ):
             return one, way.strategy, {lender.workload.key: left for lender, left in one.lent}
+    if asked is not None:
+        in_vain.add(asked)
     return None
+
+
+def _asked(cluster: Cluster, revision: Revision, lenders: tuple[Lender, ...]) -> Hashable | None:
+    """What tells one search from another; None where lenders have pods on nodes, since whose nodes those are counts too, or share a
+    quota with the rollout."""
+    alike, space = surroundings(cluster, revision.after), revision.after.namespace
+    if alike is None or any(one.bound or one.workload.namespace == space for one in lenders):
+        return None
+    before = revision.before.strategy if revision.before else None
+    return alike, before, tuple((one.workload.key, one.replicas) for one in lenders)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within
 from planner.kubernetes.records import HorizontalPodAutoscaler
 from planner.rollout.clock import QUIET_MS
-from planner.rollout.controllers.protocol import ScaledController
+from planner.rollout.controllers.protocol import ScaledController, is_scaled
 from planner.rollout.simulation import Controller, Simulation
 
 _LOOKS_AFTER_MS = QUIET_MS / 2
@@ -45,5 +45,5 @@ def autoscalers(simulation: Simulation, controllers: Mapping[str, Controller]) -
     """Those with something to do: the replicas of a workload are outside their bounds."""
     for key, one in controllers.items():
         known = autoscalers_of(simulation.snapshot, key)
-        if known and isinstance(one, ScaledController) and brought_within(known, one.replicas) != one.replicas:
+        if known and is_scaled(one) and brought_within(known, one.replicas) != one.replicas:
             yield AutoscalerController(known, one)
