@@ -392,6 +392,7 @@ class SchedulingQueue:
             can_ever_fit = len(shape.candidates) > 0  # else no pod that goes could help
             group = self._resources if is_plain and can_ever_fit else Group()
             line = self._begin_line(shape, pod.refused_by, group, is_plain=is_plain)
+            line.seen = line.scanned = max(pod.seen_events, 0)  # what happened before it was refused wakes it no more
             self._lines[key] = line
             (self._feasible.started if is_plain else self._unschedulable).append(line)
         line.join(pod)

@@ -37,7 +37,7 @@ from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
+from planner.scheduling.empty_node import daemons_on, empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape
 
@@ -656,9 +656,27 @@ def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
     for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
         node = cluster.nodes[i]
         large_enough = all(node.allocatable.get(n, 0) >= a for n, a in pod_requests(shape.spec).items())
-        if large_enough:
+        if large_enough and not _pushes_daemons(cluster, node):
             found.setdefault(node_pool(node) or node.name, node)
     return list(found.values())[:3]
+
+
+def _pushes_daemons(cluster: Cluster, node: Node) -> bool:
+    """Whether somebody who waits would push pods of DaemonSets out of a new node like `node`, where their share is only set aside."""
+    pods, snapshot = cluster.snapshot.pods, cluster.snapshot
+    daemons = (
+        compile_shape(cluster, one.namespace, one.template.labels, one.template.spec)
+        for one in daemons_on(snapshot, node)
+    )
+    lowest = min((one.priority for one in daemons), default=None)
+    if lowest is None:
+        return False
+    left = empty_copy(cluster, node, 0).allocatable
+    waiting = {compile_shape(cluster, p.namespace, p.labels, p.spec) for p in (pods[i] for i in cluster.unbound)}
+    mine = [pod_requests(one.spec) for one in waiting if one.may_preempt and one.priority > lowest]
+    return any(
+        left.get(name, 0) < amount <= node.allocatable.get(name, 0) for asks in mine for name, amount in asks.items()
+    )
 
 
 def _at_worst(case: _Case, run: Run) -> str:

@@ -13,6 +13,7 @@ from planner.inventory.parse import Part, build_snapshot
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared import Scenario
 from tests.properties.random_rollouts import LISTED
+from tests.reference.controllers import sync_daemon_set
 from tests.reference.objects import Object
 from tests.reference.simulation import PATIENCE_MS, Simulation
 
@@ -71,6 +72,8 @@ class _Hand:
     def carry_out(self) -> str:
         for number in range(self.remedy.extra_nodes):
             self.add_node(number)
+        for item in self.simulation.cluster.of("DaemonSet"):  # its pods bear a node that isn't Ready yet, others don't
+            sync_daemon_set(self.simulation.cluster, item)
         self.simulation.scheduler.run()  # who waits already is tried on them first
         for step in self.remedy.steps:
             if not all(self.run(command) for command in step.commands):
