@@ -210,22 +210,57 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     mine = np.zeros(cluster.node_count, dtype=np.bool_)
     mine[shape.candidates] = True
     free = (cluster.allocatable - cluster.requested)[:, shape.candidates]
-    places, taken = seats(shape, free), 0
+    places, takers = seats(shape, free), list[tuple[int, Sequence[Shape]]]()
     comes_here = met & (others.reach & mine).any(axis=1)
     for is_there, one, shapes in zip(comes_here.tolist(), others.flying, others.shapes, strict=True):
         if is_there:
             count = _yet_to_make(cluster, one)
-            if count is None or any(_may_harm(cluster, other, shape) for other in shapes):
+            if count is None:
                 return False
-            taken += count * max((_cost(other, shape) for other in shapes), default=0)
-    for other, count, where in others.waiting:
-        if (where & mine).any():
-            if _may_harm(cluster, other, shape):
-                return False
-            taken += count * _cost(other, shape)
+            takers.append((count, shapes))
+    takers += [(count, (other,)) for other, count, where in others.waiting if (where & mine).any()]
+    if any(_may_harm(cluster, other, shape) for _, shapes in takers for other in shapes):
+        return False
+    taken = sum(count * max((_cost(other, shape) for other in shapes), default=0) for count, shapes in takers)
     if is_one_a_node:
         return _has_nodes(cluster, workload, shape, places, taken)
-    return int(places.sum()) - _needed(cluster, workload, shape) - taken >= 0
+    needed, own = _needed(cluster, workload, shape)
+    left = int(places.sum()) - needed
+    return left >= taken or left >= _lost(shape, free, places, own[shape.candidates], takers)
+
+
+def _lost(
+    shape: Shape, free: IntArray, places: IntArray, own: IntArray, takers: Sequence[tuple[int, Sequence[Shape]]]
+) -> int:
+    """How many places for `shape` the others can take at most with what they ask for, wherever they go.
+
+    A node loses a place when of one amount more is taken than its places leave over, and each further one with as much as a place
+    holds; so of each amount by itself as many go as its cheapest ones come to. `own`: places that the change's own pods leave.
+    """
+    places, lost = places + own, 0
+    for row, asked in {PODS_ROW: 1, **dict(shape.asks)}.items():
+        if asked == 0:
+            continue
+        amount = sum(
+            count * max((1 if row == PODS_ROW else dict(one.asks).get(row, 0) for one in shapes), default=0)
+            for count, shapes in takers
+        )
+        first = np.maximum(free[row] - (places - own) * asked, 0) + 1
+        dear = first >= asked  # there, as much as each costs on average where all of the node's are taken
+        costs = np.concatenate(
+            (np.where(dear, (first + (places - 1) * asked) // np.maximum(places, 1), first), [asked])
+        )
+        counts = np.concatenate(
+            (np.where(dear, places, np.minimum(places, 1)), [(np.maximum(places - 1, 0) * ~dear).sum()])
+        )
+        order = np.argsort(costs)
+        costs, counts = costs[order], counts[order]
+        spent = np.cumsum(costs * counts)
+        whole = int(np.searchsorted(spent, amount, side="right"))  # of the kinds of places, all of which go
+        lost += int(counts[:whole].sum())
+        if whole < len(costs):
+            lost += int((amount - (spent[whole - 1] if whole else 0)) // costs[whole])
+    return lost
 
 
 def _is_one_a_node(cluster: Cluster, shape: Shape) -> bool:
@@ -285,9 +320,9 @@ def _ruled(cluster: Cluster) -> frozenset[str]:
     )
 
 
-def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> int:
-    """How many places the change needs at most beyond those that its own pods leave: its surge, where each of its pods that
-    goes leaves one."""
+def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[int, IntArray]:
+    """How many places the change needs at most beyond those that its own pods leave, and how many these are, int64[node]: its
+    surge, where each of its pods that goes leaves one."""
     surge, _ = rolling_limits(workload)
     own = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     places = [cluster.node_index.get(pod.node_name, -1) for pod in own]
@@ -298,8 +333,9 @@ def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> int:
         shape.candidates.tolist()
     )
     if leave_one and all(dict(one.asks) == asks for one in alike) and not is_overcommitted(cluster, shape, places):
-        return surge
-    return max(workload.replicas, settled(cluster.snapshot, workload)) + surge
+        return surge, np.bincount(np.array(places, dtype=np.int64), minlength=cluster.node_count)
+    most = max(workload.replicas, settled(cluster.snapshot, workload)) + surge
+    return most, np.zeros(cluster.node_count, dtype=np.int64)
 
 
 def is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> bool:

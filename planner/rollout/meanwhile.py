@@ -12,7 +12,7 @@ from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside
-from planner.rollout.in_flight import Bound, in_flight
+from planner.rollout.in_flight import Bound, at_bound, in_flight
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
@@ -109,9 +109,10 @@ def others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) 
 
 def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> list[str]:
     """The others that metrics may move, and that the changes then meet."""
-    unmoved = {one.key: one.workload for one in in_flight(cluster)}
-    met = beside(cluster, [r.after for r in revisions], bound)
-    return [one.key for one in met if one.key not in unmoved or one.workload is not unmoved[one.key]]
+    unmoved = {id(one.workload) for one in in_flight(cluster)}
+    moved_there = {one.key for one in at_bound(cluster, bound) if id(one.workload) not in unmoved}
+    met = beside(cluster, [r.after for r in revisions], bound) if moved_there else ()
+    return [one.key for one in met if one.key in moved_there]
 
 
 def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:

@@ -377,9 +377,9 @@ class SchedulingQueue:
         They are those of its first pod: a line that was just begun has had no turn of its own.
         """
         head = line.head()
-        if self.is_thorough or head is None:
+        if head is None:
             return (line.group.failed_tick >= self.tick_number - self._backs_off, line.group.turn)
-        backs_off, _, turn, _ = self._tried_as if head.pod is pod else self._line_key(line, head)
+        backs_off, _, turn, _ = self._tried_as if self.is_thorough or head.pod is pod else self._line_key(line, head)
         return backs_off, turn
 
     def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> Line:

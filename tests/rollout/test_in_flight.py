@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import random
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 
 from planner.capacity.changes import parse_later
@@ -17,12 +19,13 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
 from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.beside import beside
+from planner.rollout.beside import _lost, beside
 from planner.rollout.in_flight import InFlight, failing, in_flight
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import WHEN_AT_REST, simulate
 from planner.rollout.ties import is_proven
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import PODS_ROW, Cluster
+from planner.scheduling.shape import compile_shape, seats
 from tests.builders.objects import GPU, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, controller_revision, daemon_set, revision, roll, stateful_set
 
@@ -314,6 +317,51 @@ def test_others_on_other_nodes_or_with_room_for_all_are_left_out() -> None:
     flying = midway("first", ["a"], ["a"], replicas=1)
     assert met(snapshot(node("a", gpus=3), flying, here)) == ["Deployment/ml/first"]
     assert met(snapshot(node("a", gpus=30), flying, here)) == []
+
+
+@pytest.mark.parametrize(("cpu", "met"), [("96", []), ("14", ["Deployment/ml/first"])])
+def test_others_that_want_no_gpu_take_a_place_only_where_there_is_no_more_cpu_beside_it(
+    cpu: str, met: list[str]
+) -> None:
+    """Ten pods of one CPU each, and a surge of one GPU and one CPU where two GPUs are free."""
+    flying = midway("first", ["a"], ["a"], replicas=10)
+    for item in flying:
+        holder = item if item["kind"] == "Pod" else item["spec"]["template"]
+        holder["spec"] = {**holder["spec"], "containers": pod_spec()["containers"]}
+    found = snapshot(node("a", gpus=3, cpu=cpu), flying, deployment("worker", ["a"], ONE_GPU, **SURGE))
+    workload = found.workload(WORKER)
+    assert workload is not None
+    assert [one.key for one in beside(Cluster(found), [workload])] == met
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_others_never_take_more_places_than_is_said(seed: int) -> None:
+    """Whatever they ask for and wherever they go, of places that are free and of those that the change's own pods leave."""
+    luck = random.Random(seed)
+    nodes = [node(f"n-{i}", gpus=luck.randint(0, 4), cpu=str(luck.randint(1, 12)), memory="64Gi") for i in range(4)]
+    asked = [pod("mine", pod_spec(gpus=luck.randint(0, 2), cpu=str(luck.randint(1, 3))))]
+    asked += [pod(f"o-{i}", pod_spec(gpus=luck.randint(0, 3), cpu=f"{luck.randint(1, 8) * 500}m")) for i in range(3)]
+    cluster = Cluster(snapshot(*nodes, *asked))
+    mine, *rest = (compile_shape(cluster, "ml", one.labels, one.spec) for one in cluster.snapshot.pods)
+    others = [(luck.randint(1, 4), one) for one in rest]
+    free, own = cluster.allocatable.copy(), np.zeros(4, dtype=np.int64)
+    for at in range(4):
+        own[at] = luck.randint(0, int(seats(mine, free)[at]))
+    held = np.zeros_like(free)
+    for row, amount in (*mine.asks, (PODS_ROW, 1)):
+        held[row] = amount * own
+    said = _lost(mine, free - held, seats(mine, free - held), own, [(count, (one,)) for count, one in others])
+    for _ in range(100):
+        left = free.copy()
+        pods = [one for count, one in others for _ in range(count)]
+        luck.shuffle(pods)
+        for one in pods:
+            if len(fitting := np.flatnonzero(seats(one, left))):
+                at = int(luck.choice(fitting.tolist()))
+                left[PODS_ROW, at] -= 1
+                for row, amount in one.asks:
+                    left[row, at] -= amount
+        assert int(seats(mine, left).sum()) >= int(seats(mine, free).sum()) - said
 
 
 def test_one_of_the_same_namespace_on_other_nodes_is_met_where_both_have_to_do_with_each_other() -> None:
