@@ -398,6 +398,8 @@ def costs(
     store: str = ...,
     now: float | None = ...,
     by: str | None = ...,
+    count_usage: bool | None = ...,
+    share_idle: bool | None = ...,
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,

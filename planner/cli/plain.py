@@ -196,7 +196,7 @@ def tell(
         show(question, answer)
         is_priced = hasattr(answer, "as_of") and answer.as_of
         if given.book is not None and is_priced:
-            terminal.say(f"\n{sentence(given.book.source)}")
+            terminal.say(f"\n{sentence(getattr(answer, 'prices_source', '') or given.book.source)}")
         if len(snapshots) == 1 and Want.ANOTHER not in question.wants:
             terminal.say(f"\nfrom {snapshots[0].source}")
 

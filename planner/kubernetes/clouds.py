@@ -114,6 +114,7 @@ class Cloud:
     fee_is_less: str = ""
     version_has: str = ""
     prices: str = ""
+    has_price_log: bool = False  # the log of price changes that comes with the planner is of it
     admits_tolerations: bool = False
 
     def sells(self, how: str) -> bool:
@@ -139,6 +140,7 @@ GKE_NOTICE: Final = Notice(
 )
 GKE: Final = Cloud(
     name="GKE",
+    has_price_log=True,
     seller="Google Cloud",
     scheme="gce",
     is_told_by_scheme=False,

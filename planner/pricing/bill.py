@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TypeVar
 
 from planner.ground import collector
-from planner.ground.errors import InputError
-from planner.ground.records import dataclass
-from planner.ground.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
+from planner.ground.errors import InputError, NotKnownError
+from planner.ground.records import dataclass, replace
+from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
 from planner.inventory.account import mend, told, unseen
+from planner.inventory.usage import usage_now
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
@@ -19,6 +21,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate
+from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
 from planner.pricing.focus import Resource, resource_of
 from planner.pricing.model import PartKind, PriceBook
@@ -53,6 +56,8 @@ class ClusterBill(ClusterCost):
     resources: tuple[Resource, ...]  # the nodes with a price
     starts_at: float  # of the month, seconds since the epoch
     not_in: tuple[NotIn, ...]
+    counts_usage: bool = False  # who uses more than it requests bears what it uses
+    shares_idle: bool = False  # idle and shared are among the lines of who uses the nodes, by weight
     hidden: int = 0  # lines and pools, by the filter
     hidden_usd: float = 0.0  # of the lines that are hidden, a month
 
@@ -66,8 +71,9 @@ def bound_pods(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
     return ((pod, pod.node_name) for pod in snapshot.pods if pod.holds_room)
 
 
-def _added_up(bound: Iterable[tuple[Pod, K]]) -> dict[K, dict[str, int]]:
-    """Requests by key. Specs are told by identity: pods alike share theirs, and comparing them would cost too much."""
+def _added_up(bound: Iterable[tuple[Pod, K]], used: Mapping[str, Mapping[str, int]] = EMPTY) -> dict[K, dict[str, int]]:
+    """Requests by key, or what is `used` where that is more. Specs are told by identity: pods alike share theirs, and comparing them
+    would cost too much."""
     asked: dict[int, tuple[tuple[str, int], ...]] = {}
     sums: dict[K, dict[str, int]] = {}
     for pod, key in bound:
@@ -75,9 +81,34 @@ def _added_up(bound: Iterable[tuple[Pod, K]]) -> dict[K, dict[str, int]]:
         if amounts is None:
             amounts = asked[id(pod.spec)] = tuple(pod_requests(pod.spec).items())
         own = sums.setdefault(key, {})
+        more = used.get(pod.uid, EMPTY)
         for name, amount in amounts:
-            own[name] = own.get(name, 0) + amount
+            own[name] = own.get(name, 0) + max(amount, more.get(name, 0))
+        for name in more.keys() - {name for name, _ in amounts}:
+            own[name] = own.get(name, 0) + more[name]
     return sums
+
+
+def _used(snapshot: Snapshot) -> dict[str, dict[str, int]]:
+    """Pod's uid → vCPUs and memory, of each container what it requests or uses, whichever is more.
+
+    As OpenCost counts (opencost `pkg/costmodel`: a container's usage for cost is the larger of request and average usage); GPUs
+    aren't measured so. Pods without a reading aren't in it.
+    """
+    seen: dict[tuple[str, str], dict[str, Mapping[str, int]]] = defaultdict(dict)
+    for one in usage_now(snapshot):
+        amounts = {CPU: one.cpu_millicores or 0, MEMORY: one.working_set_bytes}
+        seen[one.namespace, one.pod][one.container] = amounts
+    found = {}
+    for pod, _ in bound_pods(snapshot):
+        if (own := seen.get((pod.namespace, pod.name))) is not None:
+            found[pod.uid] = {
+                name: sum(
+                    max(one.requests.get(name, 0), own.get(one.name, EMPTY).get(name, 0)) for one in pod.spec.containers
+                )
+                for name in (CPU, MEMORY)
+            }
+    return found
 
 
 def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
@@ -100,31 +131,52 @@ def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
 
 
 @collector.resting()
-def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBill:
+def bill(
+    book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE, *, counts_usage: bool = False, shares_idle: bool = False
+) -> ClusterBill:
     """The cluster's cost shared out by namespace, label, pool or workload.
+
+    Parameters
+    ----------
+    counts_usage : who uses more than it requests bears what it uses
+    shares_idle : what is idle and what all share is borne by who uses the nodes, by weight; of a pool by who uses the pool
 
     Raises
     ------
     InputError
         When `by` is none of them.
+    NotKnownError
+        When usage counts and none is in the input.
     """
     cost, unseen_pods = cost_cluster(book, snapshot), _unseen_pods(snapshot)
+    used = _used(snapshot) if counts_usage else {}
+    if counts_usage and not used and not unseen_pods:
+        mend = 'Add the output of: kubectl get --raw "/apis/metrics.k8s.io/v1beta1/pods"'
+        raise NotKnownError("who uses more than it requests isn't known: no pod's usage is in the input", mend=mend)
     nodes = {node.name: node for node in snapshot.nodes}
     pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes} if by == POOL else None
-    by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by), pool_of))
+    held = held_by_node(snapshot, by)
+    if used and held is not None:
+        held = holders(snapshot, bound_pods(snapshot), by, used)
+    by_node = tuple(allocate(cost.nodes, nodes, held, pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
     known = {one.name: getattr(cost, one.name) for one in fields(ClusterCost)}
     known["list_sentence"] = cost.sentence
     usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
     idle = _idle(lines) if cost.nodes and not unseen_pods else None
+    known["notes"] = (*known["notes"], *_of_usage(snapshot, used)) if counts_usage else known["notes"]
     if usd_a_month is not None:
-        known["sentence"] = Text(_sentence(cost, usd_a_month, idle) + (f": {unseen_pods}" if unseen_pods else ""))
+        known["sentence"] = Text(
+            _sentence(cost, usd_a_month, idle, counts_usage) + (f": {unseen_pods}" if unseen_pods else "")
+        )
     return ClusterBill(
         **known,
         by=by,
         bill_usd_per_month=usd_a_month,
         bill_idle=idle,
-        lines=lines,
+        lines=tuple(_by_weight(lines, by)) if shares_idle else lines,
+        counts_usage=counts_usage,
+        shares_idle=shares_idle,
         by_node=by_node,
         resources=tuple(resource_of(nodes[one.node.node]) for one in cost.nodes),
         starts_at=snapshot.taken_at,
@@ -138,7 +190,38 @@ def _idle(lines: Iterable[AllocatedCost]) -> SplitCost:
     return SplitCost(gpu=gpu, cpu=cpu, memory=memory)
 
 
-def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None) -> str:
+def _of_usage(snapshot: Snapshot, used: Mapping[str, object]) -> Iterator[str]:
+    """Of how many pods usage is known, and of which time."""
+    every = sum(1 for _ in bound_pods(snapshot))
+    rest = f"; the other {every - len(used):,} count by what they request" if len(used) < every else ""
+    yield f"usage is of one moment (metrics-server), of {len(used):,} of {count(every, 'pod')}{rest}"
+
+
+def _by_weight(lines: Iterable[AllocatedCost], by: str) -> Iterator[AllocatedCost]:
+    """Idle and shared lines given to those of who uses the nodes, by what each of these bears; of a pool to its own. Whole cents, and the
+    same sum; where nobody uses them they stay."""
+    groups: dict[str, list[AllocatedCost]] = defaultdict(list)
+    for line in lines:
+        groups[line.name if by == POOL else ""].append(line)
+    for group in groups.values():
+        users = [line for line in group if line.share is Share.USED]
+        rest = [line for line in group if line.share in (Share.SHARED, Share.IDLE)]
+        weight = sum(line.usd for line in users)
+        if not weight:
+            yield from group
+            continue
+        more = {}
+        for part in (f"{one}_usd" for one in PARTS):
+            amount = sum(round(100 * getattr(line, part)) for line in rest) / 100
+            more[part] = shared_out([amount * line.usd / weight for line in users], amount)
+        for number, line in enumerate(users):
+            yield replace(
+                line, **{part: round(getattr(line, part) + cents[number] / 100, 2) for part, cents in more.items()}
+            )
+        yield from (line for line in group if line not in users and line not in rest)
+
+
+def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None, counts_usage: bool) -> str:
     priced = len(cost.nodes)
     every = priced + sum(len(group.nodes) for group in cost.unpriced)
     unused = any(one.usd_per_month is not None for one in cost.unused_commitments)
@@ -149,6 +232,7 @@ def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None) -> 
         priced=priced,
         count=every,
         more=" and commitments that cover none" if unused else "",
+        does="requests or uses" if counts_usage else "requests",
     )
 
 
@@ -185,8 +269,10 @@ def _unseen_pods(snapshot: Snapshot) -> str:
     return f"{told(lacking)}. {mend(lacking)}" if lacking else ""
 
 
-def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, list[Held]]:
-    """`held_by_node` where the snapshot's pods are elsewhere."""
+def holders(
+    snapshot: Snapshot, bound: Bound, by: str = NAMESPACE, used: Mapping[str, Mapping[str, int]] = EMPTY
+) -> dict[str, list[Held]]:
+    """`held_by_node` where the snapshot's pods are elsewhere, or what they use counts (`_used`)."""
     label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
     if not label and by not in (NAMESPACE, POOL, WORKLOAD):
         raise InputError(
@@ -206,7 +292,7 @@ def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, 
         return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, False
 
     found: dict[str, list[Held]] = {}
-    sums = _added_up((pod, held(pod, node)) for pod, node in bound)
+    sums = _added_up(((pod, held(pod, node)) for pod, node in bound), used)
     for node, name, is_shared in sorted(sums):
         share, amounts = Share.SHARED if is_shared else Share.USED, FrozenMap(sums[node, name, is_shared])
         found.setdefault(node, []).append(Held(name=name, share=share, requests=amounts))

@@ -119,6 +119,7 @@ class ClusterCost:
     idle: SplitCost | None  # as a pool's
     sustained_use_usd_per_month: float
     as_of: str  # of the oldest price used; "" without any
+    prices_source: str  # of the prices used; "" without any
     notes: tuple[str, ...]
     unused_commitments: tuple[UnusedCommitment, ...] = ()
 
@@ -168,6 +169,7 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
         idle=idle,
         sustained_use_usd_per_month=sum(pool.sustained_use_usd_per_month for pool in pools),
         as_of=min((entry.node.price.as_of for entry in priced if entry.node.price.as_of), default=""),
+        prices_source="; ".join(dict.fromkeys(entry.node.price.source for entry in priced if entry.node.price.source)),
         notes=tuple(dict.fromkeys(note for entry in priced for note in entry.node.price.notes)),
         unused_commitments=tuple(
             UnusedCommitment(
@@ -240,7 +242,15 @@ def _unpriced(found: Iterable[NodePrice]) -> tuple[UnpricedNodes, ...]:
 
 
 def cost_words(
-    usd: float, idle: SplitCost | None, *, has_gpus: bool, priced: int, count: int, basis: str = "", more: str = ""
+    usd: float,
+    idle: SplitCost | None,
+    *,
+    has_gpus: bool,
+    priced: int,
+    count: int,
+    basis: str = "",
+    more: str = "",
+    does: str = "requests",
 ) -> str:
     """``$14,231 a month for 24 nodes; nobody requests $3,200 of it (22%): GPUs $2,000, CPU $900, memory $300``.
 
@@ -251,6 +261,7 @@ def cost_words(
     priced, count : nodes with a price, and all
     basis : which one, where it isn't the bill
     more : what is paid for beside these nodes
+    does : what nobody does with what is idle
     """
     if not count:
         return "no nodes, so nothing to pay for"
@@ -268,6 +279,6 @@ def cost_words(
     share = f" ({idle.total / usd:.0%})" if usd else ""
     gpu = f"GPUs {words.usd(idle.gpu)}, " if has_gpus else ""
     return (
-        f"{bill}; nobody requests {words.usd(idle.total)} of it{share}: "
+        f"{bill}; nobody {does} {words.usd(idle.total)} of it{share}: "
         f"{gpu}CPU {words.usd(idle.cpu)}, memory {words.usd(idle.memory)}{apart}"
     )

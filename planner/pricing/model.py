@@ -226,7 +226,7 @@ class PriceBook:
         prices = {way: usd for _, row in told for way, usd in row.usd_per_hour.items()}
         dates = {way: as_of for _, row in told for way, as_of in row.as_of.items()}
         size = next((row for _, row in reversed(told) if row.vcpus), told[-1][1])
-        return _row_of_list(size, prices, dates, source=told[-1][0].source)
+        return _row_of_list(size, prices, dates, source=f"{told[-1][0].source} of {min(dates.values())}")
 
     def places(self, machine_type: str) -> tuple[str, ...]:
         """Regions in which the book or a list has the machine type."""

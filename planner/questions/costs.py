@@ -32,6 +32,14 @@ class CostsSettings:
         help="Whom the bill is shared out to: namespaces, the values of a label of pods (else of their namespace), "
         "node pools or workloads.",
     )
+    count_usage: bool = setting(
+        False, label="Count what is used", help="Who uses more than it requests bears what it uses, as OpenCost counts."
+    )
+    share_idle: bool = setting(
+        False,
+        label="Share idle and shared",
+        help="Who uses the nodes bears what is idle and what all share, by weight.",
+    )
     filter: Filter = settings_within(Filter)
 
 
@@ -44,7 +52,8 @@ def answer(snapshot: Snapshot, settings: CostsSettings, given: Given = NOTHING) 
     InputError
         Without a price book, or when the bill can't be shared out so.
     """
-    return narrowed(bill(known_book(given), snapshot, settings.by), kept_by(snapshot, settings.filter))
+    asked = {"counts_usage": settings.count_usage, "shares_idle": settings.share_idle}
+    return narrowed(bill(known_book(given), snapshot, settings.by, **asked), kept_by(snapshot, settings.filter))
 
 
 def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
@@ -103,7 +112,7 @@ def _borne(answer: ClusterBill) -> str:
     return (
         f"USD a month{_basis(answer)}; the lines{hidden} add up to the bill, {usd(answer.bill_usd_per_month)}, to the "
         f"cent. Shared: the system's namespaces. Idle: requested by nobody."
-    )
+    ) + (" Who uses the nodes bears both here, by weight." if answer.shares_idle else "")
 
 
 _POOLS: Final[Listing[ClusterBill, PoolCost]] = Listing(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
-from planner.ground.budget import part
+from planner.ground import budget
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
@@ -59,7 +59,7 @@ class SavingsAnswer:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-@part()
+@budget.part()
 def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING) -> SavingsAnswer:
     """One workload's estimate, or the whole cluster's: its moves in order, and a line for each workload.
 
@@ -71,15 +71,15 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         When nobody gives a price for it, or for any node; `TooLargeError` when its months cost too much work.
     """
     if settings.workload and not settings.filter.is_empty:
-        mend = "Take the filter or the workload away"
-        raise InputError("it lists workloads, and one is asked for", where="filter", mend=mend)
+        raise InputError("it lists workloads, and one is asked for", where="filter", mend="Take one of the two away")
     book, own = known_book(given), given.own_history
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
         asked = values_of(settings.spot, given, derived.machine_types)
         derived = with_sources(derived, own, has_lives=bool(given.lives), has_gaps=bool(given.gaps))
-        detail = savings_detail(snapshot, derived, asked, planned(snapshot, book, derived, asked))
-        line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings, detail.in_whole)
+        part = planned(snapshot, book, derived, asked, values_of(settings.spot, given))
+        detail = savings_detail(snapshot, derived, asked, part)
+        line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings, part)
         said = _tested(detail.sentence, given)
         return SavingsAnswer(sentence=said, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own)
     fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))

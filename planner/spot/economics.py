@@ -367,16 +367,17 @@ def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
 
 
 def _moves_text(assumptions: Assumptions) -> str:
-    """``moves of the spot price within a month (−9.5% to +20% in 9 of 10)``."""
+    """``moves of the spot price within a month (−9.5% to +20% in 9 of 10, …)``: there is no other cloud's log."""
     if not assumptions.price_moves:
-        return "no move of the spot price"
+        return "no move of the spot price, of which no log is there"
     low, high = np.percentile(assumptions.price_moves, (5, 95))
     within = (
         "a month"
         if assumptions.move_days <= MONTH_DAYS
         else f"{assumptions.move_days} days, the price's age and the month"
     )
-    return f"moves of the spot price within {within} ({signed(low)} to {signed(high)} in 9 of 10)"
+    moved = f"{signed(low)} to {signed(high)} in 9 of 10, as Google's did in the last year"
+    return f"moves of the spot price within {within} ({moved})"
 
 
 def _up_text(assumptions: Assumptions) -> str:

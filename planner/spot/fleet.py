@@ -27,7 +27,7 @@ from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes.budgets import protection
-from planner.kubernetes.clouds import AS_SPOT
+from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
 from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated_cents, bought
@@ -48,6 +48,7 @@ from planner.spot.ways import SUSTAINED, Way, marked
 # Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
 _ONE_BY_ONE: Final = 600
 _BATCHES: Final = 2
+_OF_MONTHS: Final = frozenset({"runs", "seed"})  # of simulated months, of which the whole has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +139,7 @@ class FleetSavings:
     fitness: tuple[Fitness, ...]  # … of each
     borne: FrozenMap[float]  # workload → what it bears of the on-demand nodes' bill, without what is idle
     as_of: str
+    is_of_log: bool = True  # on-demand nodes with a price on spot: the log of price changes is of their cloud
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +217,7 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
     NotKnownError
         When no node has a price.
     """
+    asked = {name: value for name, value in asked.items() if name not in _OF_MONTHS}
     return _worked_out(snapshot, book, asked) if asked else snapshot.derived.once(_unasked, snapshot, book)
 
 
@@ -595,6 +598,7 @@ def _summed(
         workloads=tuple(fitness),
         fitness=tuple(one.fitness for one in fitness.values()),
         as_of=cost.as_of,
+        is_of_log=all((of := seller_of(kind.template)) is not None and of.has_price_log for kind in kinds),
     )
     return replace(found, sentence=Text(_sentence(found)))
 
@@ -880,7 +884,18 @@ def _sentence(found: FleetSavings) -> str:
         f"Spot would save {usd(found.saved_usd)} of the {usd(found.bill_usd)} a month: {count(names, 'workload')} "
         f"{plural(names, 'moves', 'move')}, {gone} of {found.on_demand_nodes} on-demand nodes go "
         f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
-        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it, "
-        f"and moves of the spot price {usd(found.moving_prices_usd)}: {usd(found.expected_usd)} are left in the mean, in 9 of 10 "
-        f"months {usd(found.p5_usd)} to {usd(found.p95_usd)}.{bound}{packing}{apart}"
+        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it{_moved(found)}"
+        f".{bound}{packing}{apart}"
+    )
+
+
+def _moved(found: FleetSavings) -> str:
+    """What moves of the spot price take, and the band that they make; without a log of them there is none."""
+    left = f"{usd(found.expected_usd)} are left in the mean"
+    if found.p5_usd == found.p95_usd:
+        return f": {left}. How far spot prices move isn't in it: there is no log of them"
+    as_whose = "" if found.is_of_log else ", as Google's moved: no other cloud's log is there,"
+    return (
+        f", and moves of the spot price{as_whose} {usd(found.moving_prices_usd)}: {left}, in 9 of 10 months "
+        f"{usd(found.p5_usd)} to {usd(found.p95_usd)}"
     )

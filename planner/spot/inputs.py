@@ -249,6 +249,8 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     given = {name: value for name, value in asked.items() if value is not None}
     if unknown := given.keys() - known:
         raise InputError(f"there is no assumption called {min(unknown)}", mend="See the list of assumptions")
+    if given.get("capacity") in derived.unsold:
+        raise InputError(f"its nodes' cloud sells nothing as {given['capacity']}", where="capacity", mend="Take spot")
     derived_values = {name: value for name, value in derived.values.items() if value is not None}
     chosen: dict[str, Any] = {
         "work": derived.work,

@@ -99,7 +99,7 @@ def _mixed_usd(assumptions: Assumptions, point: MixPoint) -> float | None:
 def marked(ways: list[Way]) -> tuple[Way, ...]:
     """The ways with the cheapest marked, by what is expected; of equals the first."""
     known = [way for way in ways if way.expected_usd is not None]
-    best = min(known, key=lambda way: way.expected_usd or 0.0, default=None)
+    best = min(known, key=lambda way: round(way.expected_usd or 0.0, 2), default=None)
     return tuple(replace(way, is_cheapest=way is best) for way in ways)
 
 

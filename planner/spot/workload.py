@@ -34,8 +34,8 @@ class SavingsLine:
     """A workload in one line; money is USD a month, None where there is no estimate: `why` says so.
 
     `on_demand_usd`: its share of the on-demand nodes' bill; `saved_usd`: its part of what all moves save, in the mean
-    (`planner.spot.fleet.in_whole`), the same in the list and where it is asked for by itself. Where it is on spot already, or
-    what it would run on is told by the reader: its nodes at their price, and what they save.
+    (`planner.spot.fleet.in_whole`), the same in the list and where it is asked for by itself: 0 where it stays, whyever. Where what it
+    would run on is told by the reader: its nodes at their price, and what they save.
     """
 
     workload: str
@@ -142,20 +142,21 @@ def estimate(assumptions: Assumptions) -> Estimate:
 _OTHER_NODES: Final = frozenset({"nodes", "hours_per_month", "committed_nodes"})
 
 
-def planned(snapshot: Snapshot, book: PriceBook, derived: Derived, asked: Mapping[str, Any]) -> InWhole | None:
-    """The workload's part of the whole cluster's plan; None where it has none, or other nodes are asked about."""
-    if not derived.is_running or derived.is_on_spot or asked.keys() & _OTHER_NODES or derived.problem:
+def planned(
+    snapshot: Snapshot, book: PriceBook, derived: Derived, asked: Mapping[str, Any], of_all: Mapping[str, Any]
+) -> InWhole | None:
+    """What the whole cluster's plan says of the workload, moved or not; None where other nodes are asked about, or what is paid for
+    anyway, which isn't in the plan. `of_all`: what is asked, as of every workload."""
+    if asked.keys() & _OTHER_NODES or derived.problem or derived.values.get("committed_nodes"):
         return None
-    if derived.values.get("committed_nodes"):  # what is paid for anyway isn't in the plan
-        return None
-    found = in_whole(fleet_savings(snapshot, book, {}), derived.workload)
-    return found if found.node_pools else None
+    return in_whole(fleet_savings(snapshot, book, of_all), derived.workload)
 
 
 def savings_detail(
     snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any], part: InWhole | None = None
 ) -> SavingsDetail:
-    """One workload on spot in full; `part`: what it has of the whole plan, whose nodes are then reckoned with."""
+    """One workload on spot in full; `part`: what it has of the whole plan, whose nodes are then reckoned with if they are its."""
+    part = part if part is not None and part.node_pools else None
     if part is not None and "hours_per_month" in derived.values:
         derived = _all_month(derived)
     assumptions = assume(derived, asked)
@@ -211,7 +212,7 @@ def line_of(workload: str, fitness: Fitness, part: InWhole) -> SavingsLine:
 def savings_line(
     fitness: Suitability, derived: Derived, assumptions: Assumptions, saved: Savings, part: InWhole | None = None
 ) -> SavingsLine:
-    """One workload on spot as a line: its part of the whole plan where it has one, else its nodes."""
+    """One workload on spot as a line: what the whole plan says of it, else its nodes."""
     if part is not None:
         return line_of(derived.workload, fitness.fitness, part)
     return SavingsLine(
@@ -221,7 +222,7 @@ def savings_line(
         on_demand_usd=saved.on_demand_usd,
         p5_usd=saved.saved_usd.p5,
         saved_usd=saved.saved_usd.mean,
-        why=f"bought now: {derived.bought_as}" + (", saves already" if derived.is_on_spot else ""),
+        why=f"bought now: {derived.bought_as}",
     )
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner.figures import allocation_bars, pool_costs
 from planner.ground import words
+from planner.ground.settings import setting_of
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.pricing.cluster import ClusterCost
@@ -27,10 +28,16 @@ _LABELS = 20  # of pods, the commonest, offered to share the bill out by
 
 
 def settings(snapshot: Snapshot) -> CostsSettings:
-    """Whom the bill is shared out to: the widget is a parameter of the link."""
+    """Whom the bill is shared out to, and how: the widgets are parameters of the link."""
     labels = Counter(key for pod in snapshot.pods if pod.holds_room for key in pod.labels)
     known = [f"{LABEL}{key}" for key, _ in labels.most_common(_LABELS)]
-    return CostsSettings(by=link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *known], key="by"))
+    by = link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *known], key="by")
+    used, shared = (setting_of(CostsSettings, name) for name in ("count_usage", "share_idle"))
+    return CostsSettings(
+        by=by,
+        count_usage=bool(snapshot.pod_metrics) and link.toggle(used.label, key=used.name, help=used.help),
+        share_idle=link.toggle(shared.label, key=shared.name, help=shared.help),
+    )
 
 
 @errors.part
@@ -99,6 +106,6 @@ def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) ->
 def _age(cost: ClusterCost, book: PriceBook) -> None:
     """How old the prices are, by this machine's clock; a warning after two weeks."""
     oldest = f", the oldest used of {cost.as_of}" if cost.as_of else ""
-    said = words.sentence(f"{book.source}: list prices in USD{oldest}")
+    said = words.sentence(f"{cost.prices_source or book.source}: list prices in USD{oldest}")
     st.caption(words.literal(said))
     price_age.show(cost.as_of or book.as_of)

@@ -53,7 +53,8 @@ def settings(known: Derived) -> SavingsSettings:
     with st.container(border=True, gap="small"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             work = asked.show("work", words=_WORD, default=known.work, help=f"Guessed: {known.work_source}.")
-            asked.show("capacity", label="Buy instead", words=_WORD, default=known.capacity)
+            if Capacity.PREEMPTIBLE not in known.unsold:
+                asked.show("capacity", label="Buy instead", words=_WORD, default=known.capacity)
             asked.show(
                 "fallback",
                 words=_WORD,

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from planner.ground.errors import NotKnownError
+from planner.ground.errors import InputError, NotKnownError
+from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import bill
 from planner.pricing.book import compose, read_table
@@ -14,8 +15,9 @@ from planner.pricing.model import PriceBook
 from planner.pricing.node import spare_terms
 from planner.questions.question import Given
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
-from planner.sources import kubectl
+from planner.sources import demo, kubectl
 from planner.sources.prices import embedded_book
+from planner.spot.assumptions import Capacity, SpotSettings
 from tests.builders import aks, eks
 
 MONTH = 730
@@ -105,3 +107,29 @@ def test_a_spare_gpu_of_each(of_aks: Snapshot, of_eks: Snapshot) -> None:
         terms = spare_terms(embedded_book(), node)
         assert terms.on_demand_usd_per_gpu_hour == pytest.approx(usd)
         assert terms.spot_usd_per_gpu_hour is None
+
+
+def test_what_a_cloud_doesn_t_sell_is_refused(of_aks: Snapshot) -> None:
+    spot = SpotSettings(capacity=Capacity.PREEMPTIBLE)
+    book = with_spot(Standard_D4s_v5__westeurope=0.05, Standard_NC24ads_A100_v4__westeurope=1.5)
+    with pytest.raises(InputError, match="sells nothing as preemptible"):
+        answer(of_aks, SavingsSettings(workload=aks.SERVE, spot=spot), Given(book=book))
+
+
+def test_whose_price_moves_are_taken_is_said(of_aks: Snapshot) -> None:
+    """The log is Google's; without any there is no band of 9 in 10, and it says so."""
+    book = with_spot(Standard_D4s_v5__westeurope=0.05, Standard_NC24ads_A100_v4__westeurope=1.5)
+    plain = savings(of_aks, book).fleet
+    assert plain is not None
+    assert "How far spot prices move isn't in it: there is no log of them." in str(plain.sentence)
+    assert "9 of 10" not in str(plain.sentence)
+    moved = savings(of_aks, replace(book, changes=embedded_book().changes, digest="with Google's log")).fleet
+    assert moved is not None
+    assert "moves of the spot price, as Google's moved: no other cloud's log is there" in str(moved.sentence)
+    assert moved.p5_usd < moved.expected_usd < moved.p95_usd
+    assert "as Google's moved" not in str(savings(demo.read(), embedded_book()).sentence)
+
+
+def test_the_bill_names_the_list_that_was_used(of_aks: Snapshot) -> None:
+    assert bill(embedded_book(), of_aks).prices_source == "Azure on-demand list of 2026-06-18"
+    assert bill(embedded_book(), demo.read()).prices_source == "price snapshot of 2026-07-16"

@@ -1,0 +1,88 @@
+"""One engine behind every door: the list of savings, each workload asked alone, its share of the bill, the cluster's sums as the bill,
+the savings and the fleet have them. On the demo, 42 copies of it, and EKS and AKS clusters that were made up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from planner.kubernetes.records import Snapshot
+from planner.pricing.bill import WORKLOAD, bill
+from planner.pricing.model import PriceBook
+from planner.questions import fleet
+from planner.questions.question import Given
+from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, answer
+from planner.sources import demo, kubectl
+from planner.sources.prices import embedded_book
+from planner.spot.assumptions import SpotSettings
+from tests.bench import crowd
+from tests.builders import aks, eks
+from tests.questions.test_money_of_other_clouds import with_spot
+
+Case = tuple[Snapshot, PriceBook]
+
+
+def of_eks() -> Case:
+    items = json.loads(json.dumps(eks.items()).replace(eks.REGION, "us-east-1"))
+    book = with_spot(**{"m5.large__us-east-1": 0.04, "g5.xlarge__us-east-1": 0.4, "m5.xlarge__us-east-1": 0.08})
+    return kubectl.read_items(items, source=eks.SAID, taken_at=eks.TAKEN_AT), book
+
+
+def of_aks() -> Case:
+    return aks.snapshot(), with_spot(Standard_D4s_v5__westeurope=0.05, Standard_NC24ads_A100_v4__westeurope=1.5)
+
+
+def of_copies() -> Case:
+    return crowd.snapshot(42), embedded_book()
+
+
+CASES: Final[dict[str, Callable[[], Case]]] = {
+    "demo": lambda: (demo.read(), embedded_book()), "EKS": of_eks, "AKS": of_aks, "42 copies": of_copies
+}  # fmt: skip
+SOME: Final = 8  # of a large cluster's workloads are asked alone
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest) -> tuple[Case, SavingsAnswer]:
+    made = CASES[request.param]()
+    return made, answer(made[0], SavingsSettings(), Given(book=made[1]))
+
+
+def test_a_workload_is_told_the_same_by_every_door(case: tuple[Case, SavingsAnswer]) -> None:
+    (snapshot, book), listed = case
+    shares = {line.name: line.usd for line in bill(book, snapshot, WORKLOAD).lines}
+    step = max(1, len(listed.lines) // SOME) if len(listed.lines) > 50 else 1
+    for line in listed.lines[::step]:
+        asked = SavingsSettings(workload=line.workload, spot=SpotSettings(runs=100))
+        found = answer(snapshot, asked, Given(book=book))
+        assert found.lines == (line,)
+        facts = {(one.metric, tuple(sorted(one.labels.items()))): one.value for one in QUESTION.facts(found)}
+        assert facts["spot_saving", (("workload", line.workload),)] == line.saved_usd
+        assert line.on_demand_usd is not None
+        assert line.saved_usd is not None
+        assert line.saved_usd <= line.on_demand_usd + 0.005
+        detail = found.detail
+        assert detail is not None
+        bears = shares.get(line.workload, 0.0)
+        assert line.on_demand_usd in (pytest.approx(bears, abs=0.011), 0.0), "of the bill, or on spot or waiting"
+        if not line.saved_usd:
+            said = str(found.sentence)
+            assert (
+                "saves nothing" in said
+                or "nothing is saved" in said
+                or "nothing more is saved" in said
+                or "nothing of the bill" in said
+            )
+
+
+def test_the_sums_are_the_same(case: tuple[Case, SavingsAnswer]) -> None:
+    (snapshot, book), listed = case
+    whole, given = bill(book, snapshot), Given(book=book)
+    assert listed.fleet is not None
+    assert listed.fleet.bill_usd == pytest.approx(whole.bill_usd_per_month, abs=0.005)
+    assert sum(line.saved_usd or 0.0 for line in listed.lines) == pytest.approx(listed.fleet.expected_usd, abs=0.02)
+    assert sum(line.usd for line in whole.lines) == pytest.approx(whole.bill_usd_per_month, abs=0.005)
+    assert fleet.answer(snapshot, fleet.FleetSettings(), given).usd_per_month == pytest.approx(whole.usd_per_month)
