@@ -19,7 +19,8 @@ ACTORS = {
     "device-taint-eviction": "device taint eviction", "persistentvolume-binder": "provisioners", "attachdetach": "attach and detach",
     "kubelet": "kubelet", "scheduler": "kube-scheduler", "keda": "KEDA", "vpa": "VerticalPodAutoscaler",
     "scale-up": "adding nodes", "scale-down": "taking nodes away", "descheduler": "descheduler", "upgrades": "node upgrades",
-    "spot": "spot loss", "people": "other people's applies", "webhooks": "admission webhooks", "operators": "operators",
+    "spot": "spot loss", "people": "other people, GitOps", "webhooks": "admission webhooks", "operators": "operators",
+    "argo": "Argo Rollouts'", "new-pods": "pods that somebody makes", "leases": "leases",
     "drivers": "drivers of devices", "queues": "Kueue", "other-queues": "Volcano",
 }  # fmt: skip
 
