@@ -35,6 +35,7 @@ from planner.rollout.answers import (
     Ties,
     Verdict,
 )
+from planner.rollout.choice import Choice, Weights
 from planner.rollout.in_flight import told as told_of
 from planner.rollout.meanwhile import (
     OtherClocks,
@@ -45,6 +46,7 @@ from planner.rollout.meanwhile import (
     scaled_at_once,
     unread_autoscalers,
 )
+from planner.rollout.own_ways import OwnChoice, own_choice
 from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout.queued import crowded, found_of_queues
@@ -448,6 +450,20 @@ def strategy_grid(
             seed=scenario.seed,
             pod_times=prepared.pod_times[place],
         )
+
+
+def own_strategies(snapshot: Snapshot, scenario: Scenario, workload_key: str, weights: Weights) -> OwnChoice:
+    """Every strategy of an Argo Rollout or a LeaderWorkerSet of the scenario, in its own fields; none where it isn't known how it rolls out."""
+    prepared = prepare(snapshot, scenario)
+    place, revision = next((i, r) for i, r in enumerate(prepared.revisions) if r.after.key == workload_key)
+    cluster = compiled(prepared.snapshot)
+    if lacking := unknowns(cluster, revision):
+        nothing = Choice(options=(), recommended=None, sentence=Text(f"Not known: {lacking[0].what}."))
+        return OwnChoice(choice=nothing, strategies={}, pods=revision.after.replicas)
+    with part():
+        return own_choice(
+            cluster, prepared.revisions, workload_key, seed=scenario.seed, pod_times=prepared.pod_times[place], weights=weights
+        )  # fmt: skip
 
 
 def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:

@@ -494,7 +494,10 @@ def _placed(
     idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
     known = _known_of(one, snapshot, row, sets, was) if metadata.get("name") else None
     if isinstance(known, UnknownObject):
-        return known
+        held = held_below(snapshot).get(known.key)
+        asked = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
+        more_gpus = 0 if idle else max(0, asked - (held.gpus if held is not None else 0))
+        return replace(known, what=f"{known.what}{_asks(untold(None, one))}", gpus=more_gpus)
     if known is Sameness.SAME or known is Sameness.ASSUMED:
         return _there(one, sets, row, known)
     if isinstance(known, Course):

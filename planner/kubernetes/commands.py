@@ -55,9 +55,26 @@ def promote(key: str) -> str:
 
     Source: argo-rollouts 1.9 `pkg/kubectl-argo-rollouts/cmd/promote/promote.go` ``clearPauseConditionsPatch``.
     """
+    return f"{with_plugin('promote', key)}{comment(f'without the plugin: {promote_plainly(key)}')}"
+
+
+def promote_plainly(key: str) -> str:
+    """The patch of the status alone."""
+    return kubectl("patch", key, "--subresource=status", "--type=merge", "-p", '{"status": {"pauseConditions": null}}')
+
+
+def with_plugin(verb: str, key: str) -> str:
+    """``kubectl argo rollouts promote api -n prod``."""
     _, namespace, name = key.split("/", 2)
-    plain = kubectl("patch", key, "--subresource=status", "--type=merge", "-p", '{"status": {"pauseConditions": null}}')
-    return f"{command('kubectl', 'argo', 'rollouts', 'promote', name, '-n', namespace)}{comment(f'without the plugin: {plain}')}"
+    return command("kubectl", "argo", "rollouts", verb, name, "-n", namespace)
+
+
+def wait_paused(key: str, seconds: float, step: int | None) -> tuple[str, ...]:
+    """Waits until an Argo Rollout stands at the pause that is its canary's `step`, or (None) until it waits at all."""
+    there = (f"--for=jsonpath={{.status.currentStepIndex}}={step}",) if step is not None else ()
+    return tuple(
+        kubectl("wait", key, one, _timeout(seconds)) for one in (*there, "--for=jsonpath={.status.phase}=Paused")
+    )
 
 
 def resume(key: str) -> str:

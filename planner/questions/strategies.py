@@ -15,7 +15,7 @@ from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text
 from planner.inventory.applied import Applied, applied
 from planner.kubernetes.kinds import NODE, POD, RECREATE
-from planner.kubernetes.records import Snapshot, Strategy
+from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.units import GPUS, Nouns
 from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Given, Question
@@ -25,7 +25,7 @@ from planner.rollout import choice as choices
 from planner.rollout.answers import StrategyGrid
 from planner.rollout.choice import Choice, Option, Weights
 from planner.rollout.grid import rolling
-from planner.rollout.prepared import prepare
+from planner.rollout.prepared import Scenario, prepare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +76,14 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     Raises
     ------
     ChangeError
-        When it is no Deployment.
+        When it has no such choice: no Deployment, Argo Rollout or LeaderWorkerSet.
     """
     settings.rollout.events.check_none()
     rollout = without_strategy(settings.rollout)
     scenario = scenario_of(snapshot, rollout)
     after = prepare(snapshot, scenario).revisions[0].after
+    if after.traits.is_custom:
+        return _in_its_own_fields(snapshot, scenario, after, settings.weights)
     grid = rollouts.strategy_grid(snapshot, scenario, after.key)
     costs = _costs(snapshot, rollout, given)
     found = weighed(grid, after.replicas, settings.weights, costs)
@@ -96,6 +98,17 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
         apply=apply_of(snapshot, after.key, found.recommended),
         nouns=grid.nouns,
     )
+
+
+def _in_its_own_fields(snapshot: Snapshot, scenario: Scenario, after: Workload, weights: Weights) -> StrategiesAnswer:
+    found = rollouts.own_strategies(snapshot, scenario, after.key, weights)
+    best, before = found.choice.recommended, snapshot.workload(after.key)
+    other = found.strategies[best.pair] if best is not None and not best.is_current else None
+    return StrategiesAnswer(
+        workload=after.key, replicas=found.pods, sentence=found.choice.sentence, options=found.choice.options,
+        recommended=best, nouns=found.nouns,
+        apply=applied(before, replace(before, strategy=other)) if before is not None and other is not None else None,
+    )  # fmt: skip
 
 
 def _costs(snapshot: Snapshot, rollout: RolloutSettings, given: Given) -> StrategyCosts | None:

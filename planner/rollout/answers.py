@@ -281,6 +281,7 @@ class GridCell:
     extra_gpus: int = 0  # of the peak, those beyond what it holds before the change
     evictions: int = 0  # times that pods of others are preempted on the way
     killed_jobs: int = 0  # of those, the pods of Jobs: what they were at is begun again
+    title: str = ""  # of a strategy that isn't told by the two numbers: then these only tell one cell from another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,10 +85,11 @@ class Option:
     is_recommended: bool = False
     score: float | None = None
     brought: Brought | None = None
+    title: str = ""
 
     @property
     def name(self) -> str:
-        return strategy_name(self.pair)
+        return self.title or strategy_name(self.pair)
 
     @property
     def pair(self) -> Pair:
@@ -149,6 +150,7 @@ def _option(cell: GridCell, money: Mapping[Pair, float | None], *, is_recreate: 
         extra_gpus=cell.extra_gpus,
         evictions=cell.evictions,
         usd_per_month=money.get(RECREATE if is_recreate else (cell.max_surge, cell.max_unavailable)),
+        title=cell.title,
     )
 
 

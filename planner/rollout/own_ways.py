@@ -7,15 +7,24 @@ Source: argo-rollouts 1.9 `utils/replicaset/canary.go` (with a router the canary
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from planner.ground.records import dataclass, replace
-from planner.kubernetes.progressive import Canary, CanaryStep
+from planner.ground.words import Text
+from planner.kubernetes.progressive import BlueGreen, Canary, CanaryStep
 from planner.kubernetes.records import Strategy, Workload
+from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.units import GPUS, Nouns, units_of
+from planner.rollout.choice import Choice, Pair, Weights, choose
+from planner.rollout.grid import axis, play_cell
+from planner.rollout.run import Revision
+from planner.rollout.timing import PodTimes
+from planner.scheduling.cluster import Cluster
 
 _MOST_STEPS: Final = 20
+_FEW: Final = 4  # numbers on an axis of its limits: each pair is played
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +72,76 @@ def _with(strategy: Strategy, canary: Canary, title: str, patch: dict[str, Any],
         strategy=replace(strategy, canary=replace(canary, written=written, **changed)),
         patch={"canary": patch},
     )
+
+
+# ── all of them beside each other ────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnChoice:
+    """`strategies`: by the pair of an option of `choice`. `pods`: how many it has: a group of several counts as those."""
+
+    choice: Choice
+    strategies: Mapping[Pair, Strategy]
+    pods: int
+    nouns: Nouns = GPUS
+
+
+def own_choice(
+    cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pod_times: PodTimes, weights: Weights | None = None
+) -> OwnChoice:  # fmt: skip
+    """Today's strategy of the workload `key` and every other in its own fields, a run each with `seed`: what nothing beats."""
+    workload = next(one.after for one in revisions if one.after.key == key)
+    strategies: dict[Pair, Strategy] = {}
+    cells = []
+    for place, way in enumerate(_every_way(workload)):
+        own = replace(workload, strategy=way.strategy)
+        pair = (place, place) if _is_told_by_more(way.strategy) else rolling_limits(own)
+        if pair in strategies:
+            continue  # a share that comes to the same number
+        strategies[pair] = way.strategy
+        played = play_cell(cluster, revisions, key, way.strategy, *pair, seed=seed, pod_times=pod_times)
+        title = way.title if _is_told_by_more(way.strategy) else ""
+        cells.append(replace(played, is_current=place == 0, title=title))
+    pods = workload.replicas * (workload.groups.size if workload.groups is not None else 1)
+    nouns = units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec))
+    found = choose(cells, None, pods, weights, nouns=nouns)
+    if not found.options:
+        found = replace(found, sentence=Text(f"No strategy in its own fields completes ({len(cells):,} played)."))
+    return OwnChoice(choice=found, strategies=strategies, pods=pods, nouns=nouns)
+
+
+def _is_told_by_more(strategy: Strategy) -> bool:
+    """Whether two numbers don't tell it: its steps and its router do, or both sets are whole."""
+    return strategy.blue_green is not None or (strategy.canary is not None and strategy.canary.is_routed)
+
+
+def _every_way(workload: Workload) -> Iterator[OwnWay]:
+    """Today's first."""
+    strategy, canary, blue_green = workload.strategy, workload.strategy.canary, workload.strategy.blue_green
+    yield OwnWay(title=_todays(strategy), strategy=strategy, patch={})
+    if blue_green is not None:
+        if blue_green.preview_replicas is None and workload.replicas > 1:
+            yield _with_preview(strategy, blue_green)
+        return
+    if canary is not None and canary.is_routed:
+        yield from _routed(workload, strategy, canary)
+        return
+    values = axis(workload.replicas, _FEW, _FEW)
+    for surge in values:
+        for missing in values:
+            if surge or missing:
+                other = replace(strategy, max_surge=surge, max_unavailable=missing)
+                yield OwnWay(title="", strategy=other, patch={})
+
+
+def _todays(strategy: Strategy) -> str:
+    if strategy.blue_green is not None:
+        return "blue-green as it is"
+    stable = "with" if strategy.canary is not None and strategy.canary.scales_stable else "without"
+    return f"its steps, {stable} dynamicStableScale"
+
+
+def _with_preview(strategy: Strategy, blue_green: BlueGreen) -> OwnWay:
+    patch = {"previewReplicaCount": 1}
+    written = json.dumps(json.loads(blue_green.written) | patch)
+    other = replace(strategy, blue_green=replace(blue_green, preview_replicas=1, written=written))
+    return OwnWay(title="previewReplicaCount 1", strategy=other, patch={"blueGreen": patch})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from planner.ground.records import replace
@@ -29,21 +29,43 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
         pods = (
             run.status[key].get(workload.traits.status.wanted, 0) if workload.traits.is_per_node else workload.replicas
         )
-        patient = (commands.wait(key, patience, pods=pods, strategy=workload.strategy.kind),)
+        patient = (
+            *_promotions(workload, run.promotions.get(key, 0), patience),
+            commands.wait(key, patience, pods=pods, strategy=workload.strategy.kind),
+        )
     if before is not None:
         after = replace(workload, strategy=before.strategy, replicas=before.replicas)
         own = applied(before, after)
         if own is not None and own.is_whole:
-            return Step(what="Apply the change", commands=(own.command, *patient), undo=(own.undo,))
+            return Step(
+                what=f"Apply the change{_promoted(run, key)}", commands=(own.command, *patient), undo=(own.undo,)
+            )
     is_named = placed is None or bool(placed.resource)
     return Step(
-        what="Apply your change, unless it is applied already; its manifest must not set back what is set above",
+        what="Apply your change, unless it is applied already; its manifest must not set back what is set above"
+        + _promoted(run, key),
         commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
         is_change=True,
         # one that is there and is only placed can't be undone by a command: deleted, it would be gone whole
         undo=(_back(revision, placed.resource if placed else ""),)
         if is_named and not (placed and placed.rules)
         else (),
+    )
+
+
+def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]:
+    """Each pause that waits for somebody, waited for and ended: without that it never gets Healthy."""
+    steps = workload.strategy.canary.steps if workload.strategy.canary is not None else ()
+    pauses = [place for place, one in enumerate(steps) if one.is_pause and one.pause_seconds is None]
+    places = pauses[-times:] if times and len(pauses) >= times else [None] * times
+    for place in places:
+        yield from commands.wait_paused(workload.key, seconds, place)
+        yield commands.promote_plainly(workload.key)
+
+
+def _promoted(run: Run, key: str) -> str:
+    return (
+        f"; then promote it ({commands.with_plugin('promote', key)} does the same)" if run.promotions.get(key) else ""
     )
 
 

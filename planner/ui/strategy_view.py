@@ -42,10 +42,13 @@ def show(
     if settings.meanwhile.then:
         st.caption("Strategies are compared without what happens meanwhile: take that away to see them.")
         return
+    if kind_in(rollout.workload).is_custom and rollout.replicas and not strategies.QUESTION.not_known(snapshot):
+        _in_its_own_fields(snapshot, settings, rollout)
+        return
     if not has_grid(rollout, snapshot):
         st.caption(
-            "Only a Deployment that has pods chooses between maxSurge and maxUnavailable; and the lists that it hangs on have "
-            "to be in the snapshot."
+            "Only a Deployment, an Argo Rollout or a LeaderWorkerSet that has pods has other strategies to choose from; and the lists that "
+            "it hangs on have to be in the snapshot."
         )
         return
     grid = _grid(snapshot, settings, rollout.workload)
@@ -68,6 +71,22 @@ def show(
     with link.expander("What spare GPUs cost", key="spares_open", icon=":material/payments:") as is_open:
         if is_open:
             spares.show(snapshot, settings, grid, given)
+
+
+def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: WorkloadRollout) -> None:
+    """An Argo Rollout's strategies, or a LeaderWorkerSet's: what completes, and the patch of the one that is recommended."""
+    first = replace(settings, workloads=(rollout.workload,)) if settings.workloads else settings
+    asked = strategies.StrategiesSettings(rollout=first, weights=_weights())
+    found = cache.answer(strategies.answer, snapshot, asked)
+    if found.workload != rollout.workload:
+        st.caption("Strategies are compared of the first workload of a change: choose this one alone to see its own.")
+        return
+    st.header("Which strategy")
+    st.markdown(words.literal(found.sentence))
+    _table(found.options, found.replicas)
+    if found.apply is not None:
+        st.code(found.apply.command, language=None, wrap_lines=True)
+        st.caption(f"Undo: `{words.printable(found.apply.undo, one_line=True)}`")
 
 
 def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:

@@ -27,3 +27,19 @@ def test_every_page_shows_the_cluster_of_all_kinds(path: str, title: str, visit:
     visitor.is_within_width()
     visitor.screenshot(f"ml-platform-{path or 'overview'}-phone", OUTPUT)
     visitor.is_healthy()
+
+
+@pytest.mark.parametrize(
+    "workload", ["Rollout/inference/assistant", "LeaderWorkerSet/inference/big-model"], ids=["argo", "groups"]
+)
+def test_strategies_stand_in_the_fields_of_the_kind(workload: str, visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open(f"rollout?cluster={demo.KINDS_NAME}&workload={workload}&section=Every+strategy")
+    expect(visitor.main()).to_contain_text("maxSurge 0, maxUnavailable 1")
+    expect(visitor.main()).to_contain_text("is recommended")
+    visitor.screenshot(f"ml-platform-strategies-{workload.split('/')[0]}", OUTPUT)
+    visitor.page.emulate_media(color_scheme="dark")
+    visitor.page.set_viewport_size(ViewportSize(width=390, height=844))
+    visitor.settle()
+    visitor.is_within_width()
+    visitor.screenshot(f"ml-platform-strategies-{workload.split('/')[0]}-phone", OUTPUT)

@@ -177,7 +177,7 @@ def test_a_workload_scaled_to_nothing_has_no_grid() -> None:
     assert verdict(app) == "✓ Completes"
     app.segmented_control(key="section").select("Every strategy").run()
     assert not app.get("plotly_chart")
-    assert "Only a Deployment that has pods chooses" in said(app)
+    assert "that has pods has other strategies to choose from" in said(app)
 
 
 def sentence_of_costs(app: AppTest) -> str:

@@ -4,6 +4,7 @@ where its controller is seen."""
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,24 @@ def test_a_promotion_is_told_with_its_plain_patch() -> None:
     assert "2 times" in told.what
     assert "kubectl argo rollouts promote serve -n ml" in told.mend
     assert "--subresource=status" in told.mend
+
+
+def test_the_steps_of_a_way_out_promote_what_pauses_on_the_way() -> None:
+    """Without that the wait for Healthy ends in a timeout. Each pause is waited for by its place among the steps."""
+    result = asked(recorded("argo-rollouts", "hand-full"))
+    for way in result.remedies:
+        *_, change = way.steps
+        assert "kubectl argo rollouts promote serve -n ml does the same" in change.what
+        apply, at_step, is_paused, patch, healthy = change.commands
+        assert apply.startswith("kubectl apply")
+        assert "{.status.currentStepIndex}=1" in at_step
+        assert "{.status.phase}=Paused" in is_paused
+        assert "--subresource=status" in patch
+        assert json.loads(shlex.split(patch)[-1]) == {"status": {"pauseConditions": None}}
+        assert "{.status.phase}=Healthy" in healthy
+    no_pause = asked(recorded("argo-rollouts", "canary-007")).remedies
+    assert no_pause
+    assert not any("promote" in str(one.steps) for one in no_pause)
 
 
 def test_a_template_of_another_workload_is_not_known() -> None:

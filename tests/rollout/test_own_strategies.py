@@ -1,0 +1,72 @@
+"""Every strategy of an Argo Rollout and a LeaderWorkerSet in their own fields, held against what was recorded: today's is among those that
+complete where it did, and the patch that is printed for the recommended one makes the rollout complete."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+from planner.capacity.rollouts import own_strategies, rollout
+from planner.ground.records import replace
+from planner.inventory.applied import applied
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.patches import merge, with_whole_lists
+from planner.rollout.answers import Verdict
+from planner.rollout.choice import Weights
+from planner.rollout.prepared import Scenario
+from tests.conformance.comparison import cases
+from tests.rollout.test_other_kinds import HERE, read
+
+RECORDED = {
+    name: case
+    for project in ("argo-rollouts", "leaderworkerset")
+    for name, case in cases(HERE / project)
+    if not isinstance(case["change"], list) and case["outcome"]["verdict"] in ("complete", "stuck")
+}
+
+
+def asked(case: Any, patch: Any) -> tuple[str, Scenario]:
+    change = case["change"]
+    key = f"{change['kind']}/{change['namespace']}/{change['name']}"
+    return key, Scenario(changes=(WorkloadChange(workload=key, patch=json.dumps(patch), new_revision=False),))
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_strategies_agree_with_the_recording_and_the_patch_does_what_it_says(name: str) -> None:
+    case = RECORDED[name]
+    snapshot = read(case["cluster"]["items"])
+    key, scenario = asked(case, case["change"]["patch"])
+    before = snapshot.workload(key)
+    assert before is not None
+    if rollout(snapshot, scenario).verdict is Verdict.UNKNOWN:
+        found = own_strategies(snapshot, scenario, key, Weights())
+        assert not found.choice.options
+        return
+    found = own_strategies(snapshot, scenario, key, Weights())
+    todays = [one for one in found.choice.options if one.is_current]
+    assert bool(todays) is (case["outcome"]["verdict"] == "complete")
+    best = found.choice.recommended
+    if best is None or best.is_current:
+        return
+    shown = applied(before, replace(before, strategy=found.strategies[best.pair]))
+    assert shown is not None
+    assert "--type=merge" in shown.command
+    own = json.loads(shlex.split(shown.command)[-1])
+    both = merge(with_whole_lists(case["change"]["patch"]), with_whole_lists(own))
+    again = rollout(snapshot, asked(case, both)[1])
+    assert again.verdict is Verdict.COMPLETES, best.name
+    assert again.workloads[0].lowest_ready == best.lowest_ready
+
+
+def test_a_router_is_told_by_its_own_fields() -> None:
+    titles = set()
+    for name, case in RECORDED.items():
+        if name.startswith("routed"):
+            key, scenario = asked(case, case["change"]["patch"])
+            snapshot = read(case["cluster"]["items"])
+            titles |= {one.name for one in own_strategies(snapshot, scenario, key, Weights()).choice.options}
+    assert any("dynamicStableScale: true" in one for one in titles)
+    assert not any("maxSurge" in one for one in titles), "with a router maxSurge says nothing of the stable set"
