@@ -10,15 +10,22 @@ from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import dataclass, replace
 from planner.ground.words import Text, count, listing, roughly
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.queues import of_rules
 from planner.kubernetes.records import QueuedWorkload, Snapshot
-from planner.scheduling.kueue.clusters import objects_of, played, rules_of, with_nominal
+from planner.rollout.prepared import compiled
+from planner.rollout.queued import let_in_now
+from planner.rollout.run import simulate
+from planner.scheduling.kueue.clusters import lacking, objects_of, played, rules_of, with_nominal
 from planner.scheduling.kueue.cycle import State, nominate
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import Objects, state_of, wanting
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
-from planner.scheduling.kueue.wanting import NO_MATCH, TOO_MUCH, Lack, Mode
+from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode
 
+MOST_PODS: Final = 200
+"""Of those that are let in, for which places are looked for."""
 MOST_REMEDIES: Final = 60
 """Queues for whose first one it is looked up what would let it in."""
 
@@ -58,7 +65,8 @@ class Waiting:
     outcome : what it waits for; `why`: in words; `before`: the same before what was changed, "" where nothing was
     evicts : whom Kueue would evict for it
     remedy : what would let it in; "" where nothing was found, or it wasn't looked for
-    latest_seconds : when enough of those that run are ended at the latest, by their own limits; None: not known
+    latest_seconds : when enough of those that run are ended at the latest, by their own limits; None: not known, `untold`: why
+    finds_nodes : of one that is let in, whether its pods find nodes now; None: not known, or it isn't let in
     """
 
     workload: str
@@ -72,6 +80,8 @@ class Waiting:
     evicts: tuple[str, ...] = ()
     remedy: Text = words.NO_WORDS
     latest_seconds: float | None = None
+    untold: Text = words.NO_WORDS
+    finds_nodes: bool | None = None
     before: str = ""
 
 
@@ -105,7 +115,8 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = ()) -> Queues:
     order = sorted(found.values(), key=lambda one: (one.queue, one.place))
     records = {one.key: one for one in objects.workloads}
     uses = tuple(_uses(state.tree, found))
-    latest = {one.key: _latest(then, state.tree, one, records) for one in order}
+    latest = {one.key: _when(then, state, one, order, records) for one in order}
+    places = then.derived.once(_places, then)
     remedies = dict(_remedies(state, objects, order))
     waiting = tuple(
         Waiting(
@@ -113,7 +124,7 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = ()) -> Queues:
             since_seconds=one.queued_at or None, outcome=one.outcome, why=why(one, names),
             evicts=tuple(names.get(each.held.key, each.held.key) for each in one.targets),
             remedy=remedies.get(one.key, words.NO_WORDS),
-            latest_seconds=latest[one.key],
+            latest_seconds=latest[one.key][0], untold=Text(latest[one.key][1]), finds_nodes=places.get(names[one.key]),
             before=before[one.key].outcome.value if changes and one.key in before else "",
         )
         for one in order
@@ -238,45 +249,67 @@ def _donor(tree: Tree, queue: str, lack: Lack) -> tuple[str, int] | None:
     return (most[1], most[0]) if most[0] >= lack.missing > 0 else None
 
 
-# ── when ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _latest(snapshot: Snapshot, tree: Tree, one: Verdict, records: Mapping[str, QueuedWorkload]) -> float | None:
-    """In how many seconds enough has ended at the latest, nobody else coming first: by the limits of those that hold what lacks.
-
-    Only of the first of a queue, only where all that lacks can be had by their ends.
-    """
-    short = [each for each in one.lacks if each.kind not in (NO_MATCH, TOO_MUCH)]
-    if one.outcome is not Outcome.QUOTA or one.place != 1 or not short or one.queue not in tree.queues:
-        return None
-    ends = [_freed_at(snapshot, tree, one.queue, each, records) for each in short]
-    known = [each for each in ends if each is not None]
-    return max(known) if len(known) == len(ends) else None
-
-
-def _freed_at(
-    snapshot: Snapshot, tree: Tree, queue: str, lack: Lack, records: Mapping[str, QueuedWorkload]
-) -> float | None:
-    fr = (lack.flavor, lack.resource)
-    root = tree.queues[queue].root()
-    holders = (
-        [held for one in root.every_queue() for held in one.held.values()] if root is not tree.queues[queue] else []
-    )
-    holders = holders or list(tree.queues[queue].held.values())
-    ending = sorted(
-        (at, held.uses[fr]) for held in holders if held.uses.get(fr) and (at := _ends_at(records[held.key])) is not None
-    )
-    left = lack.missing
-    for at, amount in ending:
-        left -= amount
-        if left <= 0:
-            return max(0.0, at - snapshot.taken_at)
-    return None
+# ── when, and where ──────────────────────────────────────────────────────────────────────────────────────────────────
+def _when(
+    snapshot: Snapshot, state: State, one: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload]
+) -> tuple[float | None, str]:
+    """In how many seconds enough has ended at the latest that it is let in, by the limits of time of those that hold quota; and
+    why that isn't known. The rules are asked after each end."""
+    if one.outcome is not Outcome.QUOTA or one.queue not in state.tree.queues:
+        return None, ""
+    if one.place != 1:
+        return None, "others are before it"
+    root = state.tree.queues[one.queue].root()
+    near = {queue.name for queue in root.every_queue()} | {one.queue}
+    rival = next((each for each in order if each.queue in near - {one.queue} and each.outcome in _RIVALS), None)
+    if rival is not None:
+        return None, f"{name_of(records[rival.key])} waits in the same cohort"
+    limits = snapshot.derived.once(_deadlines, snapshot)
+    held = [each for name in near for each in state.tree.queues[name].held.values() if each.key in records]
+    ends = sorted((at, each.key, each) for each in held if (at := _ends_at(records[each.key], limits)) is not None)
+    gone, found = [], None
+    for at, _, each in ends:
+        state.tree.let_go(each)
+        gone.append(each)
+        if nominate(state, wanting(records[one.key], one.queue)).assignment.mode == Mode.FIT:
+            found = max(0.0, at - snapshot.taken_at)
+            break
+    for each in gone:
+        state.tree.hold(each)
+    return found, "" if found is not None else "who holds quota there has no limit of time that frees enough"
 
 
-def _ends_at(record: QueuedWorkload) -> float | None:
+_RIVALS: Final = (Outcome.QUOTA, Outcome.EVICTS, Outcome.CHECK, Outcome.UNKNOWN)
+
+
+def _deadlines(snapshot: Snapshot) -> dict[str, int]:
+    """Job → its ``activeDeadlineSeconds``; it counts from when Kueue resumes it."""
+    found = {one.key: one.active_deadline_seconds for one in snapshot.every_workload}
+    return {key: seconds for key, seconds in found.items() if seconds is not None}
+
+
+def _ends_at(record: QueuedWorkload, limits: Mapping[str, int]) -> float | None:
     began = record.changed_at.get("Admitted")
-    if record.longest_seconds is None or began is None:
-        return None
-    return began + record.longest_seconds
+    seconds = [one for one in (record.longest_seconds, limits.get(name_of(record))) if one is not None]
+    return began + min(seconds) if seconds and began is not None else None
+
+
+def _places(snapshot: Snapshot) -> dict[str, bool]:
+    """Of each that is let in now whether all its pods find nodes, those of the others that are let in placed before; left out where
+    that isn't known: without nodes and pods, of more than are played, or where it would without the others."""
+    let = list(let_in_now(snapshot))
+    pods = sum(one.placed.pods for one in let if one.placed is not None)
+    if not let or pods > MOST_PODS or not snapshot.nodes or not snapshot.if_known(True, NODE.name, POD.name):
+        return {}
+    cluster = compiled(snapshot)
+    run = simulate(cluster, let)
+    if run.is_cut:
+        return {}
+    found = {one.after.name: True for one in let if run.done[one.after.key]}
+    alone = [one for one in let if one.after.name not in found]
+    return found | {
+        one.after.name: False for one in alone if not simulate(cluster, [one]).done[one.after.key]
+    }  # fmt: skip
 
 
 # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -318,11 +351,27 @@ def with_quota(snapshot: Snapshot, change: Change) -> Snapshot:
     return replace(snapshot, cluster_queues=tuple(changed if one is queue else one for one in snapshot.cluster_queues))
 
 
+def moved_words(before: Snapshot, after: Snapshot) -> str:
+    """What becomes of those that wait: ``Job/a/train: quota → let in``."""
+    if lacking(before):
+        return "who is let in then isn't known without all of Kueue's lists"
+    was, then = played(before), played(after)
+    names = {one.key: name_of(one) for one in after.queued_workloads}
+    moved = [
+        f"{names[key]}: {was[key].outcome} → {one.outcome}"
+        for key, one in then.items()
+        if was[key].outcome is not one.outcome
+    ]
+    return listing(moved) if moved else "nobody who waits is let in by it, and nobody waits for something else"
+
+
 def _assumed(snapshot: Snapshot) -> Iterator[str]:
     yield (
-        "Kueue's own configuration is in no object that is read: its feature gates, and which resources it leaves out, are taken for the default"
+        f"Played {of_rules(snapshot)}; its own configuration (other gates, resources that it leaves out) is in no object that is read"
     )
+    if snapshot.lacks("Cohort") and any(one.cohort for one in snapshot.cluster_queues):
+        yield "No Cohorts were given: taken for without quota of their own, and without cohorts above them"
     if rules_of(snapshot).fair is not None:
-        yield "its ClusterQueues show a weighted share, so Kueue shares fairly; its preemption strategies are taken for the default"
+        yield "Its ClusterQueues show a weighted share, so Kueue shares fairly; its preemption strategies are taken for the default"
     if any(one.checks for one in snapshot.cluster_queues):
-        yield "what admission checks say isn't known"
+        yield "What admission checks say isn't known"

@@ -179,7 +179,7 @@ def _rollout(
         + tried_again(run, prepared.revisions)
         + not_played(prepared.snapshot, prepared.revisions)
         + owned_by(prepared.snapshot, prepared.revisions)
-        + found_of_queues(prepared.revisions)
+        + found_of_queues(prepared.snapshot, prepared.revisions)
         + tuple(unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions)
         + promoted(run)

@@ -11,6 +11,7 @@ from typing import Final
 
 from planner.capacity.changes import ALL, ChangeKind, Later
 from planner.capacity.evictions import uncordoned
+from planner.capacity.queues import is_of_queue
 from planner.capacity.what_if import Case, copies, quota_words
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import dataclass, replace
@@ -155,6 +156,12 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
     elif kind is ChangeKind.EVICT:
         found = Happening(after_seconds=one.after_seconds, words=f"pod {target} evicted", evicts=(case.pod(),))
     elif kind is ChangeKind.QUOTA:
+        if is_of_queue(one.change):
+            raise ChangeError(
+                "a ClusterQueue's quota isn't changed beside a rollout: what Kueue lets in meanwhile isn't played",
+                where=str(one.change),
+                mend="Ask what-if, or headroom queues --change",
+            )
         quota, hard = case.quota()
         found = Happening(
             after_seconds=one.after_seconds,

@@ -14,7 +14,7 @@ from planner.capacity.drain import DrainResult, described, play
 from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
-from planner.capacity.queues import is_of_queue, with_quota
+from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import dataclass, replace
@@ -541,9 +541,10 @@ def _rolled_out(run: Run, revision: Revision) -> Snapshot:
 
 # ── quotas, Jobs, gates ──────────────────────────────────────────────────────────────────────────────────────────────
 def _quota(case: Case) -> tuple[Snapshot, Step]:
-    if is_of_queue(case.change):  # it moves no pod by itself: `headroom queues` says who is let in then
-        said = f"ClusterQueue's quota {case.change.target} is {case.change.value}; who is let in then: headroom queues"
-        return with_quota(case.snapshot, case.change), case.step(said)
+    if is_of_queue(case.change):
+        moved = with_quota(case.snapshot, case.change)
+        said = f"ClusterQueue's quota {case.change.target} is {case.change.value}"
+        return moved, case.step(f"{said}; {moved_words(case.snapshot, moved)}")
     quota, hard = case.quota()
     then = replace(quota, hard=FrozenMap({**quota.hard, **hard}))
     quotas = tuple(then if one is quota else one for one in case.snapshot.resource_quotas)

@@ -130,6 +130,8 @@ KEPT_ANNOTATIONS: Final = frozenset(
 
 # Kueue
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"  # a label of what is queued
+KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"  # a label: the WorkloadPriorityClass
+KUEUE_LEAST_PODS: Final = "kueue.x-k8s.io/job-min-parallelism"  # an annotation of a Job
 KUEUE_ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"  # a scheduling gate of pods that wait for it
 
 # Namespaces that belong to the cluster, not to its users

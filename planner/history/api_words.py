@@ -68,6 +68,9 @@ serviceAccountToken gcePersistentDisk awsElasticBlockStore azureDisk azureFile c
 portworxVolume quobyte rbd scaleIO storageos vsphereVolume gitRepo image type productName architecture brand
 cudaComputeCapability driverVersion cudaDriverVersion uuid index minor profile parentUUID pciBusID pcieRoot numaNode
 memory multiprocessors copyEngines decoders encoders ofaEngines jpegEngines
+StrictFIFO BestEffortFIFO MayStopSearch TryNextFlavor BorrowingOverPreemption PreemptionOverBorrowing LowerPriority
+LowerOrNewerEqualPriority Any Hold HoldAndDrain QuotaReserved Admitted Finished PodsReady PodsReadyTimeout AdmissionCheck
+ClusterQueueStopped LocalQueueStopped Inadmissible Requeued Retry Rejected Deactivated
 """
 _NAMES: Final = """
 kube system default public lease node nodes pod pods container cluster critical gke gk3 gce gcp aws azure eks aks ec2 internal

@@ -10,6 +10,7 @@ which namespaces, is in Kueue's configuration, which is in no object. Neither is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -28,6 +29,8 @@ NAMESPACED: Final = frozenset({"LocalQueue", "Workload"})
 NEEDED: Final = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload")
 """Without the lists of these nothing is known of queues. A cluster may have no Cohort, and its queues cohorts all the same."""
 
+PLAYED: Final = "0.20"  # whose rules `planner.scheduling.kueue` has
+_IMAGE: Final = re.compile(r"(?:^|/)kueue(?:-controller-manager)?:v?(\d+\.\d+)")
 DEFAULT: Final = "default"  # the LocalQueue of what names none
 LOCAL: Final = "LocalQueue"
 _ADMITS: Final = "Kueue admits these pods"
@@ -60,6 +63,24 @@ def is_there(snapshot: Snapshot) -> bool:
     return any(KUEUE_QUEUE in one.labels for one in snapshot.pods) or any(
         named_queue(one.labels, [template for template, _ in one.templates]) for one in workloads
     )
+
+
+def version(snapshot: Snapshot) -> str:
+    """Kueue's version, by the image of its controllers' pods: ``0.14``; "" where none is seen. A mirror may call it otherwise."""
+    return snapshot.derived.once(_version, snapshot)
+
+
+def _version(snapshot: Snapshot) -> str:
+    specs = {id(pod.spec): pod.spec for pod in snapshot.pods if not pod.is_terminal}.values()
+    found = [_IMAGE.search(one.image) for spec in specs for one in spec.containers]
+    return next((one[1] for one in found if one is not None), "")
+
+
+def of_rules(snapshot: Snapshot) -> str:
+    """By which rules of Kueue's an answer is, as words."""
+    if (found := version(snapshot)) in ("", PLAYED):
+        return f"by the rules and default feature gates of Kueue {PLAYED}"
+    return f"by the rules and default feature gates of Kueue {PLAYED}, though its controllers here are of {found}"
 
 
 def _with_default(snapshot: Snapshot) -> frozenset[str]:

@@ -48,6 +48,7 @@ def _amount(name: str, heading: str = "", metric: str = "") -> Column[QueueUse]:
         metric=metric, unit=lambda one: unit_of(one.resource))  # fmt: skip
 
 
+_FINDS: Final = {True: "yes", False: "no", None: "not known"}
 _NOT_LET_IN: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
 QUESTION: Final = Question(
     name="queues",
@@ -69,7 +70,9 @@ QUESTION: Final = Question(
             Column("since_seconds", heading="since", words=lambda one: moment(one.since_seconds) if one.since_seconds else "not known"),
             Column("outcome", lambda one: one.outcome.value, heading="waits for"), Column("why", lambda one: str(one.why)),
             Column("evicts", lambda one: ", ".join(one.evicts)), Column("remedy", lambda one: str(one.remedy), heading="what would let it in"),
-            Column("latest_seconds", heading="at the latest in", words=lambda one: about(one.latest_seconds) if one.latest_seconds is not None else "not known"),
+            Column("finds_nodes", heading="its pods find nodes", words=lambda one: _FINDS[one.finds_nodes] if one.outcome is Outcome.LET_IN else " "),
+            Column("latest_seconds", heading="at the latest in", words=lambda one: about(one.latest_seconds) if one.latest_seconds is not None else str(one.untold) or " "),
+            Column("untold", lambda one: str(one.untold), heading=None),
             Column("before", heading="before the change"))),
     ),
     notes=lambda found: found.assumed,

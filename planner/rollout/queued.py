@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
+from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_LEAST_PODS, KUEUE_PRIORITY_CLASS, KUEUE_QUEUE
 from planner.ground.words import listing
 from planner.kubernetes import queues
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
@@ -53,9 +53,7 @@ _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob"})
 _KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"})
 _PODS: Final = frozenset({POD.name, DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name})
 _PREFIX: Final = f"{queues.GROUP}/"
-_CLASS: Final = f"{_PREFIX}priority-class"
-_LEAST: Final = f"{_PREFIX}job-min-parallelism"
-_KNOWN: Final = frozenset({KUEUE_QUEUE, _CLASS, f"{_PREFIX}managed", f"{_PREFIX}max-exec-time-seconds"})
+_KNOWN: Final = frozenset({KUEUE_QUEUE, KUEUE_PRIORITY_CLASS, f"{_PREFIX}managed", f"{_PREFIX}max-exec-time-seconds"})
 _NEVER: Final = (Outcome.NEVER, Outcome.REFUSED, Outcome.STOPPED)
 
 
@@ -105,7 +103,7 @@ def _asked(snapshot: Snapshot, one: Revision, place: int) -> _Asked:
         return _Asked(unknown="which of its objects Kueue queues isn't told by the label of its pods")
     if why := _unknown_kind(snapshot, one) or _said_besides(after, templates):
         return _Asked(unknown=why)
-    name = after.labels.get(_CLASS, "")
+    name = after.labels.get(KUEUE_PRIORITY_CLASS, "")
     value = next((each.value for each in snapshot.workload_priority_classes if each.name == name), None)
     if name and value is None:
         return _Asked(unknown=f"the input holds no WorkloadPriorityClass {name}")
@@ -145,7 +143,7 @@ def _unknown_kind(snapshot: Snapshot, one: Revision) -> str:
 
 def _said_besides(after: Workload, templates: Iterable[Template]) -> str:
     """What else of Kueue's is said of it, and isn't modelled."""
-    known = _KNOWN | {_LEAST} if after.kind == JOB.name else _KNOWN
+    known = _KNOWN | {KUEUE_LEAST_PODS} if after.kind == JOB.name else _KNOWN
     keys = {*after.labels, *after.annotations, *(key for one in templates for key in (*one.labels, *one.annotations))}
     more = sorted(key for key in keys if key.startswith(_PREFIX) and key not in known)
     if any(one.spec.scheduling_gates for one in templates):
@@ -166,7 +164,7 @@ def _sets(snapshot: Snapshot, one: Revision) -> tuple[QueuedSet, ...]:
 
     after = one.after
     if one.placed is not None:
-        least = after.annotations.get(_LEAST, "")
+        least = after.annotations.get(KUEUE_LEAST_PODS, "")
         return tuple(
             QueuedSet(
                 name=each.role or f"set-{number}", count=each.count, spec=counted(each.template.spec),
@@ -195,9 +193,9 @@ def _number(snapshot: Snapshot, one: Revision) -> tuple[int, str]:
             if after.replicas > MOST_PODS
             else (after.replicas, "")
         )
-    if (before.labels.get(KUEUE_QUEUE), before.labels.get(_CLASS)) != (
+    if (before.labels.get(KUEUE_QUEUE), before.labels.get(KUEUE_PRIORITY_CLASS)) != (
         after.labels.get(KUEUE_QUEUE),
-        after.labels.get(_CLASS),
+        after.labels.get(KUEUE_PRIORITY_CLASS),
     ):
         return 0, "how its pods pass from one queue to another isn't modelled"
     asks, had = pod_requests(after.template.spec), pod_requests(before.template.spec)
@@ -232,7 +230,7 @@ def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
     """Why what is let in may find its places taken, "" where it doesn't: others that Kueue lets in now come as well."""
     if not any(one.queued is not None and not one.queued.keeps_out and one.queued.said for one in revisions):
         return ""
-    others = [*_others(cluster.snapshot, {one.after.key for one in revisions})]
+    others = [*let_in_now(cluster.snapshot, {one.after.key for one in revisions}, (Outcome.LET_IN, Outcome.EVICTS))]
     if not others:
         return ""
     run = simulate(cluster, [*others, *revisions])
@@ -242,12 +240,14 @@ def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
     return f"Kueue lets in {names}, too, and beside them not all of its pods may find nodes"
 
 
-def _others(snapshot: Snapshot, keys: Container[str]) -> Iterator[Revision]:
+def let_in_now(
+    snapshot: Snapshot, without: Container[str] = (), outcomes: Container[Outcome] = (Outcome.LET_IN,)
+) -> Iterator[Revision]:
     """Those that wait and are let in now, each with its pods as its flavors have them; whom they evict stays meanwhile."""
     found = played(snapshot)
-    for record in snapshot.queued_workloads:
+    for record in sorted(snapshot.queued_workloads, key=lambda one: (-one.priority, one.created_at or 0.0, one.key)):
         verdict = found.get(record.key)
-        if verdict is None or verdict.outcome not in (Outcome.LET_IN, Outcome.EVICTS) or name_of(record) in keys:
+        if verdict is None or verdict.outcome not in outcomes or name_of(record) in without or not record.sets:
             continue
         sets = tuple(
             PlacedSet(role=one.name, template=Template(labels=EMPTY, spec=one.spec), count=one.count)
@@ -264,12 +264,12 @@ def _others(snapshot: Snapshot, keys: Container[str]) -> Iterator[Revision]:
         yield _with_flavors(snapshot, other, [verdict])
 
 
-def found_of_queues(revisions: Iterable[Revision]) -> tuple[Finding, ...]:
+def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[Finding, ...]:
     """What Kueue does with what it lets in, and what that hangs on."""
     return tuple(
         Finding(
             severity=Severity.INFO, code="queued", object=one.after.key,
-            what=f"{one.queued.said}, by Kueue's default configuration, nobody else coming first",
+            what=f"{one.queued.said}, {queues.of_rules(snapshot)}, nobody else coming first",
             mend="See who waits: headroom queues",
         )
         for one in revisions

@@ -10,12 +10,14 @@ import pytest
 
 from planner.capacity.changes import parse_changes
 from planner.capacity.queues import Queues, Waiting, queues
+from planner.capacity.what_if import apply
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING
 from planner.questions.queues import QUESTION, QueuesSettings
+from planner.rollout.prepared import compiled
 from planner.scheduling.kueue.play import Outcome
-from tests.capacity.teams import API, GPU, KINDS, flavor, local, many, queue, read, teams, workload
+from tests.capacity.teams import API, GPU, KINDS, flavor, job, local, many, node, pod, queue, read, teams, workload
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +112,11 @@ def test_the_higher_priority_stands_before_the_older() -> None:
     ],
 )
 def test_queues_that_let_nobody_in_and_those_that_are_not_known(spec: dict[str, Any], outcome: Outcome) -> None:
-    objects = [flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}, **spec), workload("a", "w", 1)]
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"team": "a"}}}
+    objects = [space, flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}, **spec), workload("a", "w", 1)]
     assert outcomes(objects) == {"Job/a/w": outcome}
+    if outcome is Outcome.REFUSED:  # without the namespace's labels nobody knows
+        assert outcomes(objects[1:]) == {"Job/a/w": Outcome.UNKNOWN}
 
 
 def test_a_topology_is_not_known_and_neither_is_who_shares_its_cohort() -> None:
@@ -158,15 +163,77 @@ def test_without_one_of_the_lists_nothing_is_known(kind: str) -> None:
     assert f"{kind.lower()}s" in str(refused.value)
 
 
+def waits_for_room(*more: dict[str, Any], ends: int | None = None, **queues_: Any) -> tuple[Any, str]:
+    found = who(queues(read([
+        flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}, **queues_),
+        workload("a", "running", 8, held=("q", "f"), created=-3660, ends=ends), workload("a", "w", 4, created=-60), *more,
+    ])))["Job/a/w"]  # fmt: skip
+    return found.latest_seconds, str(found.untold)
+
+
 def test_when_by_the_limits_of_those_that_run() -> None:
+    assert waits_for_room(ends=7200) == (pytest.approx(3600), "")
+    limited = job("a", "running", 8, suspended=False)
+    limited["spec"]["activeDeadlineSeconds"] = 5400
+    assert waits_for_room(limited) == (pytest.approx(1800), "")
+    assert waits_for_room(limited, ends=4800) == (pytest.approx(1200), "")  # whichever is first
+    assert waits_for_room() == (None, "who holds quota there has no limit of time that frees enough")
+
+
+def test_when_is_not_known_where_others_may_come_first() -> None:
+    others = [local("b", "r"), queue("r", {"f": ("0",)}, cohort="c"), workload("b", "x", 8, created=-30)]
+    assert waits_for_room(*others, ends=7200, cohort="c") == (None, "Job/b/x waits in the same cohort")
+    found = who(queues(read([
+        flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}), workload("a", "running", 8, held=("q", "f"), created=-3660, ends=7200),
+        workload("a", "first", 4, created=-60), workload("a", "w", 4, created=-50),
+    ])))["Job/a/w"]  # fmt: skip
+    assert (found.latest_seconds, str(found.untold)) == (None, "others are before it")
+
+
+def test_an_end_that_it_may_not_borrow_is_no_end_for_it() -> None:
+    """What another queue frees of its own is beyond the limit of borrowing."""
     objects = [
-        flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}),
-        workload("a", "running", 8, held=("q", "f"), created=-3660, ends=7200), workload("a", "w", 4, created=-60),
+        flavor("f"), local("a", "q"), local("b", "r"), queue("q", {"f": ("4", "0")}, cohort="c"), queue("r", {"f": ("8",)}, cohort="c"),
+        workload("a", "own", 4, held=("q", "f"), created=-3660), workload("b", "theirs", 8, held=("r", "f"), created=-3660, ends=7200),
+        workload("a", "w", 4, created=-60),
     ]  # fmt: skip
-    assert who(queues(read(objects)))["Job/a/w"].latest_seconds == pytest.approx(3600)
-    endless = [one for one in objects if one["metadata"]["name"] != "job-running"]
-    endless.append(workload("a", "running", 8, held=("q", "f"), created=-3660))
-    assert who(queues(read(endless)))["Job/a/w"].latest_seconds is None
+    found = who(queues(read(objects)))["Job/a/w"]
+    assert (found.outcome, found.latest_seconds) == (Outcome.QUOTA, None)
+
+
+def test_quota_is_not_a_place(snapshot: Snapshot) -> None:
+    """Of those that are let in: whether their pods find nodes, each beside the others; who isn't let in isn't asked."""
+    assert {name: one.finds_nodes for name, one in who(queues(snapshot)).items() if one.finds_nodes is not None} == {
+        "Job/team-b/eval": True
+    }
+    space = [flavor("f"), local("a", "q"), queue("q", {"f": ("16",)})]
+    assert who(queues(read([*space, node("n", 4), workload("a", "w", 8)])))["Job/a/w"].finds_nodes is False
+    two = who(queues(read([*space, node("n", 8), workload("a", "w", 8), workload("a", "x", 8)])))
+    assert {name: one.finds_nodes for name, one in two.items()} == {"Job/a/w": True, "Job/a/x": None}  # it would alone
+    assert who(queues(read([*space, workload("a", "w", 8)])))["Job/a/w"].finds_nodes is None
+
+
+def test_kueues_version_is_read_and_said() -> None:
+    manager = pod("kueue-system", "manager", 0, "gpu-0")
+    manager["spec"]["containers"][0]["image"] = "registry.k8s.io/kueue/kueue:v0.14.2"
+    assert "though its controllers here are of 0.14" in queues(read([*teams(), manager])).assumed[0]
+    assert "though" not in queues(read(teams())).assumed[0]
+
+
+def test_cohorts_that_were_refused_are_not_none() -> None:
+    from dataclasses import replace
+
+    from planner.kubernetes.records import FrozenMap, Presence
+
+    found = read(teams())
+    hidden = replace(found, presence=FrozenMap({**found.presence, "Cohort": Presence.REFUSED}))
+    with pytest.raises(NotKnownError, match="Cohorts"):
+        QUESTION.answer(hidden, QueuesSettings(), NOTHING)
+
+
+def test_what_if_says_who_is_let_in() -> None:
+    [step] = apply(compiled(read(teams())), parse_changes(f"quota:team-a/a100/{GPU}=17")).steps
+    assert "Job/team-a/next: quota → let in" in str(step.sentence)
 
 
 def test_two_thousand_workloads_in_fifty_queues() -> None:

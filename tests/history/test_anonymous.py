@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.queues import queues
 from planner.capacity.rollouts import rollout
 from planner.cli import main
 from planner.drift.model import ENVIRONMENT_WORDS
@@ -33,6 +34,8 @@ from planner.sources.prices import embedded_book
 from planner.spot.suitability import BACKGROUND
 from tests.architecture.tree import ROOT
 from tests.builders.planted import Planter, texts_of
+from tests.capacity.teams import queue, teams
+from tests.capacity.teams import read as read_teams
 
 ASKED = ("overview", "capacity", "seats", "costs", "savings", "memory", "restarts", "drift", "findings", "doctor")
 RECORDINGS = sorted((ROOT / "tests/conformance/rollouts").rglob("*.json*"))
@@ -84,6 +87,34 @@ def test_rollouts_are_the_same_up_to_names(place: int) -> None:
             (found.verdict, found.reason, found.ticks, round(found.seconds), first.lowest_ready, first.peak_pods, ways)
         )
     assert results[0] == results[1]
+
+
+def test_kueues_queues_are_the_same_up_to_names() -> None:
+    """The words of its policies and conditions stay; names of queues, cohorts and teams go."""
+    before = read_teams([*teams(), queue("extra", {"h100": ("4",)}, cohort="secretive", stopPolicy="Hold")])
+    after = hidden(before)
+    results = [
+        [(one.place, one.outcome, one.priority, len(one.evicts), bool(one.remedy)) for one in sorted(found.waiting, key=lambda one: (one.since_seconds or 0.0))]
+        for found in (queues(before), queues(after))
+    ]  # fmt: skip
+    assert results[0] == results[1]
+    assert len(results[0]) == 5
+    same = (
+        "strategy",
+        "within_queue",
+        "reclaim",
+        "borrow_policy",
+        "when_can_borrow",
+        "when_can_preempt",
+        "preference",
+        "stop",
+    )
+    policies = [
+        sorted(tuple(getattr(one, name) for name in same) for one in each.cluster_queues) for each in (before, after)
+    ]
+    assert policies[0] == policies[1]
+    kept = {one.name for one in after.cluster_queues} | {one.cohort for one in after.cluster_queues}
+    assert not kept & {"extra", "secretive", "research", "team-a", "team-b", "team-c"}
 
 
 def recorded() -> Iterator[Any]:

@@ -24,15 +24,6 @@ class Rules(NamedTuple):
     fair: tuple[str, ...] | None = None
 
 
-def satisfies(policy: str, priority: int, queued_at: float, other: Held) -> bool:
-    """Whether one of such a priority, queued then, may evict the other by a policy (`SatisfiesPreemptionPolicy`)."""
-    if policy == "LowerPriority":
-        return priority > other.priority
-    if policy == "LowerOrNewerEqualPriority":
-        return priority > other.priority or (priority == other.priority and queued_at < other.queued_at)
-    return policy == "Any"
-
-
 def order(held: Held, queue: str) -> tuple[bool, bool, int, float, str]:
     """Who goes first: those that go anyway, those of other queues, the lowest, the youngest (`CandidatesOrdering`)."""
     return not held.is_evicted, held.queue == queue, held.priority, -held.reserved_at, held.uid
@@ -49,11 +40,17 @@ class Preemptor:
     short: frozenset[FlavorResource]
     rules: Rules
 
-    def satisfies(self, policy: str, other: Held) -> bool:
-        return satisfies(policy, self.wanting.priority, self.wanting.queued_at, other)
-
-    def is_concerned(self, held: Held) -> bool:
-        return not self.short.isdisjoint(held.uses)
+    def evictable(self, policy: str, queue: Queue) -> list[Held]:
+        """Who of a queue holds some of what is short, and may be evicted by a policy (`SatisfiesPreemptionPolicy`)."""
+        held, mine, at = list(queue.held.values()), self.wanting.priority, self.wanting.queued_at
+        if policy == "LowerPriority":
+            held = [one for one in held if one.priority < mine]
+        elif policy == "LowerOrNewerEqualPriority":
+            held = [one for one in held if one.priority < mine or (one.priority == mine and at < one.queued_at)]
+        elif policy != "Any":
+            return []
+        short = self.short
+        return [one for one in held if not short.isdisjoint(one.uses)]
 
     def fits(self, may_borrow: bool) -> bool:
         for fr, amount in self.use.items():

@@ -14,8 +14,12 @@ from planner.scheduling.kueue.standing import Objects
 
 
 def lacking(snapshot: Snapshot) -> tuple[str, ...]:
-    """Which of the lists that every answer hangs on weren't given, in whole."""
-    return tuple(kind for kind in NEEDED if snapshot.lacks(kind))
+    """Which of the lists that every answer hangs on weren't given, in whole; of Cohorts, which there may be none of, whether some are
+    known to be missing."""
+    missing = tuple(kind for kind in NEEDED if snapshot.lacks(kind))
+    cohorts = snapshot.presence.get("Cohort")
+    is_hidden = cohorts is not None and cohorts.hides and any(one.cohort for one in snapshot.cluster_queues)
+    return (*missing, "Cohort") if is_hidden else missing
 
 
 def objects_of(snapshot: Snapshot) -> Objects:

@@ -36,15 +36,11 @@ def fair_targets(preemptor: Preemptor, strategies: tuple[str, ...]) -> list[Targ
 def _candidates(preemptor: Preemptor) -> Iterator[Held]:
     queue = preemptor.queue
     if queue.preemption.within_queue != "Never":
-        yield from _by_policy(preemptor, queue, queue.preemption.within_queue)
+        yield from preemptor.evictable(queue.preemption.within_queue, queue)
     if queue.parent is not None and queue.preemption.reclaim != "Never":
         for other in queue.root().every_queue():
             if other is not queue and not other.is_within(preemptor.short):
-                yield from _by_policy(preemptor, other, queue.preemption.reclaim)
-
-
-def _by_policy(preemptor: Preemptor, queue: Queue, policy: str) -> Iterator[Held]:
-    return (one for one in queue.held.values() if preemptor.satisfies(policy, one) and preemptor.is_concerned(one))
+                yield from preemptor.evictable(queue.preemption.reclaim, other)
 
 
 def _fits_without_itself(preemptor: Preemptor) -> bool:

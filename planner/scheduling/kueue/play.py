@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner.ground.records import dataclass
-from planner.kubernetes.records import ClusterQueue, Labels, Namespace, QueuedWorkload
+from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Namespace, QueuedWorkload
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import Entry, State, Status, run
@@ -157,6 +157,8 @@ def _kept_out(
         return Outcome.STOPPED, f"Kueue says that ClusterQueue {name} isn't active"
     if name in made.state.tree.queues and _is_in_a_circle(made, name):
         return Outcome.STOPPED, "its cohort is its own ancestor"
+    if one.namespace not in labels and queue.selector is not None and queue.selector != LabelSelector():
+        return Outcome.UNKNOWN, f"its namespace isn't in the input, and {name} takes only some"
     if not labels_match(queue.selector, labels.get(one.namespace, Labels())):
         return Outcome.REFUSED, f"ClusterQueue {name} takes nothing of namespace {one.namespace}"
     if states := [f"{check}: {state}" for check, state in one.checks.items() if state in ("Retry", "Rejected")]:

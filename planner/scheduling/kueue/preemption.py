@@ -151,9 +151,7 @@ def _of_queue(preemptor: Preemptor, other: Queue, above: Node | None, has_advant
     is_own = other is queue
     policy = queue.preemption.within_queue if is_own else queue.preemption.reclaim
     threshold = queue.preemption.threshold
-    for held in other.held.values():
-        if not preemptor.is_concerned(held) or not preemptor.satisfies(policy, held):
-            continue
+    for held in preemptor.evictable(policy, other):
         if is_own:
             yield _Candidate(held, IN_QUEUE, above, False)
         elif has_advantage:
