@@ -111,13 +111,14 @@ def _asked(snapshot: Snapshot, one: Revision, place: int) -> _Asked:
         named = next((each.spec for each in templates if each.spec.priority_class_name), templates[0].spec)
         value = pod_priority(named, classes_in(snapshot))
     sets = _sets(snapshot, one)
+    last = max((each.created_at or 0.0 for each in snapshot.queued_workloads), default=0.0)  # it comes after all others
     number, unknown = _number(snapshot, one)
     return _Asked(
         unknown=unknown,
         workloads=tuple(
             QueuedWorkload(
                 namespace=after.namespace, name=f"{after.kind}/{after.name} (change {place}.{each})", uid=f"\U0010ffff{place:06}.{each:06}",
-                queue=queue, created_at=snapshot.taken_at, sets=sets, priority=value,
+                queue=queue, created_at=max(snapshot.taken_at, last, 1.0), sets=sets, priority=value,
             )
             for each in range(0 if unknown else number)
         ),

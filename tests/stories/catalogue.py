@@ -571,7 +571,7 @@ def _stories() -> list[Story]:
             why,
             verdict,
             (
-                [*_queue(nominal), *nodes],
+                [*_queue(nominal), *_lists(), *nodes],
                 [job("train", gpus=size, parallelism=max(1, asked // size), queue="team", suspend=True)],
             ),
         )
@@ -610,7 +610,7 @@ def _stories() -> list[Story]:
             link,
             why,
             verdict,
-            ([*items, *_queue(nominal), *gpu_nodes(4)], [new_image(items)]),
+            ([*items, *_queue(nominal), *_held(items), *gpu_nodes(4)], [new_image(items)]),
         )
     tell(
         "c11-a-queue-of-another-scheduler",
@@ -1157,6 +1157,38 @@ def _queue(gpus: int) -> list[Item]:
     for one in (flavor, whole):
         one["metadata"].pop("namespace")
     return [flavor, whole, local]
+
+
+def _lists() -> list[Item]:
+    """A pod that is over and a Workload that is finished: the lists are there."""
+    done = pod("done", pod_spec(gpus=1), on="gpu-0")
+    done["status"]["phase"] = "Succeeded"
+    past = other_kind("kueue.x-k8s.io/v1beta2", "Workload", {"queueName": "team", "podSets": []}, name="past")
+    past["status"] = {"conditions": [{"type": "Finished", "status": "True", "reason": "Succeeded"}]}
+    return [done, past]
+
+
+def _held(items: list[Item]) -> list[Item]:
+    """Of each pod the Workload with which Kueue let it in."""
+    found = []
+    for one in items:
+        if one["kind"] != "Pod":
+            continue
+        requests = one["spec"]["containers"][0]["resources"]["requests"]
+        name, owned = one["metadata"]["name"], {"apiVersion": "v1", "kind": "Pod", "name": one["metadata"]["name"]}
+        template = {"spec": {"containers": one["spec"]["containers"]}}
+        spec = {"queueName": "team", "podSets": [{"name": "main", "count": 1, "template": template}]}
+        made = other_kind("kueue.x-k8s.io/v1beta2", "Workload", spec, name=f"pod-{name}")
+        made["metadata"] |= {
+            "ownerReferences": [{**owned, "uid": one["metadata"].get("uid", name), "controller": True}],
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        }
+        flavors = dict.fromkeys(requests, "default")
+        given = {"name": "main", "count": 1, "flavors": flavors, "resourceUsage": requests}
+        conditions = [{"type": kind, "status": "True", "reason": kind} for kind in ("QuotaReserved", "Admitted")]
+        made["status"] = {"admission": {"clusterQueue": "team", "podSetAssignments": [given]}, "conditions": conditions}
+        found.append(made)
+    return found
 
 
 def _kai(gpus: int) -> list[Item]:
