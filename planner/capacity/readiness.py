@@ -9,7 +9,7 @@ from math import ceil, floor
 from typing import Any, Final
 
 from planner.capacity.certificate.lending import least_lent, pushes_out
-from planner.capacity.certificate.playing import Outcome, are_kept
+from planner.capacity.certificate.playing import Outcome
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
@@ -21,13 +21,11 @@ from planner.inventory.applied import applied
 from planner.kubernetes import commands
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import ROLLING_UPDATE
-from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
+from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
-from planner.pricing.model import PriceBook, Provisioning
-from planner.pricing.node import price_node
-from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
+from planner.pricing.model import PriceBook
 from planner.rollout import steps
 from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict
 from planner.rollout.choice import Option, Weights, choose
@@ -35,7 +33,8 @@ from planner.rollout.glance import Answer, Answers, glance, unjudged_words
 from planner.rollout.grid import play_cell, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.remedies import find_remedies, grown
-from planner.rollout.run import WHEN_AT_REST, Revision, simulate
+from planner.rollout.remedy_costs import usd_of_nodes
+from planner.rollout.run import WHEN_AT_REST, Revision
 from planner.rollout.surroundings import surroundings
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
@@ -470,7 +469,7 @@ class Planner:
             world = self.world if change is None else change[1](self.world)
             for remedy in self._remedies(key, RemedyKind.ADD_NODE, world):
                 template = node_of[remedy.node_template]
-                _, monthly = self._usd(template, remedy.extra_nodes)
+                monthly, _ = usd_of_nodes(self.book, template, remedy.extra_nodes, remedy.seconds)
                 rank = (monthly is None, monthly or 0.0, remedy.extra_nodes, change is not None)
                 offers.append((rank, _Offer(change, remedy, template, monthly)))
         for _, offer in sorted(offers, key=lambda one: one[0]):
@@ -485,10 +484,7 @@ class Planner:
                 continue
             if offer.change is not None:
                 self._adopt(*offer.change, [key])
-            measure = self._node_measure(
-                key, template, number, offer.remedy.seconds, offer.remedy.command,
-                is_kept=self._are_kept(effect(before), key, number),
-            )  # fmt: skip
+            measure = self._node_measure(key, template, offer.remedy)
             self._adopt(measure, effect, [one for one in self.states if not self._is_ready(one)])
             self.refused.pop(key, None)
             return
@@ -551,28 +547,18 @@ class Planner:
 
         return measure, partial(World.with_strategy, key=key, strategy=strategy)
 
-    def _are_kept(self, world: World, key: str, number: int) -> bool:
-        """Whether pods that are on the last `number` nodes once it is through would find no other node: then they stay."""
-        try:
-            with part():
-                return are_kept(simulate(world.cluster, [world.revision(key)]), number)
-        except HeadroomError:
-            return True
-
-    def _node_measure(
-        self, key: str, template: Node, number: int, seconds: float, command: str, *, is_kept: bool
-    ) -> Measure:
-        pool, (hourly, monthly) = node_pool(template) or template.name, self._usd(template, number)
+    def _node_measure(self, key: str, template: Node, remedy: Remedy) -> Measure:
+        pool, number, command = node_pool(template) or template.name, remedy.extra_nodes, remedy.command
+        month, once = usd_of_nodes(self.book, template, number, remedy.seconds)
         model, gpus = gpu_model(template), gpu_count(template)
-        waiting = arrival_seconds(has_gpus=bool(gpus)) + seconds + SCALE_DOWN_SECONDS
         size = sum(node_pool(node) == pool for node in self.snapshot.nodes)
         already = sum((node_pool(node) or node.name) == pool for node in self.world.templates)
         what = f"{count(number, 'more node')} in {pool} ({size + already} → {size + already + number}), for {short_name(key)}"
         return Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=command,
             undo=_back(command, size + already, pool), makes=(), pool=pool, nodes=number, gpus=gpus * number, gpu_model=model,
-            usd_per_month=monthly, is_kept=is_kept, limit=Text(self._limit(template, number)),
-            usd_per_rollout=None if is_kept or hourly is None else hourly * waiting / 3600,
+            usd_per_month=month, is_kept=remedy.is_kept, limit=Text(self._limit(template, number)),
+            usd_per_rollout=None if remedy.is_kept else once,
         )  # fmt: skip
 
     def _limit(self, template: Node, number: int) -> str:
@@ -580,12 +566,6 @@ class Planner:
         name = pool_key(template)
         pool, already = self.pools.get(name), sum(pool_key(one) == name for one in self.world.templates)
         return "" if pool is None else pool.grows(number, already, capacity_of(self.today.cluster, pool))
-
-    def _usd(self, node: Node, number: int) -> tuple[float | None, float | None]:
-        """So many more on demand: USD an hour, and a month with sustained use, as the bill has it."""
-        price = None if self.book is None else price_node(self.book, node, Provisioning.ON_DEMAND).price
-        found = (None, None) if price is None else (price.usd_per_hour, price.sustained_use_usd_per_month)
-        return (None, None) if found[0] is None or found[1] is None else (number * found[0], number * found[1])
 
     def _usd_kept(self) -> float:
         return sum(measure.usd_per_month or 0.0 for measure, _ in self.taken)

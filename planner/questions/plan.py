@@ -33,12 +33,13 @@ from planner.ground.progress import tell
 from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.words import plural, sentence, usd
+from planner.ground.words import sentence
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.prepared import compiled
+from planner.rollout.remedy_costs import priced
 from planner.rollout.wording import words
 
 
@@ -131,9 +132,7 @@ def _priced(of: Numbered) -> str:
 
 def price_of(one: Measure) -> str:
     """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
-    month, once = ("no price" if amount is None else usd(amount) for amount in (one.usd_per_month, one.usd_per_rollout))
-    stay = f"{month} a month: pods stay on {plural(one.nodes, 'it', 'them')}"
-    return stay if one.is_kept else f"{month} a month kept, {once} for one rollout"
+    return priced(one.usd_per_month, one.usd_per_rollout, one.nodes, is_kept=one.is_kept)
 
 
 _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(

@@ -145,6 +145,7 @@ class Remedy:
     steps: tuple[Step, ...] = ()
     extra_nodes: int = 0
     node_template: str = ""  # a node like those it adds
+    is_kept: bool = False  # whether pods that are on the new nodes at the end have no other place, whoever's they are
     quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
 
 

@@ -32,7 +32,7 @@ from planner.rollout.choice import strategy_name
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.own_ways import own_ways
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
-from planner.rollout.room import Room
+from planner.rollout.room import Room, are_kept
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
@@ -117,7 +117,7 @@ class _Case:
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "", extra_gpus: int = 0,
-        extra_nodes: int = 0, node_template: str = "", first: tuple[Step, ...] = (), last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
+        extra_nodes: int = 0, node_template: str = "", is_kept: bool = False, first: tuple[Step, ...] = (), last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
     ) -> Remedy:  # fmt: skip
         """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between."""
         before = self.revisions[self.place].before
@@ -150,6 +150,7 @@ class _Case:
             steps=(*done, *last),
             extra_nodes=extra_nodes,
             node_template=node_template,
+            is_kept=is_kept,
         )
 
 
@@ -377,17 +378,19 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
             run = case.attempt(case.workload, case.grown(case.cluster, template, count))
             if run is not None:
                 pool = node_pool(template) or template.name
-                noun = plural(count, "node")
+                noun, is_kept = plural(count, "node"), are_kept(run, count)
+                after = f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
                 yield case.remedy(
                     RemedyKind.ADD_NODE,
                     f"{count:,} more {noun} in {pool}",
-                    f"the strategy stays as it is ({_at_worst(case, run)}); the {noun} can go again afterwards",
+                    f"the strategy stays as it is ({_at_worst(case, run)}); {after}",
                     run,
                     command=steps.resize(case.cluster, pool, count),
                     undo=(steps.resize(case.cluster, pool, 0),),
                     extra_gpus=count * gpu_count(template),
                     extra_nodes=count,
                     node_template=template.name,
+                    is_kept=is_kept,
                 )
                 break
 

@@ -13,7 +13,7 @@ from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
 from planner.rollout.run import Revision, Run
-from planner.scheduling.cluster import Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 
@@ -71,3 +71,21 @@ class Room:
         shape = compile_shape(cluster, self.shape.namespace, self.shape.labels, self.shape.spec)
         held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable), 0)
         return held
+
+
+def are_kept(run: Run, new: int) -> bool:
+    """Whether pods that are on the last `new` nodes at the end, whoever's they are, would find no other node."""
+    cluster, state = run.simulation.cluster, run.simulation.state
+    first = cluster.node_count - new
+    daemons = {one.key for one in cluster.snapshot.every_workload if one.traits.is_per_node}
+    there = (pod for node in range(first, cluster.node_count) for pod in run.simulation.pods.on(node))
+    on_new = [pod for pod in there if not (pod.is_gone or pod.is_terminating or pod.owner in daemons)]
+    free = state.free[:, :first].copy()
+    for pod in on_new:
+        where = np.flatnonzero((pod.shape.static[:first] == Static.PASSES) & (seats(pod.shape, free) > 0))
+        if not len(where):
+            return True
+        free[PODS_ROW, where[0]] -= 1
+        for row, amount in pod.shape.asks:
+            free[row, where[0]] -= amount
+    return False

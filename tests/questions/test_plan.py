@@ -21,17 +21,18 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Node, Snapshot
-from planner.questions.plan import QUESTION, PlanSettings, alike, answer
+from planner.questions.plan import QUESTION, PlanSettings, alike, answer, price_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given
-from planner.rollout.answers import Verdict
+from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.remedy_costs import remedy_cost
 from planner.scheduling.empty_node import empty_copy
 from planner.sources import demo, node_pools
 from planner.sources.prices import embedded_book
 from tests.bench import crowd
 from tests.builders.objects import deployment, node, pod_spec, snapshot
-from tests.rollout.rollouts import rolling
+from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota
 
 PRICED = Given(book=embedded_book())
@@ -58,6 +59,32 @@ def after(found: Snapshot, plan: PlanAnswer) -> Snapshot:
             template = next(n for n in found.nodes if node_pool(n) == one.pool)
             new += [empty_copy(cluster, template, len(new) + i) for i in range(one.nodes)]
     return replace(found, workloads=tuple(workloads.values()), nodes=(*found.nodes, *new))
+
+
+def same_price(found: Snapshot) -> tuple[bool, str]:
+    """Of the nodes for the only workload that is stuck: whether they are kept, and their price, as plan and Rollout both say."""
+    plan = answer(found, PlanSettings(least_ready_percent=100), PRICED)
+    [measure] = [one for one in plan.measures if one.kind is MeasureKind.NODES and one.workload == WORKER]
+    ways = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),))).remedies
+    [remedy] = [one for one in ways if one.kind is RemedyKind.ADD_NODE]
+    assert (remedy.extra_nodes, remedy.is_kept) == (measure.nodes, measure.is_kept)
+    assert remedy_cost(found, embedded_book(), remedy) == price_of(measure)
+    assert ("stay on" in str(remedy.sentence)) == remedy.is_kept
+    return measure.is_kept, price_of(measure)
+
+
+def test_plan_and_rollout_say_the_same_of_nodes_that_pods_stay_on() -> None:
+    t4 = replace(next(n for n in demo.read().nodes if node_pool(n) == "gpu-t4"), taints=())
+    gpus = t4.allocatable["nvidia.com/gpu"]
+    running = deployment("worker", [t4.name], pod_spec(gpus=gpus), strategy=rolling(1, 0))
+    waits = deployment("other", [""], pod_spec(gpus=gpus), strategy=rolling(1, 0))
+    alone = replace(snapshot(node(t4.name), running), nodes=(t4,))
+    is_kept, price = same_price(alone)
+    assert not is_kept
+    assert "kept, " in price
+    is_kept, price = same_price(replace(snapshot(node(t4.name), running, waits), nodes=(t4,)))
+    assert is_kept, "the pod that waits stays on one of them"
+    assert "for one rollout" not in price
 
 
 def lent(plan: PlanAnswer, turn: Turn) -> list[Measure]:

@@ -27,15 +27,15 @@ from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks, unread_autoscalers
-from planner.rollout.room import Room
+from planner.rollout.room import Room, are_kept
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import seconds_at
-from planner.scheduling.cluster import PODS_ROW, Cluster
+from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.pod import LivePod
-from planner.scheduling.shape import Shape, Static, compile_shape, seats
+from planner.scheduling.shape import Shape, compile_shape
 
 UNBOUNDED: Final = 2**62  # of a quota that is out of the way
 _DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
@@ -406,24 +406,6 @@ def has_room(run: Run, shape: Shape, number: int) -> bool:
         for node in taken:
             state.remove(shape, node, is_terminating=False)
     return len(taken) == number
-
-
-def are_kept(run: Run, new: int) -> bool:
-    """Whether pods that are on the last `new` nodes at the end, whoever's they are, would find no other node."""
-    cluster, state = run.simulation.cluster, run.simulation.state
-    first = cluster.node_count - new
-    daemons = {one.key for one in cluster.snapshot.every_workload if one.traits.is_per_node}
-    there = (pod for node in range(first, cluster.node_count) for pod in run.simulation.pods.on(node))
-    on_new = [pod for pod in there if not (pod.is_gone or pod.is_terminating or pod.owner in daemons)]
-    free = state.free[:, :first].copy()
-    for pod in on_new:
-        where = np.flatnonzero((pod.shape.static[:first] == Static.PASSES) & (seats(pod.shape, free) > 0))
-        if not len(where):
-            return True
-        free[PODS_ROW, where[0]] -= 1
-        for row, amount in pod.shape.asks:
-            free[row, where[0]] -= amount
-    return False
 
 
 def _money(book: PriceBook | None, node: Node) -> Money:
