@@ -32,7 +32,8 @@ from planner.rollout.choice import strategy_name
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.own_ways import own_ways
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
-from planner.rollout.room import Room, are_kept
+from planner.rollout.prepared import pod_times_of
+from planner.rollout.room import Room, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
@@ -117,7 +118,7 @@ class _Case:
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "", extra_gpus: int = 0,
-        extra_nodes: int = 0, node_template: str = "", is_kept: bool = False, first: tuple[Step, ...] = (), last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
+        extra_nodes: int = 0, node_template: str = "", is_kept: bool = False, first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
     ) -> Remedy:  # fmt: skip
         """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between."""
         before = self.revisions[self.place].before
@@ -137,7 +138,7 @@ class _Case:
             sentence=Text(sentence),
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.pods_wanted,
-            seconds=self.seconds(run),
+            seconds=first_seconds + self.seconds(run),
             extra_gpus=extra_gpus,
             patch_yaml=as_yaml(patch) if patch else "",
             command=commands.chain(
@@ -332,10 +333,9 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     if rivals(case.run, workload.key, shape, least_priority=least):
         return
     fewer = workload.replicas - 1
-    if not _stays(case, workload, fewer) or not _comes_to_rest(case, before, fewer):
-        return
-    run = case.attempt(replace(workload, replicas=fewer))
-    if run is not None:
+    first_seconds = _rest_seconds(case, before, fewer)
+    run = case.attempt(replace(workload, replicas=fewer)) if _stays(case, workload, fewer) else None
+    if run is not None and first_seconds is not None:
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
@@ -343,15 +343,19 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
             f"{_may_be_moved(case, workload, fewer)}",
             run,
             first=(steps.scaled(workload, fewer),),
+            first_seconds=first_seconds,
             last=(steps.scaled_back(workload),),
         )
 
 
-def _comes_to_rest(case: _Case, workload: Workload, replicas: int) -> bool:
-    """Whether a workload as it is today has so many pods Ready once it is scaled: that is waited for before the change is made.
-    Pods that fail never are, and a Deployment that is midway may never go on (kubernetes#138036)."""
+def _rest_seconds(case: _Case, workload: Workload, replicas: int) -> float | None:
+    """After how long a workload as it is today has so many pods Ready once it is scaled: that is waited for before the change is
+    made. None: never. Pods that fail never are, and a Deployment that is midway may never go on (kubernetes#138036)."""
     scaled = Revision(before=workload, after=replace(workload, replicas=replicas), has_new_template=False)
-    return simulate(case.cluster, [scaled], seed=case.seed).done[workload.key]
+    run = simulate(case.cluster, [scaled], seed=case.seed)
+    if not run.done[workload.key]:
+        return None
+    return seconds_at(run.moments[workload.key], pod_times_of(case.cluster, scaled), run.tick_ends)[-1]
 
 
 def _stays(case: _Case, workload: Workload, replicas: int) -> bool:
@@ -379,7 +383,9 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
             if run is not None:
                 pool = node_pool(template) or template.name
                 noun, is_kept = plural(count, "node"), are_kept(run, count)
-                after = f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
+                after = (
+                    f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
+                )
                 yield case.remedy(
                     RemedyKind.ADD_NODE,
                     f"{count:,} more {noun} in {pool}",
@@ -523,9 +529,13 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                 continue
             fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
             run = case.played([fewer, *case.revisions])
-            if run is not None and _comes_to_rest(case, other, left):
+            first_seconds = None if run is None else _rest_seconds(case, other, left)
+            if run is not None and first_seconds is not None:
                 pods = "One pod" if count == 1 else f"{count:,} pods"
-                is_lent = case.can_be_waited_for and _has_room_again(run, other, count)
+                shape_of_other = compile_shape(
+                    run.simulation.cluster, other.namespace, other.template.labels, other.template.spec
+                )
+                is_lent = case.can_be_waited_for and has_room(run, shape_of_other, count)
                 until = "while rolling out" if is_lent else "until there is other room"
                 yield case.remedy(
                     RemedyKind.FREE_CAPACITY,
@@ -534,23 +544,10 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                     f"{_may_be_moved(case, other, left)}",
                     run,
                     first=(steps.scaled(other, left),),
+                    first_seconds=first_seconds,
                     last=(steps.scaled_back(other),) if is_lent else (),
                 )
                 return
-
-
-def _has_room_again(run: Run, other: Workload, count: int) -> bool:
-    """Whether `count` more pods of `other` find a node once the rollout is through."""
-    state = run.simulation.state
-    shape = compile_shape(run.simulation.cluster, other.namespace, other.template.labels, other.template.spec)
-    taken: list[int] = []
-    with state.tried_out():
-        while len(taken) < count and len(nodes := np.flatnonzero(fails(state, shape) == Fails.NOTHING)):
-            taken.append(int(nodes[0]))
-            state.add(shape, taken[-1])
-        for node in taken:
-            state.remove(shape, node, is_terminating=False)
-    return len(taken) == count
 
 
 def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
@@ -585,7 +582,9 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     changed = list(case.revisions)
     changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE))
     run = case.played([*paused, *changed])
-    if run is not None and all(_comes_to_rest(case, one, 0) for one in others):
+    each = [] if run is None else [_rest_seconds(case, one, 0) for one in others]
+    first_seconds = sum(one for one in each if one is not None)  # one is waited for after the other
+    if run is not None and None not in each:
         names = listing([f"{r.namespace}/{r.name}" for r in others])
         patch = {
             "spec": {
@@ -603,6 +602,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             patch=patch,
             what="maxSurge 0, maxUnavailable 1",
             first=tuple(steps.scaled(one, 0) for one in others),
+            first_seconds=first_seconds,
             last=tuple(map(steps.scaled_back, others)),
         )
 

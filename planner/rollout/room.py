@@ -14,6 +14,7 @@ from planner.kubernetes.records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 
@@ -71,6 +72,19 @@ class Room:
         shape = compile_shape(cluster, self.shape.namespace, self.shape.labels, self.shape.spec)
         held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable), 0)
         return held
+
+
+def has_room(run: Run, shape: Shape, number: int) -> bool:
+    """Whether so many more pods of a shape find nodes once a run is through."""
+    state, taken = run.simulation.state, list[int]()
+    shape = compile_shape(run.simulation.cluster, shape.namespace, shape.labels, shape.spec)
+    with state.tried_out():
+        while len(taken) < number and len(nodes := np.flatnonzero(fails(state, shape) == Fails.NOTHING)):
+            taken.append(int(nodes[0]))
+            state.add(shape, taken[-1])
+        for node in taken:
+            state.remove(shape, node, is_terminating=False)
+    return len(taken) == number
 
 
 def are_kept(run: Run, new: int) -> bool:

@@ -91,9 +91,7 @@ def _ended(step: Step, case: Case) -> int | None:
     return max(0, sum(pods[i].holds_room for i in pods_of(case.cluster, workload)) - int(found[3]))
 
 
-LEFT = {"t-overlap3-006-mid-scale"}
-"""The list plays the scaling and the change at once (60 s), where its steps wait for the scaling first, as the certificate does (90 s)."""
-CASES = [one for number, one in enumerate(stuck_cases()) if number % EVERY == 0 and one[0] not in LEFT]
+CASES = [one for number, one in enumerate(stuck_cases()) if number % EVERY == 0]
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=[name for name, _ in CASES])

@@ -7,12 +7,13 @@ from math import ceil
 from typing import Final
 
 from planner.capacity.certificate.levers import Case, Lender, Lever, knobs
-from planner.capacity.certificate.playing import Outcome, has_room
+from planner.capacity.certificate.playing import Outcome
 from planner.capacity.certificate.search import search
 from planner.ground.errors import HeadroomError
 from planner.ground.words import listing, short_name
 from planner.kubernetes.records import Strategy
 from planner.rollout.prepared import pod_times_of
+from planner.rollout.room import has_room
 from planner.rollout.run import Revision, Run
 from planner.rollout.surroundings import surroundings
 from planner.rollout.verdict import Explanation

@@ -11,8 +11,6 @@ from functools import cached_property
 from math import ceil, inf
 from typing import Final
 
-import numpy as np
-
 from planner.capacity.certificate.levers import Case, Knobs, Lender, Plan, Way
 from planner.capacity.certificate.moving import Moved
 from planner.ground.records import dataclass, replace
@@ -27,15 +25,13 @@ from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks, unread_autoscalers
-from planner.rollout.room import Room, are_kept
+from planner.rollout.room import Room, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
-from planner.scheduling.filters import Fails, fails
 from planner.scheduling.pod import LivePod
-from planner.scheduling.shape import Shape, compile_shape
 
 UNBOUNDED: Final = 2**62  # of a quota that is out of the way
 _DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
@@ -393,19 +389,6 @@ def _with(workload: Workload, way: Way) -> Workload:
 def _does(run: Run) -> bool:
     """Whether everything came to its end, those that were scaled for it, too."""
     return all(run.done.values())
-
-
-def has_room(run: Run, shape: Shape, number: int) -> bool:
-    """Whether so many more pods of a shape find nodes once a run is through."""
-    state, taken = run.simulation.state, list[int]()
-    shape = compile_shape(run.simulation.cluster, shape.namespace, shape.labels, shape.spec)
-    with state.tried_out():
-        while len(taken) < number and len(nodes := np.flatnonzero(fails(state, shape) == Fails.NOTHING)):
-            taken.append(int(nodes[0]))
-            state.add(shape, taken[-1])
-        for node in taken:
-            state.remove(shape, node, is_terminating=False)
-    return len(taken) == number
 
 
 def _money(book: PriceBook | None, node: Node) -> Money:
