@@ -16,7 +16,7 @@ from planner.capacity.fewest_moves import Moves, fewest
 from planner.capacity.movable import Least, Movable, Stays, movable
 from planner.capacity.pod_shapes import parse_shape
 from planner.capacity.stages import Acted, Replay, Stage, apart, led, replay
-from planner.ground.errors import InputError
+from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import dataclass, replace
 from planner.ground.words import Text, about, count, duration, listing, plural
 from planner.kubernetes import commands
@@ -27,7 +27,7 @@ from planner.kubernetes.pods import gang_of
 from planner.kubernetes.records import Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import Step
-from planner.rollout.prepared import compiled
+from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 
@@ -85,7 +85,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Bought:
     """So many places for so many moves."""
 
     places: int
@@ -122,33 +122,37 @@ class MadeRoom:
     held: int
     seconds: float
     steps: tuple[Step, ...] = ()
-    curve: tuple[Places, ...] = ()
-
-
-def make_room(
-    snapshot: Snapshot, *, workload: str = "", shape: str = "", number: int = 1, least: Least = Least.MOVES
-) -> MadeRoom:
-    """The least moves that start the pods of `workload` that wait, or make `number` places for `shape`; else all that wait.
-
-    Raises
-    ------
-    InputError
-        For a workload none of whose pods wait, and a shape that is none.
-    TooLargeError
-        When it costs more than a question may.
-    """
-    what = Asked(workload=workload, shape=shape, number=number, least=least)
-    return _described(*planned(snapshot, what), least, is_of_places=bool(shape))
+    curve: tuple[Bought, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What room is made for: as the parameters of `make_room`."""
+    """What room is made for: the pods of `workload` that wait, `number` places for `shape`, or places for the pods of what
+    `change` makes; else all that wait."""
 
     workload: str = ""
     shape: str = ""
     number: int = 1
+    change: Scenario | None = None
     least: Least = Least.MOVES
+
+
+_ALL_THAT_WAIT: Final = Asked()
+
+
+def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
+    """The least moves that do.
+
+    Raises
+    ------
+    InputError
+        For a workload none of whose pods wait, a shape that is none, and a change of what is there already.
+    NotKnownError
+        When it isn't known what pods a change makes.
+    TooLargeError
+        When it costs more than a question may.
+    """
+    return _described(*planned(snapshot, what), what.least, is_of_places=bool(what.shape or what.change))
 
 
 def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, Plan]:
@@ -160,9 +164,11 @@ def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movabl
         As `make_room`.
     """
     cluster = at_rest(compiled(snapshot).snapshot)
-    if what.shape:
-        cluster = _with_places(cluster, what.shape, what.number)
-    asked = _asked(cluster, what.workload, _PLACE if what.shape else "")
+    places = _of_shape(cluster, what.shape, what.number) if what.shape else ()
+    if what.change is not None:
+        places = _made_by(snapshot, what.change)
+    cluster = _with_pods(cluster, places) if places else cluster
+    asked = _asked(cluster, what.workload, _PLACE if places else "")
     found = movable(cluster, what.least)
     return cluster, asked, found, _plan(cluster, asked, found)
 
@@ -175,7 +181,7 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
     TooLargeError
         When it costs more than a question may.
     """
-    cluster = _with_pods(at_rest(snapshot), pod, number)
+    cluster = _with_pods(at_rest(snapshot), ((pod, number),))
     asked, found = _asked(cluster, "", _PLACE), movable(cluster, Least.MOVES)
     plan = _plan(cluster, asked, found)
     made = _described(cluster, asked, found, plan, Least.MOVES, is_of_places=True)
@@ -183,21 +189,56 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
     return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
 
 
-def _with_places(cluster: Cluster, shape: str, number: int) -> Cluster:
+Places = Sequence[tuple[Pod, int]]
+"""Pods, and for how many like each there is to be a place."""
+
+
+def _of_shape(cluster: Cluster, shape: str, number: int) -> Places:
     asked = parse_shape(shape, cluster)
-    return _with_pods(
-        cluster, Pod(namespace=asked.namespace, name=_PLACE, uid=_PLACE, labels=asked.labels, spec=asked.spec), number
-    )
+    return ((Pod(namespace=asked.namespace, name=_PLACE, uid="", labels=asked.labels, spec=asked.spec), number),)
 
 
-def _with_pods(cluster: Cluster, pod: Pod, number: int) -> Cluster:
+def _made_by(snapshot: Snapshot, change: Scenario) -> Places:
+    """The pods of what a manifest makes anew."""
+    prepared, found = prepare(snapshot, change), []
+    if prepared.unknown:
+        raise NotKnownError(prepared.unknown[0].what)
+    for revision in prepared.revisions:
+        after = revision.after
+        if revision.before is not None:
+            mend = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
+            raise InputError(f"{after.key} is there already", where="-f", mend=mend)
+        if after.traits.is_per_node:
+            raise InputError(f"{after.key} has a pod on each node", where="-f", mend="Give something with replicas")
+        found += [
+            (
+                Pod(
+                    namespace=after.namespace,
+                    name=after.name,
+                    uid="",
+                    labels=one.labels,
+                    annotations=one.annotations,
+                    spec=one.spec,
+                ),
+                number,
+            )
+            for one, number in revision.templates
+            if number
+        ]
+    if not found:
+        raise InputError("the manifest makes no pods", where="-f", mend="Give a Deployment, a StatefulSet or a Job")
+    return found
+
+
+def _with_pods(cluster: Cluster, places: Places) -> Cluster:
     """So many more pods that wait for a place, and push nobody out."""
-    spec = replace(pod.spec, preemption_policy="Never")
-    places = tuple(
-        Pod(namespace=pod.namespace, name=f"{_PLACE}-{i}", uid=f"{_PLACE}-{i}", labels=pod.labels, spec=spec)
-        for i in range(1, number + 1)
-    )
-    return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *places)))
+    made = list[Pod]()
+    for pod, number in places:
+        spec = replace(pod.spec, preemption_policy="Never")
+        for _ in range(number):
+            name = f"{_PLACE}-{len(made) + 1}"
+            made.append(replace(pod, name=name, uid=name, spec=spec))
+    return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *made)))
 
 
 def _asked(cluster: Cluster, workload: str, place: str) -> list[int]:
@@ -344,7 +385,7 @@ def _described(
         held=plan.held,
         seconds=first.seconds if holds else 0.0,
         steps=_steps(cluster, plan, first, keys, is_of_places=is_of_places) if holds and plan.stages else (),
-        curve=tuple(Places(places=i, moves=one) for i, one in enumerate(plan.moves.curve, 1)) if is_of_places else (),
+        curve=tuple(Bought(places=i, moves=one) for i, one in enumerate(plan.moves.curve, 1)) if is_of_places else (),
     )
     return replace(made, sentence=Text(_sentence(made, is_of_places=is_of_places)))
 
@@ -465,7 +506,7 @@ def _steps(
             steps.append(
                 Step(
                     what=f"Stage {number}: evict {listing([_name(pod) for pod in some])}",
-                    commands=(*(commands.evict(pod.namespace, pod.name) for pod in some), *waits),
+                    commands=(*(commands.evict(pod.namespace, pod.name, pod.node_name) for pod in some), *waits),
                 )
             )
         come = [pods[uid] for uid in act.started if uid in surely and uid in pods]

@@ -102,15 +102,21 @@ def wait_for(resource: str, key: str, waits: Sequence[str], seconds: float) -> t
     return tuple(kubectl("wait", key, f"--for={one}", _timeout(seconds), resource=resource) for one in waits)
 
 
-def evict(namespace: str, name: str) -> str:
-    """Evict a pod, asking again while a budget refuses, until it is gone: one shell command of several. One that is gone
-    already isn't asked for."""
+def evict(namespace: str, name: str, node: str) -> str:
+    """Evict a pod from a node, asking again while a budget refuses, until it is gone: one shell command of several.
+
+    One that is gone already, or whose name another pod on another node has by now (a StatefulSet's), isn't asked for; and that
+    pod isn't waited for, as ``kubectl wait --for=delete`` would by its name.
+    """
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
     path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
     ask = f"{command('printf', '%s', json.dumps(body))} | {command('kubectl', 'create', '--raw', path, '-f', '-')}"
-    gone = command("kubectl", "wait", f"pod/{name}", "-n", namespace, "--for=delete", "--timeout=10m")
-    is_there = command("kubectl", "get", f"pod/{name}", "-n", namespace)
-    return f"until ! {is_there} >/dev/null 2>&1 || {ask} >/dev/null; do sleep 10; done; {gone}"
+    what = "jsonpath={.metadata.uid}@{.spec.nodeName}"
+    get = command("kubectl", "get", f"pod/{name}", "-n", namespace, "--ignore-not-found", "-o", what)
+    asked = f'until {ask} >/dev/null; do sleep 10; now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0; done'
+    tries = 'n=$((n+1)); [ "$n" -le 300 ] || exit 1; sleep 2'
+    gone = f'n=0; while now=$(get) || exit 1; [ "$now" = "$was" ]; do {tries}; done'
+    return f"""(get() {{ {get}; }}; was=$(get) || exit 1; case "$was" in *@{shlex.quote(node)}) {asked}; {gone};; esac)"""
 
 
 def wait_scheduled(namespace: str, name: str) -> str:

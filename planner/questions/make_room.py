@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.making_room import MadeRoom, make_room, notes
+from planner.capacity.making_room import Asked, MadeRoom, make_room, notes
 from planner.capacity.movable import Least
 from planner.ground.budget import LIST_UNITS, allowed
+from planner.ground.errors import InputError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Given, Question, Want
+from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
 from planner.rollout.scripts import script
+
+
+def _until(text: str) -> str:
+    if text and not text.startswith("shape="):
+        raise InputError(f'"{text[:60]}" is no end', where="--until", mend="Write --until shape=gpu=8 --count 10")
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +30,32 @@ class MakeRoomSettings:
         "", option="--for", form="KIND/NAMESPACE/NAME", help="Whose waiting pods are to start; else all."
     )
     shape: str = setting("", form="TEXT", help="Places for such pods, whoever waits: gpu=8,cpu=64,memory=256Gi.")
-    count: int = setting(1, least=1, most=500, help="How many places, with --shape.")
+    until: str = setting("", form="shape=TEXT", help="The same, as what one defragments until.", parse=_until)
+    count: int = setting(1, least=1, most=500, help="How many places, with --shape or --until.")
     least: Least = setting(Least.MOVES, help="What is to be the least: evictions, or minutes that pods are missing.")
+    manifest: str = setting(
+        "", on_command=False, is_private=True, help="Places for the pods that kubectl apply -f would make."
+    )
+    namespace: str = manifest_namespace()
+    unread: tuple[str, ...] = unread_files()
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.workload, self.shape, self.until, self.manifest))) > 1:
+            raise InputError("room is made for one thing", mend="Give one of --for, --shape, --until and -f")
+
+    def asked(self) -> Asked:
+        """What room is made for."""
+        change = (
+            Scenario(manifest=self.manifest, namespace=self.namespace, unread=self.unread) if self.manifest else None
+        )
+        shape = self.shape or self.until.removeprefix("shape=")
+        return Asked(workload=self.workload, shape=shape, number=self.count, change=change, least=self.least)
 
 
 @allowed(units=LIST_UNITS)
 def answer(snapshot: Snapshot, asked: MakeRoomSettings, _given: Given = NOTHING) -> MadeRoom:
     """The least moves, played."""
-    return make_room(snapshot, workload=asked.workload, shape=asked.shape, number=asked.count, least=asked.least)
+    return make_room(snapshot, asked.asked())
 
 
 QUESTION: Final = Question(
@@ -53,6 +79,7 @@ QUESTION: Final = Question(
         Listing(name="curve", title="Places and moves", items=lambda found: found.curve, most=20, columns=(Column("places"), Column("moves"))),
     ),
     notes=notes,
+    wants=(Want.MANIFEST,),
     script=lambda found, source: script(str(found.sentence), found.steps, source=source),
     about="""Which pods would have to move so that those that wait can start: the fewest evictions, and whether fewer could do.
 

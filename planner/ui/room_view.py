@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.capacity import making_room
+from planner.figures import moves_curve
 from planner.ground import words
 from planner.ground.words import moment
 from planner.kubernetes.records import Snapshot
 from planner.questions.make_room import QUESTION, MakeRoomSettings
-from planner.ui import cache, downloads, errors, film_view, link, sheet
+from planner.ui import cache, charts, downloads, errors, film_view, link, sheet
 from planner.ui.asked import Asked
 
 
@@ -41,8 +41,9 @@ def show(snapshot: Snapshot, shape: str) -> None:
         sheet.figures(QUESTION, found)
         st.markdown(words.literal(words.sentence(found.sentence)))
         if found.moves:
-            asked_for = making_room.Asked(shape=shape, number=settings.count, least=settings.least)
-            film_view.room(snapshot, asked_for)
+            film_view.room(snapshot, settings.asked())
+        if len(found.curve) > 1:
+            charts.show(moves_curve.figure(found), key="room_curve", alt=moves_curve.alt(found))
         for listing in QUESTION.listings:
             if listing.items(found):
                 st.markdown(f"**{listing.title}**")

@@ -61,7 +61,7 @@ def test_a_lost_zone_ends_as_the_loss_does() -> None:
 
 def test_moves_that_make_room_start_what_the_plan_says() -> None:
     shape = "gpu=1,cpu=4,memory=8Gi"
-    film, made = room_film(SNAPSHOT, Asked(shape=shape, number=2)), make_room(SNAPSHOT, shape=shape, number=2)
+    film, made = room_film(SNAPSHOT, Asked(shape=shape, number=2)), make_room(SNAPSHOT, Asked(shape=shape, number=2))
     assert film is not None
     assert (film.wanted, film.frames[-1].ready, film.frames[-1].waiting) == (2, len(made.starts), 2 - len(made.starts))
     moved = {block.pod for block in film.blocks if block.doing is Doing.TERMINATING}

@@ -10,7 +10,7 @@ import pytest
 
 from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
 from planner.capacity.fewest_moves import fewest
-from planner.capacity.making_room import MadeRoom, make_room
+from planner.capacity.making_room import Asked, MadeRoom, make_room
 from planner.capacity.movable import Least, Stays, movable
 from planner.ground.errors import InputError
 from planner.ground.records import replace
@@ -26,7 +26,7 @@ CASES = int(os.environ.get("HEADROOM_ROOM_CASES", "50"))
 
 
 def made(*items: Item | list[Item], **asked: object) -> MadeRoom:
-    return make_room(snapshot(*items), **asked)  # type: ignore[arg-type]
+    return make_room(snapshot(*items), Asked(**asked))  # type: ignore[arg-type]
 
 
 def four_halves() -> list[Item]:

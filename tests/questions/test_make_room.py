@@ -37,19 +37,99 @@ def test_the_command_says_what_moves_and_what_starts(file: str, capsys: pytest.C
     assert (len(found["result"]["moves"]), found["result"]["at_least"]) == (2, 2.0)
 
 
+CLUSTER = """
+node=$(sed -n 's/^cordon //p' note); pod=${2#pod/}
+case "$1" in
+  get) if [ ! -e "gone-$pod" ]; then printf 'first@%s' "$node"; else printf '%s' "$AFTERWARDS"; fi;;
+  create) pod=$(basename "$(dirname "$3")"); if [ -e "refused-$pod" ]; then : >"gone-$pod"; else : >"refused-$pod"; exit 1; fi;;
+esac
+"""
+"""kubectl, where each pod is evicted when that is asked a second time, and is there no more, or another of its name is."""
+
+
+def carried_out(tmp_path: Path, script: str, afterwards: str, kubectl: str = CLUSTER) -> tuple[int, list[str]]:
+    for old in (*tmp_path.glob("gone-*"), *tmp_path.glob("refused-*")):
+        old.unlink()
+    (tmp_path / "sleep").write_text("#!/bin/sh\n")
+    (tmp_path / "sleep").chmod(0o755)
+    status, notes, _ = run(tmp_path, script, kubectl=kubectl, AFTERWARDS=afterwards)
+    return status, notes
+
+
 def test_the_script_cordons_before_it_evicts_and_gives_the_cordon_back(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = said(capsys, file, "--script")
-    status, notes, _ = run(tmp_path, script)
-    assert status == 0
-    verbs = [note.split()[0] for note in notes]
-    assert verbs[0] == "cordon"
-    assert verbs.count("create") == 2
-    assert verbs[-2:] == ["uncordon", "wait"]
-    status, notes, _ = run(tmp_path, script, kubectl='[ "$1" != wait ]')  # a pod that doesn't go
+    for afterwards in ("", "second@n1", "second@n0"):  # of a StatefulSet's pod another has the name
+        status, notes = carried_out(tmp_path, script, afterwards)
+        assert status == 0
+        verbs = [note.split()[0] for note in notes]
+        assert verbs[0] == "cordon"
+        assert verbs.count("create") == 4, "a budget refused each once"
+        assert verbs[-2:] == ["uncordon", "wait"]
+    status, notes = carried_out(
+        tmp_path, script, "", '[ "$1" != get ]'
+    )  # who doesn't answer isn't taken for a pod that went
     assert status != 0
     assert notes[-1].startswith("uncordon")
+
+
+def test_a_pod_that_is_elsewhere_by_now_isnt_evicted(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = CLUSTER.replace("first@%s", "first@%s-b")
+    status, notes = carried_out(tmp_path, said(capsys, file, "--script"), "", elsewhere)
+    assert status == 0
+    assert not any(note.startswith("create") for note in notes)
+
+
+MANIFEST = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: trainer, namespace: ml}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: trainer}}
+  template:
+    metadata: {labels: {app: trainer}}
+    spec: {containers: [{name: main, image: trainer, resources: {requests: {cpu: "1", nvidia.com/gpu: "3"}, limits: {nvidia.com/gpu: "3"}}}]}
+"""
+
+
+def test_room_for_what_a_manifest_makes(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = tmp_path / "trainer.yaml"
+    manifest.write_text(MANIFEST.replace("replicas: 2", "replicas: 1"))
+    assert said(capsys, file, "-f", str(manifest)).startswith("1 move makes the place; no plan needs fewer (proven).")
+    same = said(capsys, file, "--shape", "gpu=3,cpu=1", "-o", "json")
+    by_file = said(capsys, file, "-f", str(manifest), "-o", "json")
+    assert json.loads(same)["result"]["moves"] == json.loads(by_file)["result"]["moves"]
+    manifest.write_text(MANIFEST)
+    assert "can start isn't proven" not in said(capsys, file, "-f", str(manifest))
+
+
+def test_what_is_there_already_is_asked_elsewhere(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "there.yaml"
+    for kind, cluster, why in (
+        ("Deployment", file, "is there already"),
+        ("DaemonSet", "demo", "has a pod on each node"),
+    ):
+        text = MANIFEST.replace("trainer", "large").replace("kind: Deployment", f"kind: {kind}")
+        manifest.write_text(text if kind == "Deployment" else text.replace("  replicas: 2\n", ""))
+        with pytest.raises(SystemExit):
+            main(["make-room", cluster, "-f", str(manifest)])
+        assert why in capsys.readouterr().err
+
+
+def test_until_is_the_same_as_that_shape(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    until = json.loads(said(capsys, file, "--until", "shape=gpu=3", "--count", "1", "-o", "json"))["result"]
+    shape = json.loads(said(capsys, file, "--shape", "gpu=3", "--count", "1", "-o", "json"))["result"]
+    assert until == shape
+    for words in (["--until", "gpu=3"], ["--until", "shape=gpu=3", "--shape", "gpu=3"]):
+        with pytest.raises(SystemExit):
+            main(["make-room", file, *words])
+        assert "--until" in capsys.readouterr().err
 
 
 def test_without_steps_there_is_no_script(file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,40 @@
+"""How many places the first so many moves buy."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from planner.capacity.making_room import MadeRoom
+from planner.capacity.movable import Least
+from planner.figures import palette
+from planner.ground.words import count, plural
+
+
+def figure(made: MadeRoom) -> go.Figure:
+    """A stair from no move at all: each step up is a place more."""
+    of = _unit(made)
+    moves, places = [0.0, *(one.moves for one in made.curve)], [0, *(one.places for one in made.curve)]
+    drawn = go.Figure(
+        go.Scatter(
+            x=moves, y=places, mode="lines+markers", line={"shape": "hv", "color": palette.BLUE, "width": 3},
+            hovertemplate=f"%{{y:,}} places for %{{x:,.0f}} {of}<extra></extra>",
+        )
+    )  # fmt: skip
+    drawn.update_xaxes(title_text=of.capitalize(), rangemode="tozero")
+    drawn.update_yaxes(title_text="Places", rangemode="tozero", tickformat=",d")
+    drawn.update_layout(height=260, margin={"t": 8, "r": 8, "b": 8, "l": 8}, showlegend=False)
+    return drawn
+
+
+def alt(made: MadeRoom) -> str:
+    """The takeaway."""
+    last = made.curve[-1]
+    free = sum(not one.moves for one in made.curve)
+    whole = f"{count(last.places, 'place')} for {last.moves:,.0f} {plural(round(last.moves), _unit(made)[:-1])}"
+    return (
+        f"Places that moves buy. {whole}; {free:,} of them without any." if free else f"Places that moves buy. {whole}."
+    )
+
+
+def _unit(made: MadeRoom) -> str:
+    return "minutes" if made.least is Least.MINUTES else "moves"
