@@ -356,8 +356,11 @@ def make_room(
     now: float | None = ...,
     workload: str | None = ...,
     shape: str | None = ...,
+    until: str | None = ...,
     count: int | None = ...,
     least: Literal["moves", "minutes"] | None = ...,
+    manifest: str | Path | None = ...,
+    manifest_namespace: str | None = ...,
 ) -> Answer:
     """Which pods would have to move so that those that wait can start."""
 

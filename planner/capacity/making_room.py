@@ -85,7 +85,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bought:
+class Places:
     """So many places for so many moves."""
 
     places: int
@@ -122,7 +122,7 @@ class MadeRoom:
     held: int
     seconds: float
     steps: tuple[Step, ...] = ()
-    curve: tuple[Bought, ...] = ()
+    curve: tuple[Places, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,16 +189,16 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
     return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
 
 
-Places = Sequence[tuple[Pod, int]]
+Wanted = Sequence[tuple[Pod, int]]
 """Pods, and for how many like each there is to be a place."""
 
 
-def _of_shape(cluster: Cluster, shape: str, number: int) -> Places:
+def _of_shape(cluster: Cluster, shape: str, number: int) -> Wanted:
     asked = parse_shape(shape, cluster)
     return ((Pod(namespace=asked.namespace, name=_PLACE, uid="", labels=asked.labels, spec=asked.spec), number),)
 
 
-def _made_by(snapshot: Snapshot, change: Scenario) -> Places:
+def _made_by(snapshot: Snapshot, change: Scenario) -> Wanted:
     """The pods of what a manifest makes anew."""
     prepared, found = prepare(snapshot, change), []
     if prepared.unknown:
@@ -230,7 +230,7 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> Places:
     return found
 
 
-def _with_pods(cluster: Cluster, places: Places) -> Cluster:
+def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
     """So many more pods that wait for a place, and push nobody out."""
     made = list[Pod]()
     for pod, number in places:
@@ -385,7 +385,7 @@ def _described(
         held=plan.held,
         seconds=first.seconds if holds else 0.0,
         steps=_steps(cluster, plan, first, keys, is_of_places=is_of_places) if holds and plan.stages else (),
-        curve=tuple(Bought(places=i, moves=one) for i, one in enumerate(plan.moves.curve, 1)) if is_of_places else (),
+        curve=tuple(Places(places=i, moves=one) for i, one in enumerate(plan.moves.curve, 1)) if is_of_places else (),
     )
     return replace(made, sentence=Text(_sentence(made, is_of_places=is_of_places)))
 
