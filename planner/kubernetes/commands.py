@@ -116,7 +116,9 @@ def evict(namespace: str, name: str, node: str) -> str:
     asked = f'until {ask} >/dev/null; do sleep 10; now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0; done'
     tries = 'n=$((n+1)); [ "$n" -le 300 ] || exit 1; sleep 2'
     gone = f'n=0; while now=$(get) || exit 1; [ "$now" = "$was" ]; do {tries}; done'
-    return f"""(get() {{ {get}; }}; was=$(get) || exit 1; case "$was" in *@{shlex.quote(node)}) {asked}; {gone};; esac)"""
+    return (
+        f"""(get() {{ {get}; }}; was=$(get) || exit 1; case "$was" in *@{shlex.quote(node)}) {asked}; {gone};; esac)"""
+    )
 
 
 def wait_scheduled(namespace: str, name: str) -> str:
