@@ -186,7 +186,7 @@ def _cautions(terms: Sequence[Term], series: Sequence[Sequence[tuple[float, int]
         said.insert(0, f"{duration(hours * 3_600)} of history")
         said.append("no advice for 3 years")
     basis = f"; {', '.join(said)}" if said else ""
-    return f"{basis}; GPUs under a commitment need a reservation attached to it; flexible (spend-based) ones for hosts aren't reckoned"
+    return f'{basis}; GPUs under a commitment need a reservation attached to it; flexible (spend-based) ones, which cover vCPUs and memory alone, stand in "savings"'
 
 
 LONG_HOURS: Final = 90 * 24.0

@@ -34,6 +34,7 @@ from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated
 from planner.pricing.bill import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
+from planner.pricing.flexible import flexible_usd_per_hour
 from planner.pricing.history import move_days, spot_moves
 from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold
@@ -636,7 +637,10 @@ def _in_cents(
 
 _PAID: Final = "never preempted; paid to its end, whether it is used or not"
 _STEADY: Final = "that so much is needed round the clock until it ends"
+_SPENT: Final = "that so much is spent an hour on vCPUs and memory, of any family and region, until it ends"
 _COMMITTED: Final = {"1-year commitment": Provisioning.COMMITMENT_1Y, "3-year commitment": Provisioning.COMMITMENT_3Y}
+_FLEXIBLE: Final = {"1-year flexible commitment": 1, "3-year flexible commitment": 3}  # years
+_BINDING: Final[dict[str, Provisioning | int]] = {**_COMMITTED, **_FLEXIBLE}
 _QUEUES: Final = "none for up to 7 days; how long one queues isn't known"
 _LIKE_SPOT: Final = "the moves in their order, and what each workload's checklist says"
 
@@ -657,7 +661,10 @@ def _ways(
         return ()
     known = {node.name: node for node in snapshot.nodes}
 
-    def each(one: NodeCost, way: Provisioning) -> float | None:
+    def each(one: NodeCost, way: Provisioning | int) -> float | None:
+        if isinstance(way, int):
+            hour = flexible_usd_per_hour(one.node.price, way)
+            return None if hour is None else hour * HOURS_PER_MONTH
         price = prices.of(known[one.node.node], one.node.price, way)
         return price.usd_per_month if price.is_sold else None
 
@@ -675,7 +682,7 @@ def _ways(
             binds=binds,
         )
 
-    def node_for_node(name: str, bought_as: Provisioning, risk: str, asks: str) -> Way:
+    def node_for_node(name: str, bought_as: Provisioning | int, risk: str, asks: str) -> Way:
         amounts = [each(one, bought_as) for one in demand]
         lacking = [one for one, amount in zip(demand, amounts, strict=True) if amount is None]
         if len(lacking) == len(demand):
@@ -696,8 +703,8 @@ def _ways(
     ways = [
         way("on demand, list price", listed, "none beyond host maintenance", "nothing"),
         *([way(SUSTAINED, effective, "none beyond host maintenance", "nothing")] if round(listed - effective, 2) else ()),
-        node_for_node("1-year commitment", Provisioning.COMMITMENT_1Y, _PAID, _STEADY),
-        node_for_node("3-year commitment", Provisioning.COMMITMENT_3Y, _PAID, _STEADY),
+        *(node_for_node(name, bought_as, _PAID, _STEADY) for name, bought_as in _COMMITTED.items()),
+        *(node_for_node(name, years, _PAID, _SPENT) for name, years in _FLEXIBLE.items() if any(each(one, years) for one in demand)),
         way("spot, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
             interruptions_usd),
         *([way("preemptible, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(capped)}",
@@ -715,7 +722,7 @@ def _ways(
         ways.append(
             way("cheapest mix", usd_a_month - risk, f"interruptions and moving prices are expected to cost {usd(risk)}",
                 f"what each of its ways asks. Each pool packed more tightly; {said}", risk,
-                binds=any(name in _COMMITTED for _, _, name, _ in mixed))
+                binds=any(name in _BINDING for _, _, name, _ in mixed))
         )  # fmt: skip
     return marked(ways)
 
@@ -726,14 +733,14 @@ def _cheapest(
     done: Repacked,
     priced: Mapping[str, NodeCost],
     moves: Sequence[_Exact],
-    each: Callable[[NodeCost, Provisioning], float | None],
+    each: Callable[[NodeCost, Provisioning | int], float | None],
 ) -> tuple[str, float, str, float]:
     """Pool, USD a month with what interruptions cost, the way, and that cost: of the pool packed more tightly."""
     some = priced[snapshot.nodes[kind.nodes[0]].name]
     left = len(kind.nodes) - len(done.tightened)
     ways: list[tuple[float, str, float]] = [(left * kind.month_usd, "on demand", 0.0)]
     for name, bought_as in (
-        *_COMMITTED.items(),
+        *_BINDING.items(),
         ("flex-start", Provisioning.FLEX_START),
     ):
         if (price := each(some, bought_as)) is not None:

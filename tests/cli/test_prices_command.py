@@ -118,6 +118,26 @@ def test_refresh_writes_a_file_that_show_reads(tmp_path: Path, capsys: pytest.Ca
     assert shown_after.err == ""  # today's prices are not old
 
 
+def test_what_is_taken_with_a_doubt_stands_before_what_is_not_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    """A review: the one price that was taken, 40% up on Spot, stood behind 63 others, of which 20 are shown."""
+    wire = catalogue_of(embedded_book())
+    for sku in wire:
+        is_spot_t4 = sku["description"].startswith("Nvidia Tesla T4 GPU attached to Spot")
+        if is_spot_t4 or sku["description"].startswith("N2 "):
+            price = sku["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]
+            price["nanos"] = int(price["nanos"] * 1.4)
+    with billing_server(paged(wire, 5000)) as server:
+        assert run("refresh", "--endpoint", server.url) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = next(number for number, line in enumerate(lines) if "taken with a doubt" in line)
+    taken = int(lines[head].split()[0])
+    kept = int(lines[head].split(" and ")[1].split()[0])
+    assert kept > 20 > taken > 0
+    assert all("the old price is kept" not in line for line in lines[head + 1 : head + 1 + taken])
+    assert any("T4 GPU, spot" in line for line in lines[head + 1 : head + 1 + taken])
+    assert "the old price is kept" in lines[head + 1 + taken]
+
+
 def test_a_second_refresh_keeps_what_the_first_one_read(capsys: pytest.CaptureFixture[str]) -> None:
     """A price that the second catalogue has twice keeps the value of the first refresh, not of the snapshot."""
     wire = catalogue_of(embedded_book())

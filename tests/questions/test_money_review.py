@@ -9,6 +9,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
+from planner.pricing.flexible import flexible_usd_per_hour
 from planner.pricing.history import moves
 from planner.pricing.machine import price_machine
 from planner.pricing.model import Provisioning
@@ -268,3 +269,32 @@ def test_the_cheapest_mix_of_the_cluster_by_hand(snapshot: Snapshot) -> None:
         + 6 * month("n1-standard-8", spot, "T4")
     )
     assert mix.price_usd == pytest.approx(by_hand, abs=0.01)
+
+
+def test_flexible_commitments_by_hand(snapshot: Snapshot) -> None:
+    """28% and 46% off vCPUs and memory: 753.06 of E2, 1,456.71 of N2 at list price, and of six n1-standard-8 with a T4 0.487514 an hour,
+    whose T4 (0.37) keeps its 30% of sustained use; A2 and G2 aren't covered: 31,152.46 stay."""
+    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    assert found.fleet is not None
+    ways = {way.name: way for way in found.fleet.ways}
+    for years, kept in ((1, 0.72), (3, 0.54)):
+        by_hand = kept * (753.06 + 1_456.71) + 6 * 730 * (kept * 0.487514 + 0.7 * 0.37) + 23_649.61 + 7_502.85
+        way = ways[f"{years}-year flexible commitment"]
+        assert way.expected_usd == pytest.approx(by_hand, abs=0.05)
+        assert way.binds
+        assert "No price of 6 of 19 nodes (a2-highgpu-4g, g2-standard-24)" in way.risk
+
+
+def test_what_no_flexible_commitment_covers() -> None:
+    """Google's own example: an E2 vCPU of 0.02181159 is 0.01570434 for a year, a GiB of 0.00292353 is 0.00210494."""
+    plain = price_machine(BOOK, "e2-standard-8", "us-central1")
+    assert flexible_usd_per_hour(plain, 1) == pytest.approx(8 * 0.01570434 + 32 * 0.00210494, abs=1e-6)
+    for machine, region, way in (
+        ("a2-highgpu-1g", "us-central1", Provisioning.ON_DEMAND),
+        ("e2-medium", "us-central1", Provisioning.ON_DEMAND),
+        ("e2-standard-8", "us-central1", Provisioning.SPOT),
+        ("m5.large", "us-east-1", Provisioning.ON_DEMAND),
+        ("Standard_D4s_v5", "westeurope", Provisioning.ON_DEMAND),
+    ):
+        price = price_machine(BOOK, machine, region, way)
+        assert flexible_usd_per_hour(price, 3) is None
