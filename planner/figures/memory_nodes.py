@@ -37,22 +37,24 @@ def figure(cluster: ClusterMemory) -> go.Figure:
             hovertemplate="%{y}: %{customdata[0]}<extra></extra>",
         )
     )
-    for name, symbol, colour, values in (
+    marks: tuple[tuple[str, str, str, list[int | None]], ...] = (
         ("requested", "line-ns-open", palette.ORANGE, [node.request_bytes for node in nodes]),
-        ("limits", "circle-open", palette.VERMILION, [node.limit_bytes for node in nodes]),
-    ):
+        # where no pod has one there is nothing to mark: 0% would read as a limit of nothing
+        ("limits", "circle-open", palette.VERMILION, [node.limit_bytes or (None if node.unlimited_pods else 0) for node in nodes]),
+    )  # fmt: skip
+    for name, symbol, colour, values in marks:
         drawn.add_trace(
             go.Scatter(
                 y=names,
-                x=[_share(node, value) for node, value in zip(nodes, values, strict=True)],
+                x=[None if value is None else _share(node, value) for node, value in zip(nodes, values, strict=True)],
                 mode="markers",
                 name=name,
                 marker={"symbol": symbol, "color": colour, "size": 12, "line": {"width": 3, "color": colour}},
-                customdata=[[measured_bytes(value)] for value in values],
+                customdata=[["" if value is None else measured_bytes(value)] for value in values],
                 hovertemplate=f"%{{y}}: {name} %{{customdata[0]}} (%{{x:.0f}}%)<extra></extra>",
             )
         )
-    widest = max([_PERCENT, *(max(trace.x, default=0) for trace in drawn.data)])
+    widest = max([_PERCENT, *(max((one for one in trace.x if one is not None), default=0) for trace in drawn.data)])
     drawn.add_trace(
         go.Scatter(
             y=names,

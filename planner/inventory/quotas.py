@@ -1,6 +1,7 @@
 """What a cloud lets an account have in a region, whatever its node pools may grow to.
 
-Sources: cloud.google.com/compute/resource-usage (``gcloud compute regions describe``: ``quotas`` with metric, limit, usage),
+Sources: cloud.google.com/compute/resource-usage (``gcloud compute regions describe``: ``quotas`` with metric, limit, usage;
+``gcloud compute project-info describe`` the same of all regions),
 learn.microsoft.com/cli/azure/vm (``az vm list-usage``), docs.aws.amazon.com/servicequotas (``list-service-quotas --service-code ec2``;
 docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html: on-demand and spot are counted in vCPUs by class of machine).
 """
@@ -53,6 +54,8 @@ class Quota:
 
     def _gcloud(self, machine_type: str, accelerator: str) -> bool:
         metric = self.name.removeprefix("PREEMPTIBLE_")
+        if metric in _EVERYWHERE:
+            return self.unit is Unit.VCPUS or bool(accelerator)
         if self.unit is Unit.GPUS:
             model = accelerator.lower().removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper()
             model = (
@@ -71,15 +74,31 @@ class Quota:
         if size is None:
             return False
         letters, features, accelerator, version = size.groups()
+        fewer = (
+            features,
+            _without(features, "ri"),
+            _without(features, "rim"),
+        )  # rdma, isolated, more memory: often one family
+        models = (
+            (accelerator,) if accelerator or letters != "ND" else ("", "_A100")
+        )  # ND96asr_v4 is of NDASv4_A100Family
         named = {
-            f"standard{letters}{features}{a}{b}family" for a, b in ((accelerator, version), (version, accelerator))
+            f"standard{letters}{some}{a}{b}family"
+            for some in fewer
+            for model in models
+            for a, b in ((model, version), (version, model))
         }
         return _plain(self.name) in {_plain(one) for one in named}
 
 
+_EVERYWHERE: Final = ("GPUS_ALL_REGIONS", "CPUS_ALL_REGIONS")  # the project's, on top of each region's
 _GCLOUD: Final = "gcloud compute regions describe"
 _AZURE: Final = "az vm list-usage"
 _AWS: Final = "aws service-quotas"
+
+
+def _without(features: str, dropped: str) -> str:
+    return "".join(one for one in features if one not in dropped)
 
 
 def _plain(name: str) -> str:
@@ -125,10 +144,12 @@ def quotas_of(one: Mapping[str, Any]) -> Iterator[Quota]:
     for each in _objects(one.get("quotas")):
         metric, limit = str(each.get("metric", "")), _number(each.get("limit"))
         is_gpus = metric.removeprefix("PREEMPTIBLE_").startswith("NVIDIA_") and metric.endswith("_GPUS")
-        if limit is not None and (is_gpus or metric.endswith("CPUS")):
+        is_gpus |= metric == _EVERYWHERE[0]
+        if limit is not None and (is_gpus or metric.endswith("CPUS") or metric in _EVERYWHERE):
             yield Quota(
                 name=metric, limit=limit, used=_number(each.get("usage")), unit=Unit.GPUS if is_gpus else Unit.VCPUS,
-                source=_GCLOUD, region=str(one.get("name", "")), is_of_spot=metric.startswith("PREEMPTIBLE_"),
+                source=_GCLOUD, region="" if metric in _EVERYWHERE else str(one.get("name", "")),
+                is_of_spot=None if metric in _EVERYWHERE else metric.startswith("PREEMPTIBLE_"),
             )  # fmt: skip
     for each in [*_objects(one.get("Quotas")), *([one] if "QuotaCode" in one else [])]:
         name, limit = str(each.get("QuotaName", "")), _number(each.get("Value"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from planner.capacity import rollouts
 from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
@@ -100,6 +102,31 @@ def test_ec2s_classes_are_letters_or_families() -> None:
     assert [counts(g, "g5.xlarge"), counts(g, "g5.xlarge", is_spot=True), counts(g, "m5.large")] == [True, False, False]
     assert [counts(standard, "m5.large"), counts(standard, "g5.xlarge")] == [True, False]
     assert [counts(p_spot, "p4d.24xlarge", is_spot=True), counts(p_spot, "p5.48xlarge", is_spot=True)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("family", "size"),
+    [
+        ("standardNCSv3Family", "Standard_NC24rs_v3"), ("StandardNCASv3_T4Family", "Standard_NC64as_T4_v3"),
+        ("StandardNCADSA100v4Family", "Standard_NC24ads_A100_v4"), ("standardNDAMSv4_A100Family", "Standard_ND96amsr_A100_v4"),
+        ("StandardNDASv4_A100Family", "Standard_ND96asr_v4"), ("StandardNVADSA10v5Family", "Standard_NV36adms_A10_v5"),
+        ("StandardNCadsH100v5Family", "Standard_NC80adis_H100_v5"), ("standardNDSH100v5Family", "Standard_ND96isr_H100_v5"),
+        ("standardNDSv2Family", "Standard_ND40rs_v2"),
+    ],
+)  # fmt: skip
+def test_azures_gpu_families_by_the_names_that_it_gives(family: str, size: str) -> None:
+    """The names are those of ``az vm list-skus`` as skypilot's catalogue has them (`sky/catalog/data_fetchers/fetch_azure.py`)."""
+    (one,) = quotas([{"currentValue": "4", "limit": "100", "name": {"value": family}}])
+    (other,) = quotas([{"currentValue": "4", "limit": "100", "name": {"value": "standardDSv3Family"}}])
+    assert (counts(one, size), counts(other, size)) == (True, False)
+
+
+def test_a_projects_quota_counts_in_every_region_and_only_accelerators() -> None:
+    metrics = [{"metric": f"{one}_ALL_REGIONS", "limit": 1, "usage": 0} for one in ("GPUS", "CPUS")]
+    gpus, cpus = quotas({"kind": "compute#project", "name": "edu", "quotas": metrics})
+    assert (gpus.region, gpus.is_of_spot, cpus.is_of_spot) == ("", None, None)
+    assert [counts(one, "n1-standard-8") for one in (gpus, cpus)] == [False, True]
+    assert gpus.counts(machine_type="n1-standard-8", accelerator="nvidia-tesla-t4", is_spot=True)
 
 
 def test_azures_families_are_found_by_the_machines_size() -> None:
