@@ -10,7 +10,7 @@ from planner.capacity.node_pools import NodePool
 from planner.capacity.quota import doubts
 from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
-from planner.capacity.untold import autoscaler_seen
+from planner.capacity.untold import are_all_told, autoscalers_seen
 from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
@@ -199,13 +199,8 @@ def _rollout(
     )
     if stuck is None and pools and may_be_asked:
         result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
-    if (
-        stuck is not None
-        and not pools
-        and stuck.reason in GROWING_REASONS
-        and result.ties is not None
-        and result.ties.proven
-    ):
+    is_told = bool(pools) and are_all_told(pools)
+    if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS and result.ties is not None and not is_told:
         result = replace(result, ties=_of_todays_nodes(result.ties, snapshot))
     found = _as_far_as_known(result, [one for _, one in unknown])
     return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
@@ -273,7 +268,7 @@ def _grown(
 
 def _of_todays_nodes(ties: Ties, snapshot: Snapshot) -> Ties:
     """What is proven of a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do."""
-    if not any(node_pool(node) for node in snapshot.nodes):
+    if not ties.proven or not any(node_pool(node) for node in snapshot.nodes):
         return ties
     said = (
         f"{ties.outcome} on today's nodes (proven); whether their pools grow isn't known: give --node-pools or --limits"
@@ -468,4 +463,4 @@ def own_strategies(snapshot: Snapshot, scenario: Scenario, workload_key: str, we
 
 def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
     """The pools that may grow; () where nobody says how far, and nothing shows that an autoscaler is at work."""
-    return node_pools.pools(compiled(snapshot), known) if known or autoscaler_seen(snapshot) else ()
+    return node_pools.pools(compiled(snapshot), known) if known or autoscalers_seen(snapshot) else ()

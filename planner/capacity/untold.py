@@ -31,8 +31,8 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.shape import Shape
 
-_COMPONENTS: Final = frozenset({"cluster-autoscaler", "karpenter"})
-# Who doesn't tell every pool that there is, and who tells no zones.
+_COMPONENTS: Final = ("cluster-autoscaler", "karpenter")
+# Who doesn't tell every pool that there is, those without nodes too; and who tells no zones.
 _TELL_SOME: Final = frozenset({LimitSource.UNKNOWN, LimitSource.TYPED})
 _TELL_NO_ZONES: Final = frozenset({*_TELL_SOME, LimitSource.AUTOSCALER_STATUS})
 _SIZE: Final = {CPU: 10**6, MEMORY: 2**43, EPHEMERAL_STORAGE: 2**43, PODS: 1_000}  # larger than any machine
@@ -40,19 +40,35 @@ _ELSEWHERE: Final = "a-zone-that-no-node-shows"
 _TIMES: Final = 64
 
 
-def autoscaler_seen(snapshot: Snapshot) -> str:
-    """What of the snapshot shows that an autoscaler of nodes is at work: ``node n0 is Karpenter's``; "" where nothing does."""
+def autoscalers_seen(snapshot: Snapshot) -> dict[str, str]:
+    """The autoscalers of nodes that are at work, and what of the snapshot shows it: ``node n0 is Karpenter's``."""
+    found: dict[str, str] = {}
     for node in snapshot.nodes:
         if name := brought_by(node):
-            return f"node {node.name} is {name}'s"
+            found.setdefault(name.lower(), f"node {node.name} is {name}'s")
+            break
     for pod in snapshot.pods:
         names = {pod.labels.get(key, "") for key in ("app", "k8s-app", "app.kubernetes.io/name")}
-        if not pod.is_terminal and (_COMPONENTS & names or any(name.endswith("-cluster-autoscaler") for name in names)):
-            return f"pod {pod.namespace}/{pod.name} runs"
+        for one in _COMPONENTS if not pod.is_terminal else ():
+            if one in names or any(name.endswith(f"-{one}") for name in names):
+                found.setdefault(one, f"pod {pod.namespace}/{pod.name} runs")
     for event in snapshot.events:
         if event.component in _COMPONENTS:
-            return f"{event.component} wrote an event ({event.reason})"
-    return ""
+            found.setdefault(event.component, f"{event.component} wrote an event ({event.reason})")
+    return found
+
+
+def are_all_told(pools: Sequence[NodePool]) -> bool:
+    """Whether somebody says how far each pool grows that nodes are labelled with."""
+    return all(pool.source is not LimitSource.UNKNOWN for pool in pools if pool.nodes and pool.kind != UNLABELLED)
+
+
+def _unheard(snapshot: Snapshot, pools: Sequence[NodePool]) -> str:
+    """What shows an autoscaler at work of whose pools nobody gave the list; "" where there is none."""
+    lists = {pool.source for pool in pools if not is_karpenters(pool)} - _TELL_SOME
+    by_cluster_autoscaler = LimitSource.AUTOSCALER_STATUS in lists or (bool(lists) and are_all_told(pools))
+    heard = {_COMPONENTS[0]: by_cluster_autoscaler, _COMPONENTS[1]: any(map(is_karpenters, pools))}
+    return next((what for name, what in autoscalers_seen(snapshot).items() if not heard[name]), "")
 
 
 def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
@@ -64,8 +80,7 @@ def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Itera
             yield from _in_other_zones(cluster, pool, waiting)
         elif not pool.nodes:
             yield from _otherwise_labelled(cluster, pool, waiting)
-    seen = autoscaler_seen(cluster.snapshot)
-    if seen and all(pool.source in _TELL_SOME for pool in pools):
+    if seen := _unheard(cluster.snapshot, pools):
         what = f"which pools there are beside those with nodes isn't known, and an autoscaler is at work ({seen})"
         yield from ((group, what) for group in _made_to_measure(cluster, waiting))
 

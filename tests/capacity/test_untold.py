@@ -114,6 +114,33 @@ def test_typed_limits_tell_only_the_pools_they_name() -> None:
     assert asked(AUTOSCALER, stated=[gke("n1-standard-8", most=1, name="t4")]).verdict is Verdict.STUCK
 
 
+def test_a_list_without_a_pool_of_the_snapshot_is_no_whole_list() -> None:
+    one = gke("n1-standard-8", most=1, name="t4")
+    other = node("c0", pool="cpu", taints=(("only", "NoSchedule"),))
+    found = asked(other, template=L4, stated=[one])
+    assert found.verdict is Verdict.STUCK
+    assert found.ties is not None
+    assert "on today's nodes (proven)" in str(found.ties.sentence)
+    assert asked(other, AUTOSCALER, template=L4, stated=[one]).verdict is Verdict.UNKNOWN
+    assert (
+        asked(other, AUTOSCALER, template=L4, stated=[one, gke("n1-standard-8", name="cpu")]).verdict is Verdict.STUCK
+    )
+
+
+def test_karpenters_node_pools_say_nothing_of_another_autoscalers() -> None:
+    gpu = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "gpu"},
+        "spec": {"limits": {"nodes": "1"}, "template": {"spec": {}}},
+    }
+    own = {"karpenter.sh/nodepool": "gpu"}
+    assert asked(stated=[gpu], labels=own).verdict is Verdict.STUCK
+    found = asked(AUTOSCALER, stated=[gpu], labels=own)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "pod kube-system/ca runs" in str(found.sentence)
+
+
 def test_typed_limits_tell_no_zones() -> None:
     found = asked(limits="t4=5", template=ZONE_C)
     assert found.verdict is Verdict.UNKNOWN
