@@ -13,6 +13,7 @@ from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
 from planner.capacity.node_pools import UNLABELLED, NodePool
 from planner.ground.records import replace
 from planner.ground.vocabulary import (
+    APP_NAME,
     ARCHITECTURE,
     CPU,
     EPHEMERAL_STORAGE,
@@ -48,7 +49,7 @@ def autoscalers_seen(snapshot: Snapshot) -> dict[str, str]:
             found.setdefault(name.lower(), f"node {node.name} is {name}'s")
             break
     for pod in snapshot.pods:
-        names = {pod.labels.get(key, "") for key in ("app", "k8s-app", "app.kubernetes.io/name")}
+        names = {pod.labels.get(key, "") for key in ("app", "k8s-app", APP_NAME)}
         for one in _COMPONENTS if not pod.is_terminal else ():
             if one in names or any(name.endswith(f"-{one}") for name in names):
                 found.setdefault(one, f"pod {pod.namespace}/{pod.name} runs")

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from planner.drift.model import (
     APP,
     APP_COMPONENT,
-    APP_NAME,
     MatchBy,
     Rule,
 )
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import SYSTEM_NAMESPACES
+from planner.ground.vocabulary import APP_NAME, SYSTEM_NAMESPACES
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys

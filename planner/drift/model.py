@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from planner.ground import vocabulary
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion
 
-APP_NAME = "app.kubernetes.io/name"
 APP_COMPONENT = "app.kubernetes.io/component"
 APP = "app"
 ENVIRONMENT_WORDS = (
@@ -25,7 +25,7 @@ class MatchBy(StrEnum):
 
     AUTO = "auto"  # the first of these that the workload has: app.kubernetes.io/name, app, its name
     NAME = "name"
-    APP_NAME = "app.kubernetes.io/name"
+    APP_NAME = vocabulary.APP_NAME
     APP = "app"
     IMAGE = "image"  # the last part of the first container's image
     LABEL = "label"  # the label given in `Rule.label`

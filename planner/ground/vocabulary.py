@@ -128,6 +128,8 @@ KEPT_ANNOTATIONS: Final = frozenset(
     }
 )
 
+APP_NAME: Final = "app.kubernetes.io/name"
+
 # Kueue
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"  # a label of what is queued
 KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"  # a label: the WorkloadPriorityClass

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from planner.capacity import rollouts
+from planner.capacity.spare import buffered
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared import Scenario, compiled
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
@@ -105,6 +106,13 @@ def test_a_buffer_whose_room_is_taken_is_filled_up_again() -> None:
     assert (found.verdict, len(found.unasked_nodes)) == (Verdict.COMPLETES, 1)
     assert "to keep the room of ml/spare. It is there for about 10 min" in str(found.sentence)
     assert "It is there as long as that room is kept" in str(asked(with_one_free(buffer()), TWICE).sentence)
+
+
+def test_the_pods_of_a_buffer_have_no_class_and_its_number() -> None:
+    template, one = buffer(3)
+    template["template"]["spec"]["priorityClassName"] = "spare"
+    pods = buffered(compiled(with_one_free(placeholder(-10), template, one)))
+    assert [(pod.priority, pod.owner) for pod in pods] == [(0, "CapacityBuffer/ml/spare")] * 3
 
 
 def test_at_its_maximum_a_pool_fills_nothing_up() -> None:

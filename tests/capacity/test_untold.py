@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planner.capacity import rollouts
+from planner.capacity.untold import autoscalers_seen
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.rollout.answers import RolloutResult, Verdict
@@ -74,6 +75,15 @@ def test_without_a_word_on_pools_only_todays_nodes_are_proven() -> None:
     bare = asked(template=L4, labels={"team": "x"})
     assert bare.ties is not None
     assert str(bare.ties.sentence) == "is stuck in every placement (proven)"
+
+
+def test_an_autoscaler_is_seen_by_its_pods_events_and_nodes() -> None:
+    labels = {"app.kubernetes.io/name": "aws-cluster-autoscaler"}
+    charted = pod("x", pod_spec(), on="n0", namespace="kube-system", labels=labels)
+    assert autoscalers_seen(snapshot(node("n0", pool="t4"))) == {}
+    assert list(autoscalers_seen(snapshot(node("n0"), charted))) == ["cluster-autoscaler"]
+    both = autoscalers_seen(snapshot(node("n0", labels={"karpenter.sh/nodepool": "gpu"}), AUTOSCALER))
+    assert both == {"karpenter": "node n0 is Karpenter's", "cluster-autoscaler": "pod kube-system/ca runs"}
 
 
 @pytest.mark.parametrize("sign", [AUTOSCALER, SCALED_UP], ids=["its-pod", "its-event"])
