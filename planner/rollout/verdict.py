@@ -171,7 +171,8 @@ def _why(run: Run, revision: Revision) -> Explanation:
     pods = run.pods[key]
     waiting = [p for p in pods if not p.is_bound]
     new_waiting = [p for p in waiting if p.is_new] or waiting
-    if revision.after.is_paused:
+    refusal = _refusal(run, key)
+    if revision.after.is_paused and (revision.has_new_template or not (waiting or refusal)):  # it scales all the same
         return Explanation(
             reason=Reason.PAUSED,
             sentence=Text(
@@ -196,7 +197,6 @@ def _why(run: Run, revision: Revision) -> Explanation:
     stale = controller.never_goes_on() if isinstance(controller, DeploymentController) else None
     if stale is not None:
         return _stale(revision, stale)
-    refusal = _refusal(run, key)
     if refusal is not None and not new_waiting:
         return replace(_refused(run, revision, refusal), names_objects=True)
     if new_waiting:
@@ -209,6 +209,13 @@ def _why(run: Run, revision: Revision) -> Explanation:
         sentence=Text("stuck: nothing moves any more, and the cause is not known"),
         headline=Text("nothing moves any more, and the cause is not known"),
     )
+
+
+def _replaces(run: Run, revision: Revision) -> bool:
+    """Whether old pods go when new ones are Ready: by the change, or since it is midway (one that is resumed, say)."""
+    controller = run.simulation.controllers.get(revision.after.key)
+    is_midway = isinstance(controller, DeploymentController) and any(one.replicas for one in controller.old)
+    return revision.has_new_template or is_midway
 
 
 def _surge_dropped(revision: Revision) -> Explanation:
@@ -284,7 +291,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     edges: tuple[WaitForEdge, ...] = ()
     keeps = ""
     headline = f"the quota of namespace {revision.after.namespace} has no room for one more {refusal.what}"
-    if old and revision.has_new_template and refusal.what == "pod":
+    if old and _replaces(run, revision) and refusal.what == "pod":
         controller = f"{revision.after.kind} {revision.after.name}"
         keeps = "; the old pods count too, and are kept until new ones are Ready"
         edges = (
@@ -369,7 +376,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
     old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_lost and not p.is_new]
-    freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
+    freed = _fits_without(run, shape, old) if old and _replaces(run, revision) else False
     context = _Context(run, revision, shape, where, matching, names, old, Text(message))
     if freed:
         return _hold_and_wait(context, reason)

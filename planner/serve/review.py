@@ -37,7 +37,7 @@ from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import Idle, Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
-from planner.rollout.answers import GROWING_REASONS, RemedyKind, Verdict
+from planner.rollout.answers import GROWING_REASONS, Reason, RemedyKind, Verdict
 from planner.rollout.glance import Glance, glance
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
@@ -465,6 +465,7 @@ class _Told:
     lowest_ready: int = 0
     is_growth_automatic: bool = False
     failed: str = ""  # of growth: a scale-up that failed lately
+    is_paused: bool = False  # it is what keeps the rollout from being complete, and somebody wants it so
 
 
 def _said(
@@ -495,6 +496,8 @@ def _said(
 
 def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is_younger: bool = False) -> Review:
     """What the policy lets be said. `is_younger`: the workload is there, and not yet in the snapshot."""
+    if told.is_paused:
+        return Review(workload=key, silence=Silence.NO_ROLLOUT)
     verdict, is_refused = told.verdict, policy.refuses(told.verdict, is_growth_automatic=told.is_growth_automatic)
     if verdict is Verdict.STUCK:
         if not is_refused:
@@ -525,6 +528,8 @@ def _told(
     seen = glance(cluster, revision, along)
     if seen.answer.verdict is not Verdict.STUCK or seen.run is None or seen.why is None:
         return _Told(seen.answer.verdict, lowest_ready=seen.answer.lowest_ready)
+    if seen.why.reason is Reason.PAUSED:
+        return _Told(Verdict.STUCK, is_paused=True)
     if pools and seen.why.reason in GROWING_REASONS:
         shape = waiting_shape(seen.run, revision.after.key)
         answer = grow(cluster, [*along, revision], seen.run, shape, pools)

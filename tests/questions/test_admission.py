@@ -259,6 +259,48 @@ def test_a_pause_is_not_warned_of() -> None:
     assert _reviewed(there, paused).silence is Silence.NO_ROLLOUT
 
 
+@pytest.mark.parametrize("is_behind", [True, False], ids=["its template changed", "at rest"])
+@pytest.mark.parametrize("gpus", [1, 3])
+def test_one_that_is_paused_is_scaled_and_nobody_is_told_to_resume_it(gpus: int, is_behind: bool) -> None:
+    """Where its template has changed meanwhile, its older pods are scaled: somebody wants it so."""
+    items = deployment("serve", ["gpu-0"], pod_spec(gpus=1))
+    old = _write("serve", 1, paused=True)["object"]
+    old["metadata"]["generation"] = items[0]["metadata"]["generation"] = 2
+    items[0]["spec"]["paused"] = True
+    if is_behind:
+        for one in (old, items[0]):
+            one["spec"]["template"] = {"metadata": {"labels": {"app": "serve", "rev": "two"}}, "spec": pod_spec(gpus=1)}
+    there = snapshot(node("gpu-0", pool="gpu", gpus=gpus), items)
+    write = _write("serve", 3, old=old)
+    write["object"] = {**old, "spec": {**old["spec"], "replicas": 3}, "metadata": {**old["metadata"], "generation": 3}}
+    scale = {
+        **write,
+        "subResource": "scale",
+        "object": {"spec": {"replicas": 3}},
+        "oldObject": {"spec": {"replicas": 1}},
+    }
+    for asked_for in (write, scale):
+        found = _reviewed(there, asked_for)
+        assert bool(found.warning) is (gpus == 1)
+        assert "paused" not in found.warning
+        assert "resume" not in found.warning
+        assert found.warning or found.silence in (Silence.NO_ROLLOUT, Silence.COMPLETES)
+
+
+def test_one_that_is_resumed_waits_for_what_its_older_pods_hold() -> None:
+    items = deployment("serve", ["gpu-0"], pod_spec(gpus=1))
+    old = _write("serve", 1, paused=True)["object"]
+    items[0]["spec"] |= {"paused": True}
+    for one in (old, items[0]):
+        one["spec"]["template"] = {"metadata": {"labels": {"app": "serve", "rev": "two"}}, "spec": pod_spec(gpus=1)}
+    there = snapshot(node("gpu-0", pool="gpu", gpus=1), items)
+    write = _write("serve", 1, old=old)
+    write["object"]["spec"]["template"] = old["spec"]["template"]
+    found = _reviewed(there, write).warning
+    assert "held by the old pod" in found
+    assert found.endswith("; maxSurge 0, maxUnavailable 1 completes")
+
+
 def test_what_is_in_parentheses_goes_before_anything_else() -> None:
     long = _warning(_STUCK, _Told(Verdict.STUCK, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
     assert len(long) <= MOST_CHARACTERS
