@@ -16,9 +16,10 @@ from planner.capacity.rollouts import rollout
 from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
+from planner.ground.vocabulary import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
-from planner.rollout.answers import RemedyKind, Verdict
+from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.beside import _lost, beside
 from planner.rollout.in_flight import InFlight, failing, in_flight
 from planner.rollout.prepared import Scenario
@@ -27,7 +28,7 @@ from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.shape import compile_shape, seats
 from tests.builders.objects import GPU, Item, deployment, node, pod, pod_spec, snapshot
-from tests.rollout.rollouts import WORKER, controller_revision, daemon_set, revision, roll, stateful_set
+from tests.rollout.rollouts import WORKER, controller_revision, daemon_set, revision, roll, rolling, stateful_set, why
 
 ONE_GPU = pod_spec(gpus=1)
 SURGE: dict[str, Any] = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
@@ -389,6 +390,22 @@ def test_one_of_the_same_namespace_on_other_nodes_is_met_where_both_have_to_do_w
     assert met(spec={**ONE_GPU, "affinity": apart}) == first
     shared = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
     assert met(spec={**ONE_GPU, **shared}) == []
+
+
+def test_no_way_out_scales_one_midway_to_where_it_would_never_go_on() -> None:
+    """Two of the holder's three pods are there, of its older ReplicaSet, and none of its newer: scaled to as many it would never go on
+    (kubernetes#138036)."""
+    holder = midway("holder", ["gpu-0"] * 2, [], replicas=3, strategy=rolling(0, 1))
+    for item in holder:
+        if item["kind"] == "ReplicaSet":
+            item["metadata"]["annotations"] = {DESIRED_REPLICAS: "3"}
+    items = [node("gpu-0", gpus=3), *holder, *deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))]
+    scaled_to_two = why(*items, key="Deployment/ml/holder", replicas=2)
+    assert scaled_to_two.reason is Reason.STALE_ANNOTATION
+    assert roll(*items, key="Deployment/ml/holder", replicas=1).completed
+    found = rollout(snapshot(*items), Scenario(changes=(WorkloadChange(workload=WORKER),)))
+    titles = [one.title for one in found.remedies if one.kind is RemedyKind.FREE_CAPACITY]
+    assert titles == ["2 pods of ml/holder fewer until there is other room"]
 
 
 # ── one after another ────────────────────────────────────────────────────────────────────────────────────────────────
