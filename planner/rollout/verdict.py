@@ -172,7 +172,8 @@ def _why(run: Run, revision: Revision) -> Explanation:
     waiting = [p for p in pods if not p.is_bound]
     new_waiting = [p for p in waiting if p.is_new] or waiting
     refusal = _refusal(run, key)
-    if revision.after.is_paused and (revision.has_new_template or not (waiting or refusal)):  # it scales all the same
+    is_rolling = revision.has_new_template or _is_midway(run, key)
+    if revision.after.is_paused and (is_rolling or not (waiting or refusal)):  # one at rest scales all the same
         return Explanation(
             reason=Reason.PAUSED,
             sentence=Text(
@@ -211,11 +212,15 @@ def _why(run: Run, revision: Revision) -> Explanation:
     )
 
 
+def _is_midway(run: Run, key: str) -> bool:
+    """Whether a Deployment has pods of several revisions."""
+    controller = run.simulation.controllers.get(key)
+    return isinstance(controller, DeploymentController) and sum(one.replicas > 0 for one in controller.all_sets()) > 1
+
+
 def _replaces(run: Run, revision: Revision) -> bool:
     """Whether old pods go when new ones are Ready: by the change, or since it is midway (one that is resumed, say)."""
-    controller = run.simulation.controllers.get(revision.after.key)
-    is_midway = isinstance(controller, DeploymentController) and any(one.replicas for one in controller.old)
-    return revision.has_new_template or is_midway
+    return revision.has_new_template or (not revision.after.is_paused and _is_midway(run, revision.after.key))
 
 
 def _surge_dropped(revision: Revision) -> Explanation:
