@@ -115,6 +115,8 @@ class SavingsDetail:
         bears = f" It bears {usd(part.bears_usd)} of the on-demand nodes' bill, idle capacity apart.{moved}"
         if part.why:
             return bears
+        if self.assumed.committed_nodes:
+            bears += f" With nodes under commitments left where they are it saves {usd(part.expected_usd)} a month in the mean."
         return (
             f"{bears} As part of the whole plan {part.freed_nodes:g} on-demand nodes go for it ({usd(part.freed_usd)}) and "
             f"{part.spot_nodes:g} spot nodes come ({usd(part.spot_usd)}), shared ones by what it requests of them."
@@ -145,9 +147,9 @@ _OTHER_NODES: Final = frozenset({"nodes", "hours_per_month", "committed_nodes"})
 def planned(
     snapshot: Snapshot, book: PriceBook, derived: Derived, asked: Mapping[str, Any], of_all: Mapping[str, Any]
 ) -> InWhole | None:
-    """What the whole cluster's plan says of the workload, moved or not; None where other nodes are asked about, or what is paid for
-    anyway, which isn't in the plan. `of_all`: what is asked, as of every workload."""
-    if asked.keys() & _OTHER_NODES or derived.problem or derived.values.get("committed_nodes"):
+    """What the whole cluster's plan says of the workload, moved or not; None where other nodes are asked about. `of_all`: what is
+    asked, as of every workload."""
+    if asked.keys() & _OTHER_NODES or derived.problem:
         return None
     return in_whole(fleet_savings(snapshot, book, of_all), derived.workload)
 
@@ -160,7 +162,7 @@ def savings_detail(
     if part is not None and "hours_per_month" in derived.values:
         derived = _all_month(derived)
     assumptions = assume(derived, asked)
-    if part is not None and assumptions.nodes:
+    if part is not None and assumptions.nodes and not assumptions.committed_nodes:  # those aren't in the plan
         hours, nodes = assumptions.hours_per_month, assumptions.nodes
         before, then = assumptions.on_demand_usd(hours) * nodes, assumptions.spot_usd_per_hour * hours * nodes
         if before and then and not asked.keys() & _PRICES:

@@ -11,6 +11,7 @@ import pytest
 
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import WORKLOAD, bill
+from planner.pricing.commitments import parse_commitments
 from planner.pricing.model import PriceBook
 from planner.questions import fleet
 from planner.questions.question import Given
@@ -76,6 +77,22 @@ def test_a_workload_is_told_the_same_by_every_door(case: tuple[Case, SavingsAnsw
                 or "nothing more is saved" in said
                 or "nothing of the bill" in said
             )
+
+
+def test_with_commitments_one_s_own_nodes_are_told_apart_by_both_doors() -> None:
+    """Four of six T4 nodes are committed: the list moves two of them; alone, all six would leave four commitments unused."""
+    head = "machine_type,region,nodes,term,usd_per_hour,id\n"
+    owned = parse_commitments(f"{head}n1-standard-8,asia-northeast3,4,3y,0.40,seoul", where="owned.csv")
+    given, worker = Given(book=embedded_book().with_commitments(owned)), "Deployment/prod/ml-worker"
+    line = next(one for one in answer(demo.read(), SavingsSettings(), given).lines if one.workload == worker)
+    found = answer(demo.read(), SavingsSettings(workload=worker, spot=SpotSettings(runs=100)), given)
+    assert found.lines == (line,)
+    assert line.saved_usd is not None
+    assert 0 < line.saved_usd < (line.on_demand_usd or 0.0)
+    assert f"With nodes under commitments left where they are it saves ${line.saved_usd:,.0f} a month" in str(
+        found.sentence
+    )
+    assert "2 on-demand nodes go for it" in str(found.sentence)
 
 
 def test_the_sums_are_the_same(case: tuple[Case, SavingsAnswer]) -> None:
