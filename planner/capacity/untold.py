@@ -43,14 +43,18 @@ _TIMES: Final = 64
 
 def autoscalers_seen(snapshot: Snapshot) -> dict[str, str]:
     """The autoscalers of nodes that are at work, and what of the snapshot shows it: ``node n0 is Karpenter's``."""
+    return snapshot.derived.once(_seen, snapshot)
+
+
+def _seen(snapshot: Snapshot) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in snapshot.nodes:
         if name := brought_by(node):
             found.setdefault(name.lower(), f"node {node.name} is {name}'s")
             break
     for pod in snapshot.pods:
-        names = {pod.labels.get(key, "") for key in ("app", "k8s-app", APP_NAME)}
-        for one in _COMPONENTS if not pod.is_terminal else ():
+        names = [pod.labels[key] for key in ("app", "k8s-app", APP_NAME) if key in pod.labels]
+        for one in _COMPONENTS if names and not pod.is_terminal else ():
             if one in names or any(name.endswith(f"-{one}") for name in names):
                 found.setdefault(one, f"pod {pod.namespace}/{pod.name} runs")
     for event in snapshot.events:
