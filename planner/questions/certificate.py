@@ -87,6 +87,7 @@ PLANS: Final[Listing[Certificate, tuple[int, WorthHaving]]] = Listing(
             words=lambda of: duration(of[1].down_seconds) if of[1].down_seconds else "never"),
         Column("usd", lambda of: of[1].usd, heading="costs", words=lambda of: _price(of[1])),
         Column("nodes", lambda of: of[1].nodes, heading=None),
+        Column("left", lambda of: of[1].left, heading=None),
         Column("disturbed", lambda of: of[1].disturbed, heading="pods of others that end"),
         Column("is_proven", lambda of: of[1].is_proven, heading="sure",
             words=lambda of: "in every placement" if of[1].is_proven else f"in {of[1].runs} placements tried"),

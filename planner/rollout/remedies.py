@@ -335,7 +335,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     fewer = workload.replicas - 1
     first_seconds = _rest_seconds(case, before, fewer)
     run = case.attempt(replace(workload, replicas=fewer)) if _stays(case, workload, fewer) else None
-    if run is not None and first_seconds is not None:
+    if run is not None and first_seconds is not None and has_room(run, shape, 1):  # for the one that comes back
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",

@@ -23,12 +23,17 @@ Vector = tuple[float, ...]
 
 
 def best(case: Case, knobs: Knobs) -> set[Vector]:
-    """What nothing beats: Ready at worst (negated), seconds, nodes of each pool, pods of others that end."""
+    """What nothing beats: Ready at worst (negated), nodes of each pool, pods of others that end, seconds, pods left as they are."""
     every = set(_all(case, knobs))
-    return {
-        one for one in every
-        if not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in every)
-    }  # fmt: skip
+    return {one for one in every if not any(other != one and _beats(other, one) for other in every)}
+
+
+def _beats(one: Vector, other: Vector) -> bool:
+    """In everything; of two that leave more and fewer pods as they are, seconds aren't compared."""
+    *rest, seconds, left = one
+    *others, other_seconds, other_left = other
+    sooner = left < other_left or (left == other_left and seconds <= other_seconds)
+    return sooner and all(a <= b for a, b in zip(rest, others, strict=True))
 
 
 def _all(case: Case, knobs: Knobs) -> Iterator[Vector]:
@@ -76,7 +81,8 @@ def _played(
     seconds += (GPU_ARRIVAL if gpus else ARRIVAL) if come else 0.0
     ended += len({pod.uid for pod in first.preempted if pod.owner not in first.owners[key]})
     lowest = min(moment.ready for moment in moments[1:])
-    return (-float(lowest), round(seconds, 6), *map(float, grows), float(ended))
+    left = min(after.strategy.partition, after.replicas)
+    return (-float(lowest), *map(float, grows), float(ended), round(seconds, 6), float(left))
 
 
 def _comes_back(run: Run, revision: Revision, fewer: int | None) -> bool:

@@ -21,7 +21,7 @@ from planner.rollout.run import simulate
 from planner.rollout.verdict import explain
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.capacity.plain_plans import best
-from tests.rollout.rollouts import WORKER, rolling
+from tests.rollout.rollouts import WORKER, rolling, stateful_set
 from tests.rollout.test_admission import quota
 
 CASES = int(os.environ.get("HEADROOM_CERTIFICATE_CASES", "50"))
@@ -29,8 +29,8 @@ MOST_NODES = 1  # of a pool, so that trying all doesn't take long
 PLAYED = ALL - {Lever.MOVES, Lever.ORDER}
 
 
-def asked(found: Snapshot, levers: frozenset[Lever] = PLAYED) -> tuple[Case, Knobs]:
-    prepared = prepare(found, Scenario(changes=(WorkloadChange(workload=WORKER),)))
+def asked(found: Snapshot, levers: frozenset[Lever] = PLAYED, key: str = WORKER) -> tuple[Case, Knobs]:
+    prepared = prepare(found, Scenario(changes=(WorkloadChange(workload=key),)))
     cluster = compiled(prepared.snapshot)
     run = simulate(cluster, prepared.revisions)
     case = Case(cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run)
@@ -89,6 +89,43 @@ def test_the_plans_are_those_that_trying_all_finds(seed: int) -> None:
     assert found.is_whole
     assert {one.costs for one in found.best} == best(case, known)
     assert found.looked_at == found.total == known.total
+
+
+def ordinal_case(seed: int) -> Snapshot:
+    """A StatefulSet of two or three pods, one of which may be nowhere, another that waits for its place, and the gate on or off."""
+    luck = Random(seed)
+    names = [f"n{i}" for i in range(luck.randint(2, 3))]
+    update = {"type": "RollingUpdate", "rollingUpdate": {"partition": luck.choice((0, 0, 1))}}
+    if luck.random() < 0.5:
+        update["rollingUpdate"]["maxUnavailable"] = luck.choice((1, 2))  # type: ignore[index]
+    homes = [name if luck.random() < 0.9 else "" for name in names]
+    rival = deployment("other", [""], pod_spec(gpus=1), strategy=rolling(1, 0)) if luck.random() < 0.5 else []
+    sets = stateful_set("sharded", homes, pod_spec(gpus=1), updateStrategy=update)
+    return snapshot(*(node(name, pool="a", gpus=1) for name in names), sets, rival)
+
+
+@pytest.mark.parametrize("seed", range(max(10, CASES // 5)))
+def test_the_plans_of_a_stateful_set_too(seed: int) -> None:
+    case, known = asked(ordinal_case(seed), key="StatefulSet/ml/sharded")
+    found = search(case, known, units=200_000_000)
+    assert {one.costs for one in found.best} == best(case, known)
+    assert found.looked_at == found.total == known.total
+
+
+def test_a_partition_leaves_pods_as_they_are_and_says_so() -> None:
+    """Somebody waits for the first pod's node, and takes it when that pod ends: with a partition it stays."""
+    nodes = [node("n0", pool="a", gpus=1), node("n1", pool="b", gpus=1)]
+    bound = pod_spec(gpus=1, nodeSelector={"cloud.google.com/gke-nodepool": "a"})
+    rival = deployment("other", [""], bound, strategy=rolling(1, 0))
+    sets = stateful_set("sharded", ["n0", "n1"], pod_spec(gpus=1))
+    asked_for = Scenario(changes=(WorkloadChange(workload="StatefulSet/ml/sharded"),))
+    alone = certificate(snapshot(*nodes, sets), asked_for, frozenset({Lever.STRATEGY}))
+    assert [(plan.title, plan.left) for plan in alone.plans] == [("As it is", 0)], "sooner alone is nothing"
+    assert alone.is_proven
+    beside = certificate(snapshot(*nodes, sets, rival), asked_for, frozenset({Lever.STRATEGY}))
+    assert [(plan.title, plan.left) for plan in beside.plans] == [("partition 1", 1)]
+    assert "1 pod keeps what it has, until the partition is 0" in str(beside.plans[0].sentence)
+    assert str(beside.sentence).startswith("no plan without leaving 1 pod as it is")
 
 
 def test_the_cases_have_something_to_find() -> None:

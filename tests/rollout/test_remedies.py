@@ -39,6 +39,12 @@ def by_kind(result: RolloutResult) -> dict[RemedyKind, Remedy]:
     return {remedy.kind: remedy for remedy in result.remedies}
 
 
+def test_nobody_is_scaled_down_who_has_no_place_to_come_back_to() -> None:
+    """Two of three run, and the third has no place: scaled to two it rolls out, and the third waits for ever again."""
+    found = by_kind(ask(snapshot(GPU, worker("gpu-0", "gpu-0", "", surge=0, unavailable=1))))
+    assert RemedyKind.SCALE_DOWN_FIRST not in found
+
+
 @pytest.mark.parametrize(
     ("found", "key"),
     [

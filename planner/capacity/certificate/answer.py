@@ -28,6 +28,7 @@ class WorthHaving:
     usd : what its nodes cost: while it rolls out, or a month where pods stay on them (`is_kept`); None without a price
     nodes : that are added, `pools` where
     disturbed : pods of others that end on the way
+    left : pods that don't get the change: those below a StatefulSet's partition
     runs : placements it was played in
     """
 
@@ -43,6 +44,7 @@ class WorthHaving:
     nodes: int
     pools: tuple[tuple[str, int], ...]
     disturbed: int
+    left: int
     is_proven: bool
     runs: int
     steps: tuple[Step, ...]

@@ -23,6 +23,7 @@ from planner.kubernetes.records import Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.choice import strategy_name
+from planner.rollout.controllers.statefulset import takes_max_unavailable
 from planner.rollout.grid import FULL_UP_TO, axis, rolling
 from planner.rollout.in_flight import in_flight
 from planner.rollout.own_ways import own_ways
@@ -207,6 +208,8 @@ def _ways(case: Case, place: int, levers: frozenset[Lever], cut: list[str]) -> I
         return
     if Lever.STRATEGY in levers:
         yield from _strategies(case, workload, cut)
+    if Lever.LEND in levers and revision.before is not None and revision.before.replicas != workload.replicas:
+        cut.append(f"{workload.name} gets other replicas too, so that scaling it down first isn't looked at")
     if Lever.LEND in levers and _may_be_smaller(case, revision):
         fewer = range(workload.replicas - 1, 0, -1)
         if len(fewer) > _FULL:
@@ -233,6 +236,9 @@ def _strategies(case: Case, workload: Workload, cut: list[str]) -> Iterator[Way]
     if workload.traits.is_per_node:
         yield from _of_daemons(case, workload, field, cut)
         return
+    if workload.traits.has_ordinals:
+        yield from _of_ordinals(case, workload, field, cut)
+        return
     if not workload.traits.surges_freely:
         if workload.traits.rolls_out:
             cut.append(f"of {workload.kind} {workload.name} no other strategy is looked at")
@@ -256,13 +262,35 @@ def _of_daemons(case: Case, workload: Workload, field: str, cut: list[str]) -> I
     values = axis(number, _FULL, _FEW)
     if len(values) <= number:
         cut.append(f"of {number + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
-    today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
+    today = rolling_limits(workload, number) if workload.strategy.kind == ROLLING_UPDATE else None
     for pair in ((0, missing) for missing in values if missing):
         if pair != today:
             yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
     for pair in ((surge, 0) for surge in values if surge):
         if pair != today:
             yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
+
+
+def _of_ordinals(case: Case, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
+    """A StatefulSet leaves the pods below a partition as they are, and lets pods miss where its feature gate shows to be on."""
+    strategy, number = workload.strategy, workload.replicas
+    values = axis(number, _FULL, _FEW)
+    if len(values) <= number:
+        cut.append(f"of {number:,} values of partition {len(values) - 1} are looked at")
+    missing: list[int | str | None] = [strategy.max_unavailable]
+    if case.cluster.remember(takes_max_unavailable):
+        missing += [one for one in values if one and one != strategy.max_unavailable]
+    for most in missing:
+        for partition in (one for one in values if one < number):
+            if (ROLLING_UPDATE, partition, most) == (strategy.kind, strategy.partition, strategy.max_unavailable):
+                continue
+            said = [] if most == strategy.max_unavailable else [f"maxUnavailable {most}"]
+            said += [] if partition == strategy.partition and said else [f"partition {partition}"]
+            limits = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
+            yield Way(
+                title=", ".join(said), patch={"spec": {field: {"type": ROLLING_UPDATE, "rollingUpdate": limits}}},
+                strategy=replace(strategy, kind=ROLLING_UPDATE, partition=partition, max_unavailable=most),
+            )  # fmt: skip
 
 
 def _rolling_patch(field: str, pair: tuple[int, int]) -> dict[str, Any]:

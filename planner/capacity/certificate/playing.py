@@ -38,8 +38,8 @@ _DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
 _PRECISION: Final = 6
 
 Costs = tuple[float, ...]
-"""Of each change pods Ready at worst (negated), then seconds, money (USD; nodes a pool where no price is known), pods of others
-disturbed: less is better in each."""
+"""Of each change pods Ready at worst (negated), then money (USD; nodes a pool where no price is known), pods of others disturbed,
+seconds, pods that don't get the change: less is better in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,7 @@ class Outcome:
     usd : what its nodes cost: for the time of the rollout, or a month where they are kept; None without a price
     is_kept : whether pods that are on the new nodes at the end have no other place
     disturbed : pods of others that end: scaled down, moved, or preempted
+    left : pods that don't get the change
     down_seconds : how long no pod of a change is Ready that has some today
     is_proven : whether nothing that Headroom knows of could make it another
     runs : placements in which it does what it says
@@ -78,6 +79,7 @@ class Outcome:
     usd: float | None = 0.0
     is_kept: bool = False
     disturbed: int = 0
+    left: int = 0
     preempted: int = 0
     down_seconds: float = 0.0
     runs: int = 1
@@ -116,15 +118,31 @@ class Player:
             lowest.append(-most)
             seconds = max(seconds, least)
         return self._costs(
-            tuple(lowest), seconds + self._arrival(plan), plan, self._lent_disturbed(plan), is_kept=False
+            tuple(lowest),
+            seconds + self._arrival(plan),
+            plan,
+            self._lent_disturbed(plan),
+            self._all_left(plan),
+            is_kept=False,
         )
+
+    def left(self, place: int, way: Way) -> int:
+        """Pods of a change that stay as they are: those below a StatefulSet's partition."""
+        revision = self.case.revisions[place]
+        after = _with(revision.after, way)
+        return min(after.strategy.partition, after.replicas) if revision.has_new_template else 0
+
+    def _all_left(self, plan: Plan) -> int:
+        ways = enumerate(zip(self.knobs.ways, plan.ways, strict=True))
+        return sum(self.left(place, some[position]) for place, (some, position) in ways)
 
     def best_around(self, plan: Plan) -> Costs:
         """The same whatever the changes' own ways are."""
         each = [[self._best(place, way) for way in ways] for place, ways in enumerate(self.knobs.ways)]
         lowest = tuple(-max(most for most, _ in some) for some in each)
         seconds = max(min(least for _, least in some) for some in each)
-        return self._costs(lowest, seconds + self._arrival(plan), plan, self._lent_disturbed(plan), is_kept=False)
+        left = sum(min(self.left(place, way) for way in ways) for place, ways in enumerate(self.knobs.ways))
+        return self._costs(lowest, seconds + self._arrival(plan), plan, self._lent_disturbed(plan), left, is_kept=False)
 
     def _best(self, place: int, way: Way) -> tuple[float, float]:
         """Pods Ready at worst at most, seconds at least, of one change."""
@@ -194,9 +212,9 @@ class Player:
         disturbed = self._lent_disturbed(plan) + preempted
         return Outcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
-                tuple(-one for one in lowest), seconds, plan, disturbed, is_kept=is_kept),
+                tuple(-one for one in lowest), seconds, plan, disturbed, self._all_left(plan), is_kept=is_kept),
             lowest=lowest, seconds=seconds, usd=self._usd(plan, seconds, is_kept=is_kept), is_kept=is_kept,
-            disturbed=disturbed, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
+            disturbed=disturbed, left=self._all_left(plan), preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
             lent=tuple(lent), new_nodes=tuple(new),
         )  # fmt: skip
 
@@ -375,10 +393,10 @@ class Player:
         each = [(one.monthly or 0.0) if is_kept else hours * (one.hourly or 0.0) for one in self.money]
         return round(sum(n * usd for n, usd in zip(plan.nodes, each, strict=True)), _PRECISION)
 
-    def _costs(self, lowest: Costs, seconds: float, plan: Plan, disturbed: int, *, is_kept: bool) -> Costs:
+    def _costs(self, lowest: Costs, seconds: float, plan: Plan, disturbed: int, left: int, *, is_kept: bool) -> Costs:
         usd = self._usd(plan, seconds, is_kept=is_kept)
         money = tuple(map(float, plan.nodes)) if not self.is_priced else (usd or 0.0,)
-        return (*lowest, round(seconds, _PRECISION), *money, float(disturbed))
+        return (*lowest, *money, float(disturbed), round(seconds, _PRECISION), float(left))
 
 
 def _with(workload: Workload, way: Way) -> Workload:

@@ -52,7 +52,10 @@ class Found:
 
 
 def dominates(one: Costs, other: Costs) -> bool:
-    """Whether nothing of `other` is better than `one`; equals dominate each other."""
+    """Whether nothing of `other` is better than `one`; equals dominate each other. That it is done sooner doesn't count for who leaves
+    more pods as they are."""
+    if one[-1] < other[-1]:
+        one, other = one[:-2], other[:-2]
     return all(a <= b for a, b in zip(one, other, strict=True))
 
 
@@ -167,4 +170,5 @@ class _EnoughError(Exception):
 def _ease(one: Outcome) -> tuple[float, ...]:
     """What is easiest to agree to first: no money, nobody else disturbed, no downtime."""
     money = float(sum(one.plan.nodes)) if one.usd is None else one.usd
-    return (money, one.disturbed, one.down_seconds > 0, *one.costs)
+    lowest = (-number for number in one.lowest)
+    return (money, one.disturbed, one.left, one.down_seconds > 0, *lowest, one.seconds, *one.costs)

@@ -218,7 +218,7 @@ class _Writer:
             title=title[:1].upper() + title[1:] if title == "as it is" else title,
             sentence=Text("; ".join(self._costs(one, known, least))), lowest_ready=least.lowest_ready,
             replicas=least.replicas, kept=kept, seconds=one.seconds, down_seconds=one.down_seconds, usd=one.usd,
-            is_kept=one.is_kept, nodes=sum(one.plan.nodes), pools=pools, disturbed=one.disturbed,
+            is_kept=one.is_kept, nodes=sum(one.plan.nodes), pools=pools, disturbed=one.disturbed, left=one.left,
             is_proven=one.is_proven, runs=one.runs, steps=tuple(self._steps(one, known, made)),
         )  # fmt: skip
 
@@ -238,6 +238,8 @@ class _Writer:
             for growing, number in zip(known.pools, one.plan.nodes, strict=True):
                 if number and growing.limit is not None and (said := growing.limit.grows(number)):
                     yield said
+        if one.left:
+            yield f"{count(one.left, 'pod')} {plural(one.left, 'keeps', 'keep')} what {plural(one.left, 'it has', 'they have')}, until the partition is 0"
         if one.disturbed:
             yield f"{count(one.disturbed, 'pod')} of others {plural(one.disturbed, 'ends', 'end')} on the way"
         for lender, left in one.lent:
@@ -356,6 +358,10 @@ def _needs(best: Sequence[Outcome]) -> list[str]:
             words.append("a node" if number == 1 else f"{number:,} nodes")
         if "down" in some:
             words.append(f"{duration(min(one.down_seconds for one in mine))} of downtime")
+        if "left" in some:
+            words.append(
+                f"leaving {count(min(one.left for one in mine), 'pod')} as {plural(min(one.left for one in mine), 'it is', 'they are')}"
+            )
         if "others" in some:
             words.append(f"ending {count(min(one.disturbed for one in mine), 'pod')} of others")
         said.append(" and ".join(words))
@@ -367,5 +373,7 @@ def _need_of(one: Outcome) -> Iterator[str]:
         yield "node"
     if one.down_seconds:
         yield "down"
+    if one.left:
+        yield "left"
     if one.disturbed:
         yield "others"

@@ -54,7 +54,7 @@ class StatefulSetController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> StatefulSetController:
-        if workload.strategy.max_unavailable is not None and not simulation.cluster.remember(_takes_max_unavailable):
+        if workload.strategy.max_unavailable is not None and not simulation.cluster.remember(takes_max_unavailable):
             workload = replace(workload, strategy=replace(workload.strategy, max_unavailable=None))
         if before is None or not has_new_template:
             return cls(workload, before or workload, has_new_template=False)
@@ -265,7 +265,7 @@ class StatefulSetController:
         return replace(spec, volumes=others + claims)
 
 
-def _takes_max_unavailable(cluster: Cluster) -> bool:
+def takes_max_unavailable(cluster: Cluster) -> bool:
     """Whether the feature gate shows to be on: one without it would have kept the field out."""
     kept = (one.strategy.max_unavailable for one in cluster.snapshot.every_workload if one.traits.has_ordinals)
     return any(value is not None for value in kept)
