@@ -11,6 +11,7 @@ from typing import Any, Final
 from planner.capacity.certificate.lending import least_lent, pushes_out
 from planner.capacity.certificate.playing import Outcome
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
+from planner.ground import parts
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import tell
@@ -43,6 +44,8 @@ from planner.scheduling.empty_node import empty_copy
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
 _MOST_CURED: Final = 200  # workloads that measures are looked for, those with most at stake first
+_MOST_AHEAD: Final = 32  # workloads that nodes are looked for at a time
+
 _GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that asks for the same
 
 _MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
@@ -275,10 +278,7 @@ class Planner:
         for place, key in enumerate([key for key in wanting if not self._is_ready(key)][:_MOST_LENT]):
             tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
             self._lend(key)
-        for place, key in enumerate(wanting):
-            tell(f"Spare nodes: {key}", 0.6 + 0.2 * place / len(wanting))
-            if not self._is_ready(key):
-                self._add_nodes(key)
+        self._add_all_nodes([key for key in wanting if not self._is_ready(key)])
         tell("Whether all of it is needed", 0.8)
         self._take_back()
         tell("All together: every workload's rollout is played", 0.9)
@@ -459,19 +459,40 @@ class Planner:
         )  # fmt: skip
 
     # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _add_nodes(self, key: str) -> None:
+    def _add_all_nodes(self, wanting: Sequence[str]) -> None:
+        """One workload after another. As long as nothing is adopted they don't need one another, so that more and more are looked at
+        ahead, in parts."""
+        number, left = len(wanting), list(wanting)
+        ahead = 1
+        while left:
+            tell(f"Spare nodes: {left[0]}", 0.6 + 0.2 * (number - len(left)) / number)
+            some, world = left[:ahead], self.world
+            ahead = min(2 * ahead, _MOST_AHEAD)
+            for key, found in zip(some, parts.each(some, self._nodes_for), strict=True):
+                left.remove(key)
+                self._add_nodes(key, found)
+                if self.world is not world:
+                    ahead = 1
+                    break
+            left = [key for key in left if not self._is_ready(key)]
+
+    def _nodes_for(self, key: str) -> list[tuple[int, Remedy]]:
+        """Nodes that make the rollout go, with today's strategy (0), or with which of `_strategies_that_wait`."""
+        worlds = [self.world, *(change[1](self.world) for change in self._strategies_that_wait(key))]
+        return [(n, one) for n, world in enumerate(worlds) for one in self._remedies(key, RemedyKind.ADD_NODE, world)]
+
+    def _add_nodes(self, key: str, found: Sequence[tuple[int, Remedy]]) -> None:
         """As few more nodes as make the rollout go, within the budgets: with the strategy it has, or with another one that
         needs fewer."""
         room = (MOST_SPARE if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
         node_of = {node.name: node for node in self.snapshot.nodes}
         offers: list[tuple[tuple[bool, float, int, bool], _Offer]] = []
-        for change in (None, *self._strategies_that_wait(key)):
-            world = self.world if change is None else change[1](self.world)
-            for remedy in self._remedies(key, RemedyKind.ADD_NODE, world):
-                template = node_of[remedy.node_template]
-                monthly, _ = usd_of_nodes(self.book, template, remedy.extra_nodes, remedy.seconds)
-                rank = (monthly is None, monthly or 0.0, remedy.extra_nodes, change is not None)
-                offers.append((rank, _Offer(change, remedy, template, monthly)))
+        changes = (None, *self._strategies_that_wait(key)) if found else ()
+        for which, remedy in found:
+            change, template = changes[which], node_of[remedy.node_template]
+            monthly, _ = usd_of_nodes(self.book, template, remedy.extra_nodes, remedy.seconds)
+            rank = (monthly is None, monthly or 0.0, remedy.extra_nodes, change is not None)
+            offers.append((rank, _Offer(change, remedy, template, monthly)))
         for _, offer in sorted(offers, key=lambda one: one[0]):
             number, template = offer.remedy.extra_nodes, offer.template
             if why := self._over_budget(offer, room):
