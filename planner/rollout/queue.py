@@ -491,9 +491,8 @@ class SchedulingQueue:
         for line in (*self._at_first, *self._feasible.started, *self._unschedulable):
             if line.shape not in shapes and line.head() is not None:
                 shapes.add(line.shape)
-        return {
-            shape for shape in shapes if any(shape.static[node] == Static.PASSES for node in nodes if node != NOWHERE)
-        }
+        places, passes = [node for node in nodes if node != NOWHERE], int(Static.PASSES)
+        return {shape for shape in shapes if passes in shape.static[places]}
 
     @property
     def ever_waiting(self) -> list[LivePod]:
