@@ -32,6 +32,7 @@ from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_before, read_set, read_unplayed
 from planner.inventory.runtimes import Runtimes
 from planner.inventory.through import through
+from planner.kubernetes import queues
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
@@ -54,9 +55,9 @@ from planner.kubernetes.pod_templates import (
     waits_of,
 )
 from planner.kubernetes.podless import makes_no_pods
-from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import (
     EMPTY,
+    ClusterQueue,
     Finding,
     FrozenMap,
     HorizontalPodAutoscaler,
@@ -221,7 +222,7 @@ def read_manifest(
             applied, notes = _applied(kind, one, number, snapshot)
             workloads[applied.after.key] = applied
             findings += notes
-        elif kind in _BESIDE:
+        elif kind in _BESIDE or queues.configures(one):
             beside.append(one)
         elif kind == _ACCOUNT:
             accounts.append(_named(one))
@@ -738,7 +739,7 @@ def _told(found: PlacedWorkload) -> list[Finding]:
         return [Finding(severity=Severity.INFO, code=NOT_RECORDED, object=found.workload.key, what=placed.course)]
     if placed.idle is Idle.THERE:
         return [_assumed_to_stay(found.workload.key)] if placed.is_assumed else []
-    is_queued = bool(named_queue(found.workload.labels, [one.template for one in placed.sets]))
+    is_queued = bool(queues.named_queue(found.workload.labels, [one.template for one in placed.sets]))
     if placed.idle is Idle.NO or is_queued:  # Kueue takes the suspension away
         return [_placement_only(found)]
     mend = "To see whether they find nodes then, ask without its suspend"
@@ -860,6 +861,8 @@ def _with_status(record: Any, old: Any) -> Any:
         return replace(old, labels=FrozenMap({**old.labels, **record.labels}))
     if isinstance(record, ResourceQuota) and isinstance(old, ResourceQuota):
         return replace(record, used=old.used)
+    if isinstance(record, ClusterQueue) and isinstance(old, ClusterQueue):  # whether it is active then isn't known
+        return replace(record, has_share=old.has_share)
     if isinstance(record, PodDisruptionBudget) and isinstance(old, PodDisruptionBudget):
         return replace(
             record,

@@ -11,8 +11,8 @@ which namespaces, is in Kueue's configuration, which is in no object. Neither is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
 from planner.kubernetes.records import Labels, Presence, Snapshot, Template
@@ -47,6 +47,12 @@ def queued(snapshot: Snapshot, namespace: str, labels: Labels, templates: Iterab
     if is_default_unseen(snapshot):
         return f"{_MAY_ADMIT} (the snapshot doesn't hold LocalQueues, and what names no queue gets one named {DEFAULT})"
     return ""
+
+
+def configures(one: Mapping[str, Any]) -> bool:
+    """Whether an object, as it is written, is one of Kueue's that say who is let in: all that are read but a Workload."""
+    group = str(one.get("apiVersion") or "").partition("/")[0]
+    return group == GROUP and one.get("kind") in KINDS and one.get("kind") != "Workload"
 
 
 def is_default_unseen(snapshot: Snapshot) -> bool:

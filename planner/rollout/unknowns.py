@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
+from planner.ground.words import listing
 from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
 from planner.kubernetes import queues
 from planner.kubernetes.commands import command
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, several
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import (
     AdmissionHook,
@@ -33,6 +34,7 @@ from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import Demand, device_demand
+from planner.scheduling.kueue.clusters import lacking
 from planner.scheduling.shape import Shape, compile_shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"
@@ -87,8 +89,13 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
             )
         return
     if said := queues.queued(snapshot, after.namespace, after.labels, templates):
-        what = f"{said}, and whether and when it does isn't modelled"
-        mend = _ASK_KUEUE
+        missing = lacking(snapshot)
+        lacks = (
+            f"the input holds no {listing([several(kind) for kind in missing], most=None)}"
+            if missing
+            else "that isn't played here"
+        )
+        what, mend = f"{said}, and {lacks}", f"To add them: {get_command(missing)}" if missing else _ASK_KUEUE
         if queues.is_default_unseen(snapshot) and not queues.named_queue(after.labels, templates):
             mend = f"To add them: {get_command([queues.LOCAL])}"
         yield Unknown(what=what, may_help=True, mend=mend)

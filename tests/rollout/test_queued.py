@@ -9,8 +9,9 @@ import pytest
 
 from planner.capacity.overview import overview
 from planner.capacity.rollouts import rollout
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.questions import gate, where
 from planner.questions.gate import GateSettings
 from planner.questions.where import WhereSettings
@@ -125,6 +126,19 @@ def test_without_one_of_the_lists_it_is_not_known() -> None:
             read([one for one in teams() if one["kind"] != kind], tuple(one for one in KINDS if one != kind)), job(8)
         )
         assert found.verdict is Verdict.UNKNOWN, kind
+        assert f"the input holds no {kind}s" in str(found.sentence)
+    older = replace(read(teams()), presence=FrozenMap())  # written before these kinds were read
+    assert asked(older, job(8)).verdict is Verdict.UNKNOWN
+
+
+def test_queues_that_come_with_the_manifest_count(snapshot: Snapshot) -> None:
+    """A LocalQueue beside its Job, and a quota that is raised for it."""
+    fresh = job(8, labels={"kueue.x-k8s.io/queue-name": "fresh"})
+    assert asked(snapshot, fresh).reason is Reason.QUEUE
+    assert asked(snapshot, local("team-c", "team-c", "fresh"), fresh).verdict is Verdict.COMPLETES
+    raised = queue("team-c", {"a100": ("24",)})
+    assert asked(snapshot, job(8, pods=3)).reason is Reason.QUEUE
+    assert asked(snapshot, raised, job(8, pods=3)).reason is not Reason.QUEUE
 
 
 def test_an_admission_check_is_not_known() -> None:

@@ -217,7 +217,7 @@ def test_both_doors_say_the_same(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("beside", "is_known", "mend"),
-    [(DEFAULT, False, "kubectl get workloads.kueue"), (UNLISTED, False, "localqueues"), (OTHERS, True, "")],
+    [(DEFAULT, False, "clusterqueues"), (UNLISTED, False, "localqueues"), (OTHERS, True, "")],
 )
 def test_a_deployment_that_a_default_queue_may_take_in(beside: tuple[Item, ...], is_known: bool, mend: str) -> None:
     """Rollout, gate and webhook: there is room, so it completes, unless Kueue may hold the new pods back."""

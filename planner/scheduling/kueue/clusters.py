@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planner.ground.records import replace
 from planner.kubernetes.queues import NEEDED
-from planner.kubernetes.records import ClusterQueue, QueuedWorkload, Snapshot
+from planner.kubernetes.records import ClusterQueue, Presence, QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.play import Verdict, play
@@ -16,7 +16,7 @@ from planner.scheduling.kueue.standing import Objects
 def lacking(snapshot: Snapshot) -> tuple[str, ...]:
     """Which of the lists that every answer hangs on weren't given, in whole; of Cohorts, which there may be none of, whether some are
     known to be missing."""
-    missing = tuple(kind for kind in NEEDED if snapshot.lacks(kind))
+    missing = tuple(kind for kind in NEEDED if snapshot.presence.get(kind, Presence.ABSENT).is_lacking)
     cohorts = snapshot.presence.get("Cohort")
     is_hidden = cohorts is not None and cohorts.hides and any(one.cohort for one in snapshot.cluster_queues)
     return (*missing, "Cohort") if is_hidden else missing
