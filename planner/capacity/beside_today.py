@@ -59,9 +59,7 @@ class WhatIfAnswer:
     unknown_after: int | None = None
     waiting_before: int
     waiting_after: int
-    usd_per_month_before: float | None = (
-        None  # list prices less discounts; None without a price book, or with gaps in it
-    )
+    usd_per_month_before: float | None = None  # after sustained use; None without a price book, or with gaps in it
     usd_per_month_after: float | None = None
 
 
@@ -150,7 +148,7 @@ def _sentence(answer: WhatIfAnswer) -> str:
     today, then = answer.usd_per_month_before, answer.usd_per_month_after
     if today is not None and then is not None and abs(then - today) >= 1:
         parts.append(
-            f"{usd(abs(then - today))} a month {'more' if then > today else 'less'} at list price: {usd(then)} instead of "
+            f"{usd(abs(then - today))} a month {'more' if then > today else 'less'}: {usd(then)} instead of "
             f"{usd(today)}"
         )
     return "; ".join(parts)

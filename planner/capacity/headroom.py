@@ -1,7 +1,7 @@
 """How many more pods of a shape fit: placed one after another by the real scheduler's rules until one can't be.
 
-The number is that of kubernetes-sigs/cluster-capacity: pods that wait stay out of it, admission (quotas, limit ranges)
-stays out of it, and counting stops at the first pod that can't be bound at once. What more would go by preempting others,
+On the nodes alone the number is that of kubernetes-sigs/cluster-capacity: pods that wait stay out of it, and counting stops at
+the first pod that can't be bound at once. How many fit is what quotas and admission let in of it. What more would go by preempting others,
 and whom, is said beside it. Where nodes can be judged one by one, the number is a sum of floors and needs no scheduler.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.capacity.pod_shapes import PodShape
+from planner.capacity.pod_shapes import PodShape, ShapeOrigin
 from planner.ground.budget import current
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import HOSTNAME, PODS
@@ -22,11 +22,10 @@ from planner.kubernetes.accelerators import is_gpu_resource, same_as
 from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.priorities import class_name
 from planner.kubernetes.records import Amounts, Container, Labels, NodeAffinity, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card, is_listed
-from planner.rollout.admission import quota_covers, usage
+from planner.rollout.admission import Admission, quota_covers, usage
 from planner.rollout.pods import Pods
 from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
@@ -61,12 +60,12 @@ _OFFERED_OTHERWISE = (
 class Obstacle:
     """What stops the next pod on so many nodes; `resource` is what they are short of, "" where it is something else."""
 
-    nodes: int
+    nodes: int  # 0: it stops the pod before any scheduling
     reason: str  # "lack cpu", or of a single node "lacks cpu"
     resource: str = ""
 
     def __str__(self) -> str:
-        return f"{count(self.nodes, 'node')} {self.reason}"
+        return f"{count(self.nodes, 'node')} {self.reason}" if self.nodes else self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +81,7 @@ class Fit:
     by_node : (node, pods); only where it was asked for
     by_preempting : pods more that fit when those of lower priority make way, at most `MOST_PREEMPTING`
     victims : (workload, its pods preempted for them), most pods first
+    on_nodes : how many the nodes have room for, whatever quotas and admission let in; `by_place` and `by_node` say where
     quota_limit : pods that the namespace's quotas let in, None where no quota speaks of them
     sharing : how the nodes offer its accelerator that it was counted on; None where the scheduler's rules alone decided
     unknown : why `count` isn't known, "" where it is; it is then what the nodes' sums leave room for
@@ -91,6 +91,7 @@ class Fit:
     shape: str
     requests: Amounts
     count: int
+    on_nodes: int
     is_at_least: bool
     sentence: Text
     obstacles: tuple[Obstacle, ...]
@@ -486,6 +487,7 @@ def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fi
         shape=name,
         requests=pod_requests(shape.spec),
         count=count,
+        on_nodes=count,
         is_at_least=placed.is_at_least,
         sentence=Text(
             f"not known: {unknown}"
@@ -572,8 +574,11 @@ def _sentence(
 
 
 def stops(obstacles: Sequence[Obstacle]) -> str:
-    """What stops the next pod, the three commonest: ``6 nodes lack nvidia.com/gpu, 2 lack cpu``."""
+    """What stops the next pod, the three commonest: ``6 nodes lack nvidia.com/gpu, 2 lack cpu``; what stops it before any node is
+    looked at, alone."""
     first, others = obstacles[:1], obstacles[1:3]
+    if first and not first[0].nodes:
+        return str(first[0])
     return ", ".join([*map(str, first), *(f"{one.nodes:,} {one.reason}" for one in others)])
 
 
@@ -587,8 +592,18 @@ def in_pools(by_place: Sequence[tuple[str, str, int]]) -> str:
     return f"{', '.join(named[:3])}{more}"
 
 
+def where(found: Fit) -> str:
+    """``gpu-t4 (8), gpu-l4 (4)``; where fewer are let in, what there is room for: ``of 12 that have room: …``."""
+    told = in_pools(found.by_place)
+    return f"of {found.on_nodes:,} with room: {told}" if found.count < found.on_nodes and told else told
+
+
 def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
     return f", in {in_pools(by_place)}" if any(pool for pool, _, _ in by_place) else ""
+
+
+def _admission(cluster: Cluster) -> Admission:
+    return Admission(cluster.snapshot)
 
 
 def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
@@ -604,24 +619,40 @@ def _usage(_: Cluster, spec: Same[PodSpec]) -> dict[str, int]:
 
 
 def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
-    """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
-    quotas = [quota for quota in cluster.remember(_quotas).get(asked.namespace, ()) if quota.used]
-    if not quotas:
+    """What the quotas and the admission of the shape's namespace let in of what the nodes would take: they refuse pods before any
+    scheduling. A shape that is no workload's states nothing but what it asks for, so of it only quotas are asked."""
+    admission = cluster.remember(_admission)
+    spec = admission.prepare(asked.namespace, asked.spec)
+    refused = admission.refusal(asked.namespace, asked.name, spec) if asked.origin is ShapeOrigin.WORKLOAD else None
+    limit, name = _by_quotas(cluster, asked.namespace, spec)
+    if refused is not None and (limit is None or not refused.over):
+        return _let_in(found, 0, f"{asked.namespace} refuses such pods ({refused.problem})")
+    if limit is None:
         return found
+    told = f"the ResourceQuota {name} of {asked.namespace} lets in {limit:,}"
+    return replace(_let_in(found, limit, told), quota_limit=limit, quota=name)
+
+
+def _let_in(found: Fit, limit: int, told: str) -> Fit:
+    if found.unknown or limit >= found.count:
+        return found
+    return replace(
+        found, count=limit, is_at_least=False, by_preempting=0, victims=(),
+        sentence=Text(f"{f'{limit:,} more fit' if limit else 'none fits'}: {told}; on the nodes alone {found.sentence}"),
+        obstacles=(Obstacle(nodes=0, reason=told), *found.obstacles),
+    )  # fmt: skip
+
+
+def _by_quotas(cluster: Cluster, namespace: str, spec: PodSpec) -> tuple[int | None, str]:
+    """How many such pods the namespace's quotas let in, and which one; None where none speaks of them."""
     limit: int | None = None
     name = ""
-    priority_class = class_name(asked.spec, cluster.priorities)
-    for quota in quotas:
-        if not quota_covers(quota, asked.spec, priority_class):
+    for quota in cluster.remember(_quotas).get(namespace, ()):
+        if not quota.used or not quota_covers(quota, spec, spec.priority_class_name):
             continue
-        for key, amount in cluster.remember(_usage, Same(asked.spec)).items():
+        for key, amount in cluster.remember(_usage, Same(spec)).items():
             if amount and key in quota.hard:
                 left = max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
                 if limit is None or left < limit:
                     limit, name = left, quota.name
-    if limit is None:
-        return found
-    sentence = found.sentence
-    if limit < found.count:
-        sentence = Text(f"{sentence}; the ResourceQuota {name} of {asked.namespace} lets in {limit:,}")
-    return replace(found, quota_limit=limit, quota=name, sentence=sentence)
+    return limit, name

@@ -17,7 +17,7 @@ from planner.rollout.answers import Verdict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """How many more pods of one kind fit now. `usd_per_month`: one pod's part of the cheapest node it fits on, by GPU, CPU
-    and memory, before sustained use; None where it fits on none with a price."""
+    and memory; None where it fits on none with a price."""
 
     pods: str
     more: int
@@ -45,10 +45,9 @@ class ClusterRoom:
 
 def room_of(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> Room:
     """How many more pods fit, as quotas let them in, and what one costs."""
-    more = found.count if found.quota_limit is None else min(found.count, found.quota_limit)
     price, pool = _price(snapshot, found, book)
     return Room(
-        pods=found.shape, more=more, is_at_least=found.is_at_least, usd_per_month=price, node_pool=pool,
+        pods=found.shape, more=found.count, is_at_least=found.is_at_least, usd_per_month=price, node_pool=pool,
         is_known=not found.unknown,
     )  # fmt: skip
 

@@ -261,7 +261,7 @@ def _takes(found: GateAnswer) -> str:
         gpus = f"{gpus} as far as is known"
     if found.extra_usd_per_month is None:
         return f"takes {gpus}; what that costs isn't known"
-    return f"takes {gpus}; {usd(found.extra_usd_per_month)} more a month, at list prices less discounts"
+    return f"takes {gpus}; {usd(found.extra_usd_per_month)} more a month after sustained use"
 
 
 def _expired(found: GateAnswer) -> list[str]:

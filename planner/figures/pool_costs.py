@@ -34,7 +34,7 @@ def figure(pools: Sequence[PoolCost]) -> go.Figure:
     else:
         parts = [part("whose isn't known", palette.GREY, [pool.cost.total for pool in priced])]
     drawn = bars.figure(
-        [name(pool) for pool in priced], parts, axis="USD a month at list price", hover="$%{x:,.0f} a month", row_px=36
+        [name(pool) for pool in priced], parts, axis="USD a month", hover="$%{x:,.0f} a month", row_px=36
     )
     drawn.update_xaxes(tickprefix="$")
     return drawn
@@ -47,4 +47,4 @@ def alt(pools: Sequence[PoolCost]) -> str:
         else f"{name(pool)}: {usd(pool.cost.total)}, {f'{usd(pool.idle.total)} of it' if pool.idle else 'not known what of it is'} idle"
         for pool in pools
     )  # fmt: skip
-    return f"Cost a month at list price, by pool and way of buying. {said}."
+    return f"Cost a month, by pool and way of buying. {said}."

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
 from planner.ground.words import Text, count, listing, moment, usd
-from planner.history.levels import History, Streak
+from planner.history.levels import BILL, IDLE, History, Streak
 from planner.history.trend import Outlook, Trend
 from planner.rollout.answers import Verdict
 
@@ -177,9 +177,9 @@ def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
     """A day's mean over its snapshots, added over clusters."""
     at: dict[tuple[str, float], list[float | None]] = {}
     for one in history.numbers:
-        if one.metric in ("cost", "cost_idle"):
+        if one.metric in (BILL, IDLE):
             line = at.setdefault((one.cluster, one.taken_at), [0.0, 0.0])
-            place = one.metric == "cost_idle"
+            place = one.metric == IDLE
             line[place] = None if one.value is None or line[place] is None else (line[place] or 0.0) + one.value
     days: dict[str, dict[int, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     for (cluster, taken_at), line in at.items():
@@ -306,11 +306,11 @@ def since(one: Streak) -> str:
 
 
 def money_words(money: Sequence[DayOfMoney]) -> str:
-    """``$38,390 a month at list price, $5,490 of it idle; $36,000 on 2026-10-22``; "" where nothing is known."""
+    """``$36,972 a month, $4,974 of it idle; $36,000 on 2026-10-22``; "" where nothing is known."""
     known = [one for one in money if one.cost_usd is not None]
     if not known:
         return ""
     first, last = known[0], known[-1]
     idle = f", {usd(last.idle_usd)} of it idle" if last.idle_usd is not None else ""
     before = f"; {usd(first.cost_usd or 0.0)} on {first.day}" if first.day != last.day else ""
-    return f"{usd(last.cost_usd or 0.0)} a month at list price{idle}{before}"
+    return f"{usd(last.cost_usd or 0.0)} a month{idle}{before}"

@@ -93,7 +93,9 @@ def _number(row: Mapping[str, Any]) -> Number:
 
 Query = Callable[[str], Iterable[Mapping[str, Any]]]
 
-METRICS: Final = ("gpus_pending", "cost", "cost_with_sustained_use", "cost_idle", "workloads", "workload_verdict")
+BILL: Final = "cost_with_sustained_use"
+IDLE: Final = "idle_with_sustained_use"
+METRICS: Final = ("gpus_pending", BILL, IDLE, "workloads", "workload_verdict")
 """Of the facts only these are read."""
 POOL: Final = "pool"
 """The metric of rows that are a pool's."""

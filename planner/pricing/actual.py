@@ -213,7 +213,7 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], lines: Iterable[BillLin
             skus[line.sku] += line.usd
         billed = sum(line.usd for line in own) / hours
         groups[price.machine_type, price.region_id, one.node.provisioning.value].append(
-            (one.effective.total / HOURS_PER_MONTH, billed, skus)
+            (one.cost.total / HOURS_PER_MONTH, billed, skus)
         )
     parts = tuple(
         sorted(

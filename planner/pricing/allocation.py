@@ -137,7 +137,7 @@ _Key = tuple[Bought, str, Share]
 
 def _entries(costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Holdings | None) -> Iterator[_Entry]:
     for cost in costs:
-        whole, name = cost.effective, cost.node.node
+        whole, name = cost.cost, cost.node.node
         if held is None:
             yield cost, "", Share.UNKNOWN, (whole.gpu, whole.cpu, whole.memory)
             continue

@@ -44,11 +44,9 @@ class NotIn:
 @dataclass(frozen=True, kw_only=True)
 class ClusterBill(ClusterCost):
     """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`; where the pods
-    weren't seen they say that whose it is isn't known. `sentence` is the bill's, `list_sentence` says the same at list
-    price, as `usd_per_month`, `idle` and the pools are."""
+    weren't seen they say that whose it is isn't known."""
 
     by: str
-    list_sentence: Text
     bill_usd_per_month: float | None  # after negotiated discounts and sustained use; None without any price
     bill_idle: SplitCost | None  # what of the bill nobody requests, whole cents; None: as it, or the pods weren't seen
     lines: tuple[AllocatedCost, ...]  # added up: used, shared, idle
@@ -126,8 +124,13 @@ def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
-    """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`)."""
-    return cluster_cost(book, snapshot.nodes, snapshot.derived.once(_requested, snapshot))
+    """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`), with the
+    commitments that cover none of its nodes."""
+    cost = cluster_cost(book, snapshot.nodes, snapshot.derived.once(_requested, snapshot))
+    more = sum(one.usd_per_month or 0.0 for one in cost.unused_commitments)
+    if not more or cost.usd_per_month is None:
+        return cost
+    return replace(cost, usd_per_month=cost.usd_per_month + more, list_usd_per_month=cost.list_usd_per_month + more)
 
 
 @collector.resting()
@@ -161,7 +164,6 @@ def bill(
     by_node = tuple(allocate(cost.nodes, nodes, held, pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
     known = {one.name: getattr(cost, one.name) for one in fields(ClusterCost)}
-    known["list_sentence"] = cost.sentence
     usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
     idle = _idle(lines) if cost.nodes and not unseen_pods else None
     known["notes"] = (*known["notes"], *_of_usage(snapshot, used)) if counts_usage else known["notes"]

@@ -51,7 +51,7 @@ class SplitCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCost:
-    """A node with a price. `cost` and `idle` are after negotiated discounts, before sustained use."""
+    """A node with a price. `cost` and `idle` are what a whole month comes to: after negotiated discounts and sustained use."""
 
     node: NodePrice
     cost: SplitCost
@@ -60,9 +60,9 @@ class NodeCost:
     on_demand_usd_per_hour: float | None = None  # what a covered node would cost without
 
     @property
-    def effective(self) -> SplitCost:
-        """What a whole month comes to: after sustained use."""
-        return self.cost.times(1 - self.node.price.sustained_use_discount)
+    def list_usd_per_month(self) -> float:
+        """Before sustained use."""
+        return (self.node.usd_per_hour or 0.0) * HOURS_PER_MONTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class PoolCost:
     unpriced_count: int
     cost: SplitCost
     idle: SplitCost | None  # None: no node has a price, or the pods weren't seen
-    sustained_use_usd_per_month: float  # the same after the discount for running all month
+    list_usd_per_month: float  # the same before the discount for running all month
     reason: str = ""  # the sentence of a node without a price
 
     @property
@@ -108,16 +108,17 @@ class UnusedCommitment:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterCost:
-    """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0."""
+    """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0. All money
+    is after sustained use but `list_usd_per_month`."""
 
-    sentence: Text  # at list price, as all money here but what its name says is after sustained use
+    sentence: Text
     pools: tuple[PoolCost, ...]  # by name
     nodes: tuple[NodeCost, ...]
     unpriced: tuple[UnpricedNodes, ...]
     usd_per_month: float | None
     cost: SplitCost
     idle: SplitCost | None  # as a pool's
-    sustained_use_usd_per_month: float
+    list_usd_per_month: float
     as_of: str  # of the oldest price used; "" without any
     prices_source: str  # of the prices used; "" without any
     notes: tuple[str, ...]
@@ -157,9 +158,7 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
     count = sum(pool.node_count for pool in pools)
     return ClusterCost(
         sentence=Text(
-            cost_words(
-                cost.total, idle, has_gpus=bool(cost.gpu), priced=len(priced), count=count, basis=" at list price"
-            )
+            cost_words(cost.total, idle, has_gpus=bool(cost.gpu), priced=len(priced), count=count)
         ),
         pools=pools,
         nodes=tuple(priced),
@@ -167,7 +166,7 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
         usd_per_month=cost.total if priced else None,
         cost=cost,
         idle=idle,
-        sustained_use_usd_per_month=sum(pool.sustained_use_usd_per_month for pool in pools),
+        list_usd_per_month=sum(pool.list_usd_per_month for pool in pools),
         as_of=min((entry.node.price.as_of for entry in priced if entry.node.price.as_of), default=""),
         prices_source="; ".join(dict.fromkeys(entry.node.price.source for entry in priced if entry.node.price.source)),
         notes=tuple(dict.fromkeys(note for entry in priced for note in entry.node.price.notes)),
@@ -196,7 +195,8 @@ def _split(book: PriceBook, node: Node, price: Price, shares: GpuShares) -> Spli
     cpu_weight = size.get(CPU, 0) / 1000 * ratio
     memory_weight = size.get(MEMORY, 0) / 2**30
     cpu_share = cpu_weight / (cpu_weight + memory_weight) if cpu_weight + memory_weight else 0.5
-    return SplitCost(gpu=gpu, cpu=(month - gpu) * cpu_share, memory=(month - gpu) * (1 - cpu_share))
+    whole = SplitCost(gpu=gpu, cpu=(month - gpu) * cpu_share, memory=(month - gpu) * (1 - cpu_share))
+    return whole.times(1 - price.sustained_use_discount)
 
 
 def _idle(node: Node, whole: SplitCost, requested: Amounts) -> SplitCost:
@@ -224,9 +224,7 @@ def _pool(name: str, bought: Provisioning, found: list[tuple[NodePrice, NodeCost
         unpriced_count=len(found) - len(costs),
         cost=sum((cost.cost for cost in costs), SplitCost()),
         idle=_idle_of(costs),
-        sustained_use_usd_per_month=sum(
-            (cost.node.price.sustained_use_usd_per_hour or 0.0) * HOURS_PER_MONTH for cost in costs
-        ),
+        list_usd_per_month=sum(cost.list_usd_per_month for cost in costs),
         reason=next((entry.sentence for entry, cost in found if cost is None), ""),
     )
 
@@ -248,7 +246,6 @@ def cost_words(
     has_gpus: bool,
     priced: int,
     count: int,
-    basis: str = "",
     more: str = "",
     does: str = "requests",
 ) -> str:
@@ -256,10 +253,9 @@ def cost_words(
 
     Parameters
     ----------
-    usd, idle : a month, both on one basis; `idle` None: the pods weren't seen
+    usd, idle : a month, both after sustained use; `idle` None: the pods weren't seen
     has_gpus : whether any of it is for GPUs
     priced, count : nodes with a price, and all
-    basis : which one, where it isn't the bill
     more : what is paid for beside these nodes
     does : what nobody does with what is idle
     """
@@ -273,7 +269,7 @@ def cost_words(
         if missing
         else ""
     )
-    bill = f"{words.usd(usd)} a month{basis} for {words.count(priced, 'node')}{more}"
+    bill = f"{words.usd(usd)} a month for {words.count(priced, 'node')}{more}"
     if idle is None:
         return f"{bill}; whose they are and what of them nobody requests isn't known without pods{apart}"
     share = f" ({idle.total / usd:.0%})" if usd else ""

@@ -220,7 +220,7 @@ def _month(seconds: float) -> tuple[str | None, str | None]:
 
 def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str | None, str | None]) -> Row:
     price = cost.node.price
-    effective = cost.effective.total
+    effective = cost.cost.total
     hours = round(HOURS_PER_MONTH * (line.usd / effective if effective else 0.0), _DIGITS)
     row: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
     is_covered = bool(cost.commitment_id)

@@ -187,7 +187,7 @@ def _used(idle: list[GpuUse]) -> int | None:
 
 
 def _gpu_usd(cost: NodeCost | None, gpus: int, idle: int) -> float | None:
-    return None if cost is None or not gpus else cost.effective.gpu * min(idle, gpus) / gpus
+    return None if cost is None or not gpus else cost.cost.gpu * min(idle, gpus) / gpus
 
 
 def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.capacity import overview as overviews
 from planner.capacity.filters import Filter, Kept
-from planner.capacity.headroom import Fit, in_pools, stops
+from planner.capacity.headroom import Fit, stops, where
 from planner.capacity.left import CapacityAnswer, capacity
 from planner.capacity.room import (
     PoolLine,
@@ -92,10 +92,7 @@ def _number(one: Fit) -> str:
 
 
 def _stops(one: Fit) -> str:
-    if one.unknown:
-        return f"not known: {one.unknown}"
-    is_less = one.quota_limit is not None and one.quota_limit < one.count
-    return f"{stops(one.obstacles)}{f'; quota {one.quota} lets in {one.quota_limit}' if is_less else ''}"
+    return f"not known: {one.unknown}" if one.unknown else stops(one.obstacles)
 
 
 def fit_columns(fits: Sequence[Fit]) -> tuple[Column[Fit], ...]:
@@ -107,12 +104,13 @@ def fit_columns(fits: Sequence[Fit]) -> tuple[Column[Fit], ...]:
         Column("fits", lambda one: one.known_count, heading="more fit", words=_number, metric="fits", unit="pods"),
         Column("at_least", lambda one: one.is_at_least, heading=None),
         Column("by_preempting", heading=None),
+        Column("on_nodes", heading=None),
         Column("quota_lets_in", lambda one: one.quota_limit, heading=None),
         Column("stops", lambda one: one.unknown or "; ".join(map(str, one.obstacles)), heading="what stops the next",
             words=_stops,
         ),
         Column("where", lambda one: "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
-            words=lambda one: "" if one.unknown else in_pools(one.by_place),
+            words=lambda one: "" if one.unknown else where(one),
         ),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.tables import Row
-from planner.ground.words import count, sentence, usd
+from planner.ground.words import count, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
@@ -79,12 +79,12 @@ def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
 
 
 def _idle(part: str, of: str = "idle") -> Callable[[Any], float | None]:
-    """What nobody requests of the bill or at list price, in all or of that part."""
+    """What nobody requests of the bill, in all or of that part."""
     return lambda one: getattr(idle, part) if (idle := getattr(one, of)) else None
 
 
-def _sustained_use(of: PoolCost | ClusterBill) -> float | None:
-    return None if of.usd_per_month is None else of.sustained_use_usd_per_month
+def _list(of: PoolCost | ClusterBill) -> float | None:
+    return None if of.usd_per_month is None else of.list_usd_per_month
 
 
 def _unpriced(answer: ClusterBill) -> int:
@@ -100,9 +100,7 @@ def _notes(answer: ClusterBill) -> Iterator[str]:
 
 
 def _basis(answer: ClusterBill) -> str:
-    return (
-        " after sustained use" if round((answer.usd_per_month or 0.0) - answer.sustained_use_usd_per_month, 2) else ""
-    )
+    return " after sustained use" if round(answer.list_usd_per_month - (answer.usd_per_month or 0.0), 2) else ""
 
 
 def _borne(answer: ClusterBill) -> str:
@@ -121,7 +119,7 @@ _POOLS: Final[Listing[ClusterBill, PoolCost]] = Listing(
     items=lambda answer: answer.pools,
     empty="No nodes, so nothing to pay for.",
     unknown=lambda answer: "no price" if answer.idle or not answer.nodes else "not known",
-    note=lambda answer: f"{sentence(answer.list_sentence)} List prices are less negotiated discounts.",
+    note=lambda answer: f"USD a month{_basis(answer)}. List prices are less negotiated discounts." if answer.nodes else "",
     columns=(
         Column("node_pool", words=lambda pool: pool.node_pool or NO_POOL, label="node_pool"),
         Column("bought", lambda pool: pool.provisioning, label="provisioning"),
@@ -132,12 +130,14 @@ _POOLS: Final[Listing[ClusterBill, PoolCost]] = Listing(
         Column("nodes_without_price", lambda pool: pool.unpriced_count, heading="without a price",
             words=lambda pool: f"{pool.unpriced_count:,}" if pool.unpriced_count else "",
         ),
-        Column("usd_per_month", heading="list $/month", metric="pool_cost", unit=USD_A_MONTH),
-        Column("idle_usd_per_month", _idle("total"), heading="idle $/month", metric="pool_idle", unit=USD_A_MONTH),
+        Column("usd_per_month", heading="bill $/month", metric="pool_cost_with_sustained_use", unit=USD_A_MONTH),
+        Column("idle_usd_per_month", _idle("total"), heading="idle $/month", metric="pool_idle_with_sustained_use",
+            unit=USD_A_MONTH,
+        ),
         Column("idle_gpu_usd_per_month", _idle("gpu"), heading="of that GPUs"),
         Column("idle_cpu_usd_per_month", _idle("cpu"), heading="CPU"),
         Column("idle_memory_usd_per_month", _idle("memory"), heading="memory"),
-        Column("with_sustained_use_usd_per_month", _sustained_use, heading="bill $/month"),
+        Column("list_usd_per_month", _list, heading="list $/month"),
         Column("reason"),
     ),
 )  # fmt: skip
@@ -187,14 +187,14 @@ QUESTION: Final = Question(
             hint="Of the bill: what no bound pod requests.",
         ),
         Figure("", _idle("gpu", "bill_idle"), USD_A_MONTH, label="Idle GPUs"),
-        Figure("cost", lambda answer: answer.usd_per_month, USD_A_MONTH, label="List price", unknown="no price",
-            hint="A month, less negotiated discounts, before sustained use: the base of the table of pools.",
+        Figure("cost", _list, USD_A_MONTH, label="List price", unknown="no price",
+            hint="A month, less negotiated discounts, before sustained use.",
         ),
         Figure("nodes_without_price", _unpriced, "nodes", label="Without a price",
             whole=lambda answer: _unpriced(answer) + len(answer.nodes),
         ),
-        Figure("cost_with_sustained_use", _sustained_use, USD_A_MONTH),
-        *(Figure("cost_idle", _idle(part), USD_A_MONTH, also={"paid_for": part}) for part in ("gpu", "cpu", "memory")),
+        Figure("cost_with_sustained_use", lambda answer: answer.usd_per_month, USD_A_MONTH),
+        *(Figure("idle_with_sustained_use", _idle(part), USD_A_MONTH, also={"paid_for": part}) for part in ("gpu", "cpu", "memory")),
         Figure("nodes_priced", lambda answer: len(answer.nodes), "nodes"),
     ),
     listings=(_POOLS, _ALLOCATION, _FOCUS),

@@ -17,7 +17,7 @@ from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.history.days import since
-from planner.history.levels import Streak
+from planner.history.levels import BILL, IDLE, Streak
 from planner.inventory.changed import SpecChange, changed
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
@@ -31,7 +31,14 @@ from planner.rollout.prepared import compiled
 _NUMBERS: Final = (
     "nodes", "pods", "pods_waiting", "gpus_allocatable", "gpus_requested", "gpus_free", "gpus_out_of_use", "gpus_pending",
 )  # fmt: skip
-_MONEY: Final = ("cost", "cost_idle", "pool_cost", "pool_idle", "nodes_without_price", "spot_saving")
+_MONEY: Final = (
+    BILL,
+    IDLE,
+    "pool_cost_with_sustained_use",
+    "pool_idle_with_sustained_use",
+    "nodes_without_price",
+    "spot_saving",
+)
 _SMALLEST_USD: Final = 0.005  # below, two sums of the same prices differ by rounding only
 
 
@@ -260,9 +267,9 @@ def _gpu_words(found: DiffAnswer) -> Iterator[str]:
 
 def _money_words(found: DiffAnswer) -> Iterator[str]:
     for one in found.numbers:
-        if one.metric == "cost" and one.before is not None and one.after is not None:
+        if one.metric == BILL and one.before is not None and one.after is not None:
             change = one.after - one.before
-            yield f"{usd(abs(change))} {'more' if change > 0 else 'less'} a month at list price"
+            yield f"{usd(abs(change))} {'more' if change > 0 else 'less'} a month"
 
 
 def _finding_words(found: DiffAnswer) -> Iterator[str]:

@@ -106,7 +106,7 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
     cost = (
         ""
         if total is None
-        else f"; {usd(total)} a month at list price"
+        else f"; {usd(total)} a month"
         + (f" without {count(unpriced, 'cluster')} of no known price" if unpriced else "")
     )
     return Text(
@@ -141,7 +141,7 @@ _CLUSTERS: Final[Listing[FleetAnswer, FleetCluster]] = Listing(
         Column("workloads"),
         Column("stuck", metric="workloads_stuck", unit="workloads"),
         Column("unknown", heading="not known"),
-        Column("usd_per_month", heading="list price a month", metric="cluster_cost", unit=USD_A_MONTH),
+        Column("usd_per_month", heading="$/month", metric="cluster_cost_with_sustained_use", unit=USD_A_MONTH),
         Column("nodes_without_price", heading="without a price"),
     ),
 )
@@ -200,7 +200,7 @@ QUESTION: Final = Question(
     answer=answer,
     figures=(
         Figure("clusters", lambda answer: len(answer.clusters), "clusters"),
-        Figure("cost", lambda answer: answer.usd_per_month, USD_A_MONTH),
+        Figure("cost_with_sustained_use", lambda answer: answer.usd_per_month, USD_A_MONTH),
     ),
     listings=(_CLUSTERS, _MODELS, _WORKLOADS, _IN_SEVERAL),
     about="""Several clusters side by side: GPUs by model over all of them, what is stuck where, what each costs, and workloads

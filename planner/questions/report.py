@@ -200,7 +200,6 @@ CHAPTERS: Final = (
         title="Cost by pool",
         question="costs",
         table="pools",
-        said=lambda found: found.list_sentence,  # the rows' own basis; the next chapter's is the bill
     ),
     Chapter(
         title="Allocation by namespace",

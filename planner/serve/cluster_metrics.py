@@ -115,7 +115,7 @@ def _costs(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
     priced = [(pool, (pool.node_pool, pool.provisioning.value), pool.usd_per_month) for pool in pools]
     return [
         _family(
-            "cost_usd_per_month", "What a pool's nodes cost a month, at list prices less discounts.", labels,
+            "cost_usd_per_month", "What a pool's nodes cost a month, after discounts and sustained use.", labels,
             [(names, usd) for _, names, usd in priced if usd is not None], most,
         ),
         _family(

@@ -322,7 +322,7 @@ def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_
         spot = prices.of(node, one.node.price, Provisioning.SPOT)
         if spot.usd_per_hour is None:
             continue
-        kind = (node_pool(node), machine_type(node), one.effective.total, spot.usd_per_hour, physical_gpus(node))
+        kind = (node_pool(node), machine_type(node), one.cost.total, spot.usd_per_hour, physical_gpus(node))
         found[node.name] = (kind, one, spot)
     for nodes in nodes_alike(snapshot.nodes, {name: kind for name, (kind, _, _) in found.items()}):
         template = snapshot.nodes[nodes[0]]
@@ -331,7 +331,7 @@ def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_
             name=node_pool(template) or NO_POOL,
             nodes=tuple(nodes),
             template=template,
-            month_usd=one.effective.total,
+            month_usd=one.cost.total,
             spot_month_usd=(spot.usd_per_hour or 0.0) * HOURS_PER_MONTH,
             demand=one.node.price,
             price_moves=spot_moves(prices.book.changes, move_days(spot.as_of, taken_at)),
@@ -556,7 +556,7 @@ def _summed(
     now = allocated_cents(costs_after, nodes, holders(snapshot, bound))
     on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
     spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
-    month = {one.node.node: one.effective.total for one in demand}
+    month = {one.node.node: one.cost.total for one in demand}
     gone, packing = on_demand - kept, round(100 * sum(month[node] for node in packed))
     chosen = [one for one in moves if one.move.is_worth_it]
     idle = round((gone - packing - spot) / 100 - sum(one.move.saved_usd for one in chosen), 2)
@@ -689,13 +689,13 @@ def _ways(
             return way(name, None, f"no price of {len(lacking):,} of {count(len(amounts), 'node')}", asks)
         if lacking:
             machines = ", ".join(sorted({one.node.price.machine_type for one in lacking}))
-            stay = sum(one.effective.total for one in lacking)
+            stay = sum(one.cost.total for one in lacking)
             said = f"{risk}. No price of {len(lacking):,} of {count(len(amounts), 'node')} ({machines}): they stay on demand ({usd(stay)})"
             return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks, binds=risk == _PAID)
         return way(name, sum(amount or 0.0 for amount in amounts), risk, asks, binds=risk == _PAID)
 
     effective, listed = (
-        sum(costs) for costs in zip(*((one.effective.total, one.cost.total) for one in demand), strict=True)
+        sum(costs) for costs in zip(*((one.cost.total, one.list_usd_per_month) for one in demand), strict=True)
     )
     nowhere = set.intersection(*(set(unsold(known[one.node.node])) for one in demand))
     chosen = [one for one in moves if one.move.is_worth_it]

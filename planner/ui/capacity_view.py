@@ -13,7 +13,7 @@ from planner.capacity.drain import DrainResult
 from planner.capacity.filters import ALL, Kept
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.gpu_lines import gpu_figures
-from planner.capacity.headroom import Fit, in_pools, stops
+from planner.capacity.headroom import Fit, stops, where
 from planner.capacity.left import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
 from planner.ground import words
@@ -162,7 +162,6 @@ def what_fits(answer: CapacityAnswer) -> None:
     st.caption(
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
-    has_quota = any(one.quota_limit is not None for one in (*answer.standard, *answer.workloads))
     shown = _alike((*answer.standard, *answer.workloads))
     said = {one.shape for one in answer.standard}  # their names are what they ask for
     rows = [
@@ -170,9 +169,8 @@ def what_fits(answer: CapacityAnswer) -> None:
             "shape": names,
             "more fit": _number(one),
             "what stops the next": f"not known: {one.unknown}" if one.unknown else stops(one.obstacles),
-            "where": None if one.unknown else in_pools(one.by_place),
+            "where": None if one.unknown else where(one),
             "asks for": None if one.shape in said else _asked(one),
-            **({"quota lets in": one.quota_limit} if has_quota else {}),
         }
         for names, one in shown
     ]
@@ -198,7 +196,7 @@ def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
     """Shapes with the same answer in one row, under the first one's name."""
     groups: dict[object, list[Fit]] = {}
     for one in fits:
-        groups.setdefault((one.requests, one.known_count, one.obstacles, one.quota_limit), []).append(one)
+        groups.setdefault((one.requests, one.known_count, one.obstacles), []).append(one)
     return [(_first_of([one.shape for one in group]), group[0]) for group in groups.values()]
 
 
@@ -358,15 +356,15 @@ def beside(answer: WhatIfAnswer) -> None:
 
 
 def _money(answer: WhatIfAnswer) -> None:
-    """What the cluster costs before sustained use, today and then: *List price* of the page Costs."""
+    """What the cluster costs, today and then: *The bill* of the room Money."""
     today, then = answer.usd_per_month_before, answer.usd_per_month_after
     if today is None or then is None:
         st.caption("△ What it costs isn't known: some node has no price.")
         return
     with st.grid(min_column_width=200):
-        tiles.show("List price a month, today", words.usd(today))
+        tiles.show("The bill, today", words.usd(today))
         changed = None if words.usd(then) == words.usd(today) else words.usd(then - today)
-        st.metric("List price a month, then", words.usd(then), changed, "inverse", border=True, height="stretch")
+        st.metric("The bill, then", words.usd(then), changed, "inverse", border=True, height="stretch")
 
 
 _WORSE = ("Pods waiting", " out of use")  # the more, the worse

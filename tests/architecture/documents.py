@@ -32,6 +32,7 @@ from tests.architecture import schemas, stub
 from tests.architecture.tree import ROOT, project_files
 from tests.collection import asking
 from tests.deploy import chart
+from tests.rules import quantities
 from tests.spot import worked_example, worlds
 from tests.stories import table
 from tests.stories.__main__ import asked_all
@@ -39,6 +40,7 @@ from tests.stories.tools import TOOLS
 
 COMMAND_LINE = Path("docs/command-line.md")
 GLOSSARY = Path("docs/glossary.md")
+QUANTITIES = Path("docs/quantities.md")
 KINDS = Path("docs/kinds.md")
 VERSIONS = Path("docs/versions.md")
 ROLLOUT = Path("docs/rollout.md")
@@ -342,6 +344,7 @@ if __name__ == "__main__":
     (ROOT / stub.STUB).write_text(stub.stub(), encoding="utf-8")
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
     (ROOT / GLOSSARY).write_text(glossary_page(), encoding="utf-8")
+    (ROOT / QUANTITIES).write_text(quantities.as_markdown(), encoding="utf-8")
     (ROOT / KINDS).write_text(kinds_page(), encoding="utf-8")
     (ROOT / VERSIONS).write_text(versions_page(), encoding="utf-8")
     rollout = ROOT / ROLLOUT

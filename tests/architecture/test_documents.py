@@ -18,6 +18,7 @@ from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents, schemas
 from tests.architecture.tree import ROOT, project_files, python_files
 from tests.browser.dashboard import pages
+from tests.rules import quantities
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [path for path in project_files() if path.suffix == ".md"]
@@ -28,6 +29,7 @@ def test_command_line_document_is_what_help_says() -> None:
 
 
 def test_the_glossary_is_the_pages_glossary() -> None:
+    assert (ROOT / documents.QUANTITIES).read_text(encoding="utf-8") == quantities.as_markdown(), "run `make docs`"
     assert (ROOT / documents.GLOSSARY).read_text(encoding="utf-8") == documents.glossary_page(), "run `make docs`"
 
 

@@ -68,7 +68,6 @@ def test_costs_say_what_pools_cost_what_is_idle_and_whom(visit: Callable[..., Vi
     expect(
         visitor.main().get_by_text("$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)")
     ).to_be_visible()
-    expect(visitor.main().get_by_text("$38,390 a month at list price for 24 nodes")).to_be_visible()
     expect(visitor.main().get_by_text("the oldest used of 2026-07-16").first).to_be_visible()
     expect(visitor.main().get_by_text("△ Prices are of 2026-07-16").first).to_be_visible()
 

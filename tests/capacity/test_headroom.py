@@ -66,7 +66,7 @@ def test_sum_of_floors_is_what_the_scheduler_places(seed: int) -> None:
         counted = headroom._count(State(cluster), shape)
         placed = headroom._one_by_one(State(cluster), shape, seed, 10_000)
         assert counted is None or np.array_equal(counted.counts, placed.counts)
-        assert fits(cluster, [asked])[0].count == int(placed.counts.sum())
+        assert fits(cluster, [asked])[0].on_nodes == int(placed.counts.sum())
 
 
 def test_alike_shapes_are_told_apart_by_what_refuses_them() -> None:
@@ -129,8 +129,10 @@ def test_quota_is_said_beside_what_the_nodes_would_take() -> None:
     }
     cluster = Cluster(snapshot(node("n0", gpus=4), deployment("a", ["n0"], pod_spec(gpus=1)), quota))
     (found,) = fits(cluster, workload_shapes(cluster))
-    assert (found.count, found.quota_limit, found.quota) == (3, 1, "gpus")
-    assert str(found.sentence).endswith("the ResourceQuota gpus of ml lets in 1")
+    assert (found.count, found.on_nodes, found.quota_limit, found.quota) == (1, 3, 1, "gpus")
+    assert str(found.sentence).startswith(
+        "1 more fit: the ResourceQuota gpus of ml lets in 1; on the nodes alone 3 more fit"
+    )
     quota["spec"]["scopeSelector"] = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "DoesNotExist"}]}
     for is_default, limit in ((False, 1), (True, None)):  # a new pod without a class is given the default one
         usual: Item = {"kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 9, "globalDefault": is_default}

@@ -99,7 +99,7 @@ def test_without_pods_the_bill_is_known_and_whose_it_is_not(
     status, out, _ = run(["costs", "context:live", "-o", "csv", "--rows", "facts"], capsys)
     assert status == ExitStatus.NOT_KNOWN
     assert "cost,,38390.0" in out
-    assert "cost_idle,paid_for=cpu,,USD/month" in out
+    assert "idle_with_sustained_use,paid_for=cpu,,USD/month" in out
 
 
 def test_each_kind_refused_breaks_no_command(

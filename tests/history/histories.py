@@ -38,8 +38,8 @@ def history(
         )  # fmt: skip
         for metric, about, resource, value in (
             ("gpus_pending", MODEL, GPU, waiting(number)),
-            ("cost", "", "", usd),
-            ("cost_idle", "gpu", "", usd and usd / 10),
+            ("cost_with_sustained_use", "", "", usd),
+            ("idle_with_sustained_use", "gpu", "", usd and usd / 10),
             ("workloads", "stuck", "", float(number % 3)),
             ("workloads", "completes", "", 5.0),
         ):

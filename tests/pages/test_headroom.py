@@ -90,7 +90,7 @@ def test_what_fits_has_a_row_for_every_shape_and_its_reason() -> None:
     worker_row = fits[fits["Shape"].str.replace("\n", "") == "Deployment/prod/ml-worker"].iloc[0]
     assert worker_row["More fit"] == "0 ✗"
     assert worker_row["What stops the next"].startswith("6 nodes lack nvidia.com/gpu, ")
-    assert "web (245), default (176)" in set(fits["Where"])
+    assert "of 421 with room: web (245), default (176)" in set(fits["Where"])
     assert fits["Shape"].iloc[0].startswith("1 GPU")
 
 

@@ -64,7 +64,7 @@ def test_history_says_when_a_model_is_full_since_when_and_what_to_commit(store: 
     assert "full in about" in words
     assert "20 snapshots from 2026-11-01" in words
     assert "GPUs for 3 years saves" in words
-    assert "$38,390 a month at list price" in words
+    assert "$36,972 a month, $4,974 of it idle" in words
 
 
 def test_a_moment_of_the_store_is_looked_at_on_every_page(store: str) -> None:
@@ -99,7 +99,7 @@ def test_clusters_stand_side_by_side(store: str) -> None:
     app.multiselect(key="clusters").set_value(["demo", "dev (store)"]).run()
     words = said(app)
     assert "10 workloads stuck in 2 clusters" in words
-    assert "$76,780 a month" in words
+    assert "$73,944 a month" in words
     workloads = next(one.value for one in app.dataframe if "Ready" in one.value)
     assert len(workloads) == 40
 

@@ -48,8 +48,8 @@ def test_a_drain_names_budgets_and_pods_without_a_place() -> None:
 
 def test_a_cost_that_stays_is_no_change() -> None:
     app = visit("what_if", changes="drain:pool/gpu-t4")
-    then = next(one for one in app.metric if one.label == "List price a month, then")
-    assert (then.value, then.delta) == ("$38,390", "")
+    then = next(one for one in app.metric if one.label == "The bill, then")
+    assert (then.value, then.delta) == ("$36,972", "")
     assert [one.delta for one in app.metric if one.label == "Nodes"] == ["now", "0"], "both sides stand level"
     turned = next(one.value for one in app.dataframe if {"Today", "Then", "Why"} <= set(one.value.columns))
     assert list(turned["Then"]) == ["✗ Stuck"]

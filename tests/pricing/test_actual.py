@@ -42,7 +42,7 @@ def rows_of(snapshot: Snapshot, factor: float) -> list[dict[str, Any]]:
     found = []
     known = {node.name: node for node in snapshot.nodes}
     for one in bill(BOOK, snapshot).nodes:
-        usd = one.effective.total / 730 * HOURS * factor
+        usd = one.cost.total / 730 * HOURS * factor
         for sku, share in (("Core", 0.6), ("RAM", 0.4)):
             for begin, end in ((DAYS[0], "2026-10-16T00:00:00Z"), ("2026-10-16T00:00:00Z", DAYS[1])):
                 found.append(

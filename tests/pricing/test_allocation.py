@@ -32,7 +32,7 @@ def test_all_of_a_node_is_borne_by_somebody(asked: list[tuple[str, dict[str, int
     costs = cluster_cost(BOOK, nodes, {}).nodes
     held = {"one": [Held(name=name, share=Share.USED, requests=FrozenMap(amounts)) for name, amounts in asked]}
     lines = allocate(costs, {node.name: node for node in nodes}, held)
-    whole = round(100 * sum(cost.effective.total for cost in costs))
+    whole = round(100 * sum(cost.cost.total for cost in costs))
     assert sum(round(100 * line.usd) for line in lines) == whole
     assert sum(round(100 * line.usd) for line in added_up(lines)) == whole
     assert all(line.gpu_usd >= 0 and line.cpu_usd >= 0 and line.memory_usd >= 0 for line in lines)
@@ -43,6 +43,6 @@ def test_a_share_is_what_is_requested_of_what_is_allocatable() -> None:
     (cost,) = cluster_cost(BOOK, [node], {}).nodes
     half = FrozenMap({"cpu": node.allocatable["cpu"] // 2, "memory": 0})
     used, idle = allocate([cost], {"one": node}, {"one": [Held(name="a", share=Share.USED, requests=half)]})
-    assert (used.cpu_usd, used.memory_usd) == (round(cost.effective.cpu / 2, 2), 0.0)
+    assert (used.cpu_usd, used.memory_usd) == (round(cost.cost.cpu / 2, 2), 0.0)
     assert idle.share is Share.IDLE
-    assert round(used.usd + idle.usd, 2) == round(cost.effective.total, 2)
+    assert round(used.usd + idle.usd, 2) == round(cost.cost.total, 2)

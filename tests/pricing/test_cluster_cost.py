@@ -22,18 +22,18 @@ def test_one_node_with_half_of_it_requested() -> None:
     node = make_node(labels=labels, gpus=1, memory_gib=30)
     asked = FrozenMap({"cpu": 4000, "memory": 30 * 2**30, "nvidia.com/gpu": 1})
     found = cluster_cost(BOOK, [node], {"node-0": asked})
-    assert found.usd_per_month == pytest.approx(0.857514 * 730)
-    assert found.cost.gpu == pytest.approx(0.37 * 730)
-    assert found.cost.cpu == pytest.approx(8 * 0.040618 * 730, rel=1e-5)
-    assert found.cost.memory == pytest.approx(30 * 0.005419 * 730, rel=1e-5)
+    assert found.list_usd_per_month == pytest.approx(0.857514 * 730)
+    assert found.cost.gpu == pytest.approx(0.37 * 730 * 0.7)
+    assert found.cost.cpu == pytest.approx(8 * 0.040618 * 730 * 0.7, rel=1e-5)
+    assert found.cost.memory == pytest.approx(30 * 0.005419 * 730 * 0.7, rel=1e-5)
     assert found.idle
     assert found.idle.gpu == 0
     assert found.idle.memory == 0
-    assert found.idle.cpu == pytest.approx(4 * 0.040618 * 730, rel=1e-5)
-    assert found.sustained_use_usd_per_month == pytest.approx(0.857514 * 730 * 0.7)
+    assert found.idle.cpu == pytest.approx(4 * 0.040618 * 730 * 0.7, rel=1e-5)
+    assert found.usd_per_month == pytest.approx(0.857514 * 730 * 0.7)
     assert (
         str(found.sentence)
-        == "$626 a month at list price for 1 node; nobody requests $119 of it (19%): GPUs $0, CPU $119, memory $0"
+        == "$438 a month for 1 node; nobody requests $83.02 of it (19%): GPUs $0, CPU $83.02, memory $0"
     )
 
 
@@ -48,7 +48,7 @@ def test_pools_are_told_apart_by_how_they_were_bought() -> None:
         ("web", Provisioning.ON_DEMAND, 2),
         ("web", Provisioning.SPOT, 1),
     ]
-    assert found.pools[0].usd_per_month == pytest.approx(2 * 0.487514 * 730)
+    assert found.pools[0].usd_per_month == pytest.approx(2 * 0.487514 * 730 * 0.7)
     assert found.pools[1].usd_per_month == pytest.approx(0.18964 * 730)
     assert found.idle
     assert found.idle.total == pytest.approx(found.cost.total)
@@ -57,7 +57,7 @@ def test_pools_are_told_apart_by_how_they_were_bought() -> None:
 def test_nodes_without_a_price_are_counted_apart() -> None:
     nodes = [make_node(name="a"), make_node("kwok", name="b"), make_node("kwok", name="c"), make_node("", name="d")]
     found = cluster_cost(BOOK, nodes, {})
-    assert found.usd_per_month == pytest.approx(0.487514 * 730)
+    assert found.usd_per_month == pytest.approx(0.487514 * 730 * 0.7)
     assert [(group.reason, group.nodes) for group in found.unpriced] == [
         (PriceReason.NO_MACHINE_TYPE, ("d",)),
         (PriceReason.UNKNOWN_MACHINE_TYPE, ("b", "c")),
@@ -103,7 +103,7 @@ def test_an_own_price_of_a_gpu_machine_is_taken_apart() -> None:
 
 def test_a_negotiated_discount_lowers_the_month() -> None:
     book = BOOK.with_discounts({PricingCategory.STANDARD: 0.25})
-    assert cluster_cost(book, [make_node()], {}).usd_per_month == pytest.approx(0.487514 * 730 * 0.75)
+    assert cluster_cost(book, [make_node()], {}).usd_per_month == pytest.approx(0.487514 * 730 * 0.75 * 0.7)
 
 
 @given(
@@ -128,7 +128,8 @@ def test_idle_is_a_part_of_the_cost(rows: list[tuple[str, int, int, bool]]) -> N
     for cost in found.nodes:
         for part in ("gpu", "cpu", "memory"):
             assert 0 <= getattr(cost.idle, part) <= getattr(cost.cost, part) + 1e-9
-        assert cost.cost.total == pytest.approx((cost.node.usd_per_hour or 0) * 730)
+        assert cost.cost.total == pytest.approx((cost.node.price.sustained_use_usd_per_hour or 0) * 730)
+        assert cost.list_usd_per_month == pytest.approx((cost.node.usd_per_hour or 0) * 730)
     assert len(found.nodes) + sum(len(group.nodes) for group in found.unpriced) == len(nodes)
     assert sum(pool.node_count for pool in found.pools) == len(nodes)
     assert sum(pool.usd_per_month or 0 for pool in found.pools) == pytest.approx(found.usd_per_month or 0)

@@ -64,10 +64,11 @@ def test_the_demos_month_by_hand() -> None:
         "gpu-t4": 6 * (0.487514 + 0.37),
         "web": 4 * 0.498872,
     }
-    assert {pool.node_pool: pool.usd_per_month for pool in found.pools} == {
+    assert {pool.node_pool: pool.list_usd_per_month for pool in found.pools} == {
         name: pytest.approx(usd * 730, abs=0.01) for name, usd in by_hand.items()
     }
-    assert found.usd_per_month == pytest.approx(38_390.02, abs=0.01)
+    assert found.list_usd_per_month == pytest.approx(38_390.02, abs=0.01)
+    assert found.usd_per_month == pytest.approx(36_971.90, abs=0.01), "N1 30% and N2 20% less for a whole month"
     assert not found.unpriced
     # One of five L4s on spot is free; every other GPU of the cluster is held.
     assert found.idle
@@ -80,7 +81,7 @@ def test_each_line_is_right_to_a_cent() -> None:
     exact: dict[str, float] = defaultdict(float)
     for cost in cost_cluster(BOOK, snapshot).nodes:
         node = next(node for node in snapshot.nodes if node.name == cost.node.node)
-        whole, left = cost.effective, cost.effective.total
+        whole, left = cost.cost, cost.cost.total
         for one in snapshot.pods:
             if one.node_name == node.name and one.phase not in ("Succeeded", "Failed"):
                 asked = pod_requests(one.spec)
@@ -100,7 +101,7 @@ def test_many_nodes_alike_round_no_line_away() -> None:
     nodes = tuple(make_node(name=f"node-{i}") for i in range(1_000))
     pods = tuple(pod(f"tiny-{i}", 3, node_name=f"node-{i}") for i in range(1_000))
     found = bill(BOOK, replace(snapshot(), nodes=nodes, pods=pods, digest="tiny"))
-    whole = cost_cluster(BOOK, replace(snapshot(), nodes=nodes, digest="none")).nodes[0].effective.cpu
+    whole = cost_cluster(BOOK, replace(snapshot(), nodes=nodes, digest="none")).nodes[0].cost.cpu
     (tiny,) = (line for line in found.lines if line.name == "a")
     assert tiny.usd in (62.61, 62.62)
     assert tiny.usd == pytest.approx(1_000 * whole * 3 / nodes[0].allocatable["cpu"], abs=0.01)

@@ -85,9 +85,7 @@ def test_money_that_is_not_known_is_not_nothing() -> None:
     found = answered(history([1.0] * 3, usd=None))
     assert [(one.cost_usd, one.idle_usd) for one in found.money] == [(None, None)] * 3
     assert money_words(found.money) == ""
-    assert money_words(answered(history([1.0] * 3)).money) == (
-        "$1,000 a month at list price, $100 of it idle; $1,000 on 2026-09-07"
-    )
+    assert money_words(answered(history([1.0] * 3)).money) == ("$1,000 a month, $100 of it idle; $1,000 on 2026-09-07")
 
 
 def test_verdicts_are_those_of_the_last_snapshot_of_a_day() -> None:

@@ -46,7 +46,7 @@ def rows(snapshot: Snapshot) -> Rows:
         format="headroom.overview/v1",
         facts=(
             fact("workloads", 5, "workloads", verdict="stuck"),
-            fact("cost", None, "USD/month"),
+            fact("cost_with_sustained_use", None, "USD/month"),
             fact("workload_verdict", "stuck", workload="Deployment/a/b,c=d"),
             fact("is_on", True),
         ),
@@ -445,7 +445,10 @@ def test_a_store_of_an_earlier_release_has_the_same_history(tmp_path: Path) -> N
     known = store.history()
     assert len(known.levels) > 0
     assert {one.verdict for one in known.streaks} == {"stuck"}
-    assert [(one.metric, one.about) for one in known.numbers[:2]] == [("cost", ""), ("workloads", "stuck")]
+    assert [(one.metric, one.about) for one in known.numbers[:2]] == [
+        ("cost_with_sustained_use", ""),
+        ("workloads", "stuck"),
+    ]
     without_trends(tmp_path)
     assert store.history() == known
     write(store, "prod", later(7_200))  # old and new side by side, then joined

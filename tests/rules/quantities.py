@@ -1,0 +1,109 @@
+"""The quantities that stand in more than one place: what each is of, and how it is written where people and programs read it.
+
+A pattern takes one group, the figure. It is looked for in everything that pages, commands and exports say, so it has to hold the
+words that make it this quantity and no other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NUMBER = r"(?:\\?\$)?([\d,]+(?:\.\d+)?)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """`tiles`: labels of key figures on pages that are it. `least`: places (pages, commands, exports) that must say it."""
+
+    name: str
+    scope: str
+    where: str
+    patterns: tuple[str, ...] = ()
+    tiles: tuple[str, ...] = ()
+    least: int = 2
+
+
+QUANTITIES = (
+    Quantity(
+        name="the bill",
+        scope="all nodes, a month of 730 hours, after negotiated discounts and sustained use, with commitments that cover none; "
+        "without cluster fees and disks",
+        where="Now, Bill, What spot saves, Other clusters, With changes, report; costs, savings, fleet, what-if, trends",
+        patterns=(
+            rf"{NUMBER} a month for 24 nodes", rf"of the {NUMBER} a month: \d", rf"add up to the bill, {NUMBER},",
+            rf"; {NUMBER} a month\.$", rf"instead of {NUMBER}\.$", r"^cost_with_sustained_use,,([\d.]+),USD/month",
+        ),
+        tiles=("The bill", "Bill a month", "The bill, today"), least=8,
+    ),
+    Quantity(
+        name="idle cost",
+        scope="of the bill: what no bound pod requests of its node",
+        where="Bill, Now's report; costs, trends",
+        patterns=(rf"nobody requests {NUMBER} of it", rf"a month, {NUMBER} of it idle"), tiles=("Idle",), least=3,
+    ),
+    Quantity(
+        name="list price",
+        scope="all nodes, a month, before sustained use; said beside the bill only, and called so",
+        where="Bill; costs",
+        patterns=(r"^cost,,([\d.]+),USD/month", rf"{NUMBER} a month at list price"), tiles=("List price",),
+    ),
+    Quantity(
+        name="workloads that could not be rolled out",
+        scope="each workload's own rollout with its own strategy, were it changed now, nothing else moving",
+        where="Now, Every workload, Other clusters, report; overview, fleet, report",
+        patterns=(r"\b(\d+) of 20 workloads could not be rolled out now",), least=4,
+    ),
+    Quantity(
+        name="GPUs that are free",
+        scope="on nodes that take new pods, held by no bound pod; whatever a pod needs beside them",
+        where="Now, What fits, report; overview, capacity",
+        patterns=(r"\b(\d+) of 27 GPUs (?:is|are) free",), tiles=("GPUs free", "Free"), least=4,
+    ),
+    Quantity(
+        name="GPUs in all",
+        scope="on every node, those out of use included, as kube-scheduler counts them",
+        where="Now, What fits; overview, capacity",
+        patterns=(r"\b\d+ of (\d+) GPUs (?:is|are) free",), least=3,
+    ),
+    Quantity(
+        name="what spot saves",
+        scope="of the bill, by all moves together, before interruptions and moves of the spot price",
+        where="What spot saves, report; savings",
+        patterns=(rf"Spot would save {NUMBER} of the", rf"saved by spot\s+{NUMBER}"), tiles=("Saved by spot",), least=3,
+    ),
+    Quantity(
+        name="what is expected to be left of it",
+        scope="the same, less interruptions and moves of the spot price, in the mean",
+        where="What spot saves, report; savings",
+        patterns=(rf"{NUMBER} are left in the mean", rf"expected to be left\s+{NUMBER}"), tiles=("Expected to be left",), least=3,
+    ),
+    Quantity(
+        name="a T4 node",
+        scope="one n1-standard-8 with a T4, a month on demand, after sustained use",
+        where="With changes, Rollout's price of a surge; what-if, gate, plan",
+        patterns=(rf"{NUMBER} a month more: ", r"Surge 1 costs \$([\d,]+) a month"), least=2,
+    ),
+)  # fmt: skip
+"""For people: docs/quantities.md is made of it (`make docs`)."""
+
+
+def as_markdown() -> str:
+    """docs/quantities.md."""
+    rows = "".join(f"| {one.name} | {one.scope} | {one.where} |\n" for one in QUANTITIES)
+    return f"""# One quantity, one number
+
+Made by `make docs` from `tests/rules/quantities.py`. What has the same name and the same scope is the same number wherever it
+stands; `tests/rules/test_one_number.py` walks all pages, commands and exports of the demo cluster and compares each figure.
+
+| quantity | of what | where |
+| --- | --- | --- |
+{rows}| how many more pods of a workload fit | what quotas and admission of its namespace let in of what nodes have room for; pods that wait stay out of it | What fits, With changes, Other clusters, report; capacity, what-if, where |
+
+What sounds alike and has another scope, and is called so:
+
+- *on nodes* (`on_nodes`): what the nodes alone have room for, whatever quotas and admission say.
+- *Spot of one workload*: its own nodes, played month by month (`savings --workload`); in the list, its part of the whole plan. The two agree
+  to a few dollars where it is alone on its nodes.
+- *Spot before losses and after*: *saved* is the difference of prices, *expected* is less interruptions and moves of the price.
+- *Of the on-demand nodes*: what spot would move is on demand today; the bill has the spot nodes too.
+"""

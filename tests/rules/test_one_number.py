@@ -1,0 +1,111 @@
+"""One quantity, one number: every page, command and export of the demo says the same of what has the same name and scope."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+
+from planner.cli import main
+from planner.ground.errors import HeadroomError
+from planner.questions import INDEX, question_called
+from planner.questions.question import Fact, Given
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from tests.browser.dashboard import pages
+from tests.pages.visiting import said, visit
+from tests.rules.quantities import QUANTITIES, Quantity
+
+COMMANDS = (
+    "overview demo", "plan demo", "peak demo", "capacity demo", "seats demo", "what-if demo --change add:gpu-t4=1",
+    "make-room demo", "survive demo", "costs demo", "costs demo --by workload", "savings demo", "fleet demo", "findings demo",
+    "memory demo", "restarts demo", "drift demo", "where demo --shape gpu=1", "report demo", "diff demo --change add:gpu-t4=1",
+    "savings demo --workload deployment/prod/ml-worker",
+)  # fmt: skip
+ASKED: Mapping[str, Mapping[str, str]] = {
+    "what_if": {"changes": "add:gpu-t4=1"},
+    "rollout": {"workload": "Deployment/prod/ml-worker"},
+}
+
+
+def printed(command: str) -> str:
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()), pytest.raises(SystemExit):
+        main(command.split())
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def places() -> dict[str, str]:
+    """Page, command or export → all that it says."""
+    found: dict[str, str] = {}
+    for command in COMMANDS:
+        for form in ("text", "markdown", *(("csv --rows facts",) if command in ("costs demo", "fleet demo") else ())):
+            if not (command.startswith("report") and form != "markdown"):
+                found[f"{command} -o {form}"] = printed(f"{command} -o {form} -q").replace("\\", "")
+    for path, _ in pages():
+        app = visit(path or "overview", None, **ASKED.get(path, {}))
+        tiles = "".join(f"\ntile {one.label}: {one.value}" for one in app.metric)
+        found[f"page {path}"] = said(app) + tiles
+    return found
+
+
+def figures(quantity: Quantity, text: str) -> Iterator[float]:
+    plain = (
+        re.sub(r"\s*\n(?=[a-z$(])", " ", text) if not text.startswith("metric,") else text
+    )  # lines that were wrapped
+    labels = [rf"^tile {re.escape(label)}: \$?([\d,.]+)$" for label in quantity.tiles]
+    for pattern in (*quantity.patterns, *labels):
+        for version in {text, plain}:
+            yield from (float(one.replace(",", "")) for one in re.findall(pattern, version, re.MULTILINE))
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda one: one.name)
+def test_a_quantity_is_one_number_wherever_it_stands(quantity: Quantity, places: dict[str, str]) -> None:
+    found = {place: sorted({round(one) for one in figures(quantity, text)}) for place, text in places.items()}
+    known = {place: numbers for place, numbers in found.items() if numbers}
+    assert len({number for numbers in known.values() for number in numbers}) == 1, known
+    assert len(known) >= quantity.least, known
+
+
+def test_the_same_fact_has_the_same_value_in_every_question() -> None:
+    """A fact is a metric with labels: what metrics, stores and ``--rows facts`` are made of."""
+    snapshot, given = demo.read(), Given(book=embedded_book())
+    values: dict[object, dict[str, object]] = defaultdict(dict)
+    for name in INDEX:
+        question = question_called(name)
+        try:
+            answer = question.answer(snapshot, question.settings(), given)
+        except HeadroomError:
+            continue  # it asks for something first
+        facts: tuple[Fact, ...] = tuple(question.facts(answer))
+        for one in facts:
+            values[one.metric, one.unit, tuple(sorted(one.labels.items()))][name] = one.value
+    shared = {key: by for key, by in values.items() if len(by) > 1}
+    assert len(shared) > 10
+    assert not {key: by for key, by in shared.items() if len(set(by.values())) > 1}
+
+
+def test_what_fits_is_what_quota_and_admission_let_in_everywhere() -> None:
+    """A review: of dev/notebook 727 more fit on one page, 6 by a quota beside it, 0 by its rollout."""
+    out = printed("capacity demo -o json -q")
+    fits = {one["shape"]: one for one in json.loads(out)["result"]["workloads"]}
+    notebook, web = fits["Deployment/dev/notebook"], fits["Deployment/dev/web"]
+    assert (notebook["count"], notebook["on_nodes"], web["count"], web["on_nodes"]) == (0, 727, 6, 421)
+    out = printed("rollout demo -w deployment/dev/notebook -q")
+    assert "namespace dev only takes pods that state requests.memory" in out
+    out = printed("what-if demo --change add:gpu-t4=1 -o json -q")
+    changed = {one["shape"]: one for one in json.loads(out)["result"]["fits"]}
+    assert {name: changed[name]["before"] for name in fits if name in changed} == {
+        name: one["count"] for name, one in fits.items() if name in changed
+    }
+    out = printed("where demo -f docs/examples/manifests/llm-serve.yaml -o json -q")
+    where = json.loads(out)["result"]
+    assert [room["more"] for one in where["clusters"] for room in one["room"]] == [
+        fits["Deployment/prod/llm-serve"]["count"]
+    ]
