@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from planner.capacity.evictions import EvictionRun, cordoned, evict
+from planner.capacity.losses import is_unplayed
 from planner.ground.errors import ChangeError
 from planner.ground.records import dataclass, replace
-from planner.ground.words import Text, count, plural
+from planner.ground.words import Text, count, listing, plural
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
@@ -54,6 +55,7 @@ class DrainResult:
     held_back: tuple[HeldBack, ...]
     unplaced: tuple[Unplaced, ...]
     moved_to: tuple[tuple[str, int], ...]  # (pool, pods that were made anew and are placed there)
+    unjudged: tuple[tuple[str, int], ...]  # (what owns them, pods that are evicted): what makes them anew isn't played
     findings: tuple[Finding, ...]
 
 
@@ -121,6 +123,7 @@ def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> Drain
         held_back=held,
         unplaced=unplaced,
         moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
+        unjudged=tuple(Counter(keys[pod.uid] for pod in run.moved if is_unplayed(cluster, pod)).most_common()),
         findings=_findings(run),
     )
     return replace(result, sentence=Text(_sentence(result)))
@@ -177,6 +180,10 @@ def _sentence(result: DrainResult) -> str:
     fewer = sum(one.count - one.before for one in result.unplaced)
     moved = f"{count(result.evicted, 'pod')} evicted"
     where = "; all find another node" if result.evicted else ""
+    if result.unjudged:
+        several = count(sum(number for _, number in result.unjudged), "pod")
+        back = "those that are made anew find another node; " if result.moved_to else ""
+        where = f"; {back}whether {several} of {listing([key for key, _ in result.unjudged])} {plural(result.unjudged[0][1], 'comes', 'come')} back isn't known"
     if fewer:
         where = f"; {fewer:,} of the new ones {plural(fewer, 'finds', 'find')} no node"
     if result.drained:

@@ -24,6 +24,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Finding, Snapshot
 from planner.rollout import prepared as prepared_question
+from planner.rollout.glance import held_by_unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Capacit
         standard_basis=usual_share(cluster)[2] if broken else "",
         workloads=own,
         fragments=broken,
-        findings=findings_of_room(cluster, limits),
+        findings=(*findings_of_room(cluster, limits), *held_by_unknown(snapshot)),
         resource=gpu_offer(cluster)[0],
     )
 

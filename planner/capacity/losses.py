@@ -127,7 +127,7 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
         before = pods[pod.number] if pod.number < 0 else None
         had = before is not None and before.holds_room and before.deleted_at is None
         fewer[workload(pod)] += had - (pod.is_bound and not (pod.is_gone or pod.is_terminating))
-        unplayed[workload(pod)] += had and _is_unplayed(cluster, pod)
+        unplayed[workload(pod)] += had and is_unplayed(cluster, pod)
     missing = {key: number for key, number in fewer.items() if number > 0}
     waiting = [one for one in simulation.queue.arrivals if not (one.is_bound or one.is_gone)]
     of_each = Counter(workload(pod) for pod in waiting)
@@ -157,7 +157,8 @@ def _size(cluster: Cluster, key: str) -> int:
     return workload.groups.size if workload is not None and workload.groups is not None else 1
 
 
-def _is_unplayed(cluster: Cluster, pod: LivePod) -> bool:
+def is_unplayed(cluster: Cluster, pod: LivePod) -> bool:
     """Whether something owns the pod of which nothing is played."""
     known = pod.owner in sets_by_key(cluster) or pod.owner in workloads_by_key(cluster)
-    return bool(pod.owner) and not (known or cluster.snapshot.workload(pod.owner))
+    is_own = bool(pod.owner) and not kind_in(pod.owner).is_per_node
+    return is_own and not (known or cluster.snapshot.workload(pod.owner))

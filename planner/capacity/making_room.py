@@ -34,6 +34,7 @@ from planner.scheduling.cluster import Cluster
 _DRAWS: Final = 8
 _FEWER_DRAWS: Final = 3  # of a cluster of more pods than that
 _MANY_PODS: Final = 2_000
+_MOST_NAMED: Final = 5
 _MOST_TRIES: Final = 4  # after each, what a budget held isn't moved any more, or a gang that is torn is left out
 _MOST_LED: Final = 30  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
 _ORDERS: Final = 12  # in which that is tried
@@ -82,6 +83,7 @@ class Kept:
 
     pods: int
     why: Stays
+    whose: tuple[str, ...] = ()  # of those whose owner isn't known: its key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,7 +378,10 @@ def _described(
         moves=tuple(moves),
         starts=tuple(starts),
         left=_left(cluster, [n for n in asked if snapshot.pods[n].uid not in started], plan),
-        kept=tuple(Kept(pods=number, why=why) for why, number in Counter(found.stays).most_common()),
+        kept=tuple(
+            Kept(pods=number, why=why, whose=found.unknown if why is Stays.UNKNOWN_OWNER else ())
+            for why, number in Counter(found.stays).most_common()
+        ),
         weight=plan.moves.weight if holds else 0.0,
         at_least=max(0.0, plan.moves.at_least),
         is_proven=plan.moves.is_proven and plan.moves.is_most and holds,
@@ -465,7 +470,10 @@ def _sentence(made: MadeRoom, *, is_of_places: bool) -> str:
 
 def notes(made: MadeRoom) -> list[str]:
     """What stands beside it: how long it takes, by which rules it is proven, and who may not be moved."""
-    found = [f"{count(one.pods, 'pod')} may not be moved: {one.why}." for one in made.kept]
+    found = [
+        f"{count(one.pods, 'pod')} may not be moved: {one.why}{f' ({listing(one.whose[:_MOST_NAMED])})' if one.whose else ''}."
+        for one in made.kept
+    ]
     if made.moves:
         took = f"It takes {about(made.seconds)}, as far as start-ups are known."
         found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]

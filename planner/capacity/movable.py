@@ -44,10 +44,11 @@ class Stays(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Movable:
     """`weights`: pod (its place in the snapshot) → what its move weighs. `stays`: of the others, without those that are there for
-    their node."""
+    their node. `unknown`: what owns those whose owner isn't known, those of most pods first."""
 
     weights: Mapping[int, float]
     stays: Mapping[Stays, int]
+    unknown: tuple[str, ...] = ()
 
 
 def movable(cluster: Cluster, least: Least = Least.MOVES) -> Movable:
@@ -57,6 +58,7 @@ def movable(cluster: Cluster, least: Least = Least.MOVES) -> Movable:
     shut, running = _shut_budgets(cluster), Counter(keys[p.uid] for p in snapshot.pods if p.holds_room)
     weights: dict[int, float] = {}
     stays: Counter[Stays] = Counter()
+    unknown: Counter[str] = Counter()
     for number, pod in enumerate(snapshot.pods):
         if pod.holds_room and pod.deleted_at is None and not goes_with_its_node(pod):
             workload = known.get(keys[pod.uid])
@@ -67,7 +69,8 @@ def movable(cluster: Cluster, least: Least = Least.MOVES) -> Movable:
                 weights[number] = 1.0 if least is Least.MOVES else _minutes(cluster, workload)
             else:
                 stays[why] += 1
-    return Movable(weights=weights, stays=stays)
+                unknown[keys[pod.uid]] += why is Stays.UNKNOWN_OWNER
+    return Movable(weights=weights, stays=stays, unknown=tuple(key for key, number in unknown.most_common() if number))
 
 
 def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) -> Stays | None:

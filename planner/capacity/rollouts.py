@@ -36,6 +36,7 @@ from planner.rollout.answers import (
     Verdict,
 )
 from planner.rollout.choice import Choice, Weights
+from planner.rollout.glance import held_by_unknown
 from planner.rollout.in_flight import told as told_of
 from planner.rollout.meanwhile import (
     OtherClocks,
@@ -183,6 +184,7 @@ def _rollout(
         + tuple(unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions)
         + promoted(run)
+        + (held_by_unknown(prepared.snapshot) if stuck is not None else ())
         + (spare.not_played(prepared.snapshot) if pools else ()),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(

@@ -13,13 +13,14 @@ from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, play
 from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
+from planner.capacity.losses import is_unplayed
 from planner.capacity.node_pools import NodePool, pools
 from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
-from planner.ground.words import Text, count
+from planner.ground.words import Text, count, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import JOB, POD, REPLICA_SET, kind_in
@@ -344,10 +345,20 @@ def _lost(case: Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]
     snapshot, gone = _without(case.cluster, names)
     before, after = _waiting(case.snapshot), _waiting(snapshot)
     sentence = f"{words}: {count(gone, 'pod')} had to go"
-    sentence += (
-        f", {after - before:,} of their successors find no node" if after > before else ", all find another node"
-    )
+    unknown = _unplayed(case.cluster, names)
+    others = "" if gone == unknown else ", all others find another node" if unknown else ", all find another node"
+    sentence += f", {after - before:,} of their successors find no node" if after > before else others
+    if unknown:
+        sentence += (
+            f", of {count(unknown, 'pod')} it isn't known whether {plural(unknown, 'it comes', 'they come')} back"
+        )
     return snapshot, case.step(sentence, is_done=after <= before)
+
+
+def _unplayed(cluster: Cluster, names: Sequence[str]) -> int:
+    """Pods on these nodes whose controller isn't played."""
+    world = Simulation(cluster)
+    return sum(is_unplayed(cluster, pod) for name in names for pod in world.pods.on(cluster.node_index[name]))
 
 
 def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:

@@ -152,6 +152,11 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     return snapshot.derived.once(_unjudged, snapshot)
 
 
+def of_unknown_kinds(snapshot: Snapshot) -> tuple[Unjudged, ...]:
+    """Those of them whose kind is in no table, and whose pods hold GPUs: nobody knows when they go, or whether they come back."""
+    return tuple(one for one in unjudged(snapshot) if one.gpus and one.kind not in _UNPLAYED | _MODELLED)
+
+
 def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     above = unjudged_above(snapshot)
     pods: Counter[str] = Counter()

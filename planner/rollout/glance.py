@@ -7,9 +7,9 @@ from typing import Final
 
 from planner.ground.budget import part
 from planner.ground.records import dataclass
-from planner.ground.words import NO_WORDS, Text, count, plural
-from planner.kubernetes.owners import Unjudged
-from planner.kubernetes.records import Workload
+from planner.ground.words import NO_WORDS, Text, count, listing, plural
+from planner.kubernetes.owners import Unjudged, of_unknown_kinds
+from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
@@ -128,6 +128,20 @@ def nodes_with_pods(cluster: Cluster, workload: Workload) -> set[int]:
 
 
 _MOST_KINDS: Final = 5
+
+
+def held_by_unknown(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """Who holds GPUs though nobody knows its kind: they are counted as held, and whether they go is its controller's to say."""
+    some = of_unknown_kinds(snapshot)
+    if not some:
+        return ()
+    names = listing([key for one in some for key in one.keys][:_MOST_KINDS])
+    return (
+        Finding(
+            severity=Severity.INFO, code="held-by-unknown", object=some[0].keys[0], what=f"{unjudged_words(some)}: {names}",
+            mend="Its kind is in no table: whether it gives GPUs back isn't known",
+        ),
+    )  # fmt: skip
 
 
 def unjudged_words(some: Sequence[Unjudged]) -> str:
