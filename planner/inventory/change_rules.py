@@ -120,10 +120,16 @@ def _check_containers(workload: Workload, known: set[Container]) -> None:
             others = ", ".join(name for name in names if name != container.name) or "none"
             mend = f"If a container of the workload is meant, use its name (there: {others}); else give an image"
             raise ChangeError(f'the container "{container.name}" has no image', where=workload.key, mend=mend)
-        _check_resources(container, workload.key)
+        check_resources(container, workload.key)
 
 
-def _check_resources(container: Container, where: str) -> None:
+def check_resources(container: Container, where: str) -> None:
+    """What the API server refuses of a container's amounts, whatever makes its pod.
+
+    Raises
+    ------
+    ChangeError
+    """
     place = f"{where}, container {container.name}"
     for resource, limit in container.limits.items():
         request = container.requests.get(resource, 0)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
+
 from planner.ground import words
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import dataclass, replace
@@ -23,7 +25,7 @@ from planner.inventory.change import (
     read_changed,
     read_workload_document,
 )
-from planner.inventory.change_rules import check_budget, check_workload
+from planner.inventory.change_rules import check_budget, check_resources, check_workload
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.courses import NOT_RECORDED, Course, course
 from planner.inventory.documents import objects_of
@@ -31,11 +33,13 @@ from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_kn
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_before, read_set, read_unplayed
 from planner.inventory.runtimes import Runtimes
+from planner.inventory.template_rules import amount_problems
 from planner.inventory.through import through
 from planner.kubernetes import queues
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
+from planner.kubernetes.composed import FoundSet
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in, no_longer_served
 from planner.kubernetes.nodes import minor_version
@@ -490,6 +494,7 @@ def _placed(
         if not template.spec.containers:
             place = f"{where}, {found.path}" if found.path else where
             raise ChangeError("containers: the API server takes no pod without one", where=place, mend="Give one")
+        _check_amounts(found, template, f"{where}, {found.path}" if found.path else where)
         sets.append(PlacedSet(role=found.role, template=template, count=found.count))
     groups = group_count(row, one)
     idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
@@ -521,6 +526,15 @@ def _placed(
         strategy=Strategy(kind=""), labels=_labels(metadata), annotations=_labels(metadata, "annotations"),
     )  # fmt: skip
     return PlacedWorkload(workload=workload, placed=placed)
+
+
+def _check_amounts(found: FoundSet, template: Template, where: str) -> None:
+    """The API server takes the object of another project's kind, and none of its pods."""
+    problem = next(amount_problems(msgspec.convert(found.template, wire.PodTemplate)), None)
+    if problem:
+        raise ChangeError(problem, where=where, mend="The API server refuses its pods: mend that field")
+    for container in (*template.spec.containers, *template.spec.init_containers):
+        check_resources(container, where)
 
 
 def _through(row: Templated, one: Object, snapshot: Snapshot, was: Unplayed | None = None) -> AppliedWorkload | None:

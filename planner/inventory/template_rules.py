@@ -56,6 +56,12 @@ def problems_of(template: wire.PodTemplate, document: Object, claims: Iterable[s
         yield "activeDeadlineSeconds is not supported in a workload's template"
 
 
+def amount_problems(template: wire.PodTemplate) -> Iterator[str]:
+    """Of them what is wrong with a container's amounts, which is so of any pod."""
+    for container in _containers(template.spec or wire.PodSpec()):
+        yield from _resources(container)
+
+
 def _repeated(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 

@@ -92,8 +92,8 @@ of the input, with the model's resources over its own (KServe, not recorded; wha
 Without a name KServe matches one by format, priority and age: not known. An LLMInferenceService is laid over the LLMInferenceServiceConfigs that
 it names, one after another; KServe's own well-known ones aren't counted in.
 
-Cases of the projects' own unit tests are tests here, each with its commit and name: `tests/rollout/test_projects_own_cases.py`. Nearly a
-hundred manifests as people write them are answered, or not known with the GPUs that they ask for: `tests/questions/manifests_of_kinds.yaml`.
+Cases of the projects' own unit tests are tests here, each with its commit and name: `tests/rollout/test_projects_own_cases.py`. More than
+a hundred manifests as people write them are answered, or not known with the GPUs that they ask for: `tests/questions/manifests_of_kinds.yaml`.
 
 Not known, though the kind is in the table, is one that says any of these:
 
