@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache, partial
 from math import ceil, floor
 from typing import Any, Final
 
-from planner.capacity.certificate.lending import least_lent, pushes_out
+from planner.capacity.certificate.lending import Least, least, pushes_out
 from planner.capacity.certificate.playing import Outcome
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground import parts
@@ -241,14 +241,29 @@ class World:
 Effect = Callable[[World], World]
 
 
+def _more(template: Node, number: int) -> Effect:
+    """So many more nodes like that."""
+    return partial(World.with_more_nodes, nodes=(template,) * number)
+
+
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """More nodes like `template`, perhaps with another strategy first."""
+    """More nodes, so many like each, with what is done first. `seconds`: of the rollout."""
 
-    change: tuple[Measure, Effect] | None
-    remedy: Remedy
-    template: Node
+    changes: tuple[tuple[Measure, Effect], ...]
+    nodes: tuple[tuple[Node, int], ...]
+    seconds: float
+    is_kept: bool
     usd_per_month: float | None
+
+    @property
+    def number(self) -> int:
+        return sum(number for _, number in self.nodes)
+
+    @property
+    def rank(self) -> tuple[bool, float, int, bool]:
+        """The cheapest first, then the fewest."""
+        return (self.usd_per_month is None, self.usd_per_month or 0.0, self.number, bool(self.changes))
 
 
 class Planner:
@@ -266,7 +281,7 @@ class Planner:
         self.taken: list[tuple[Measure, Effect]] = []
         self.refused: dict[str, str] = {}
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
-        self._lent_in_vain: dict[Same[Cluster], set[Hashable]] = {}
+        self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
     def plan(self) -> PlanAnswer:
@@ -277,7 +292,7 @@ class Planner:
                 self._cure_for_nothing(key)
         for place, key in enumerate([key for key in wanting if not self._is_ready(key)][:_MOST_LENT]):
             tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
-            self._lend(key)
+            self._search_for_nothing(key)
         self._add_all_nodes([key for key in wanting if not self._is_ready(key)])
         tell("Whether all of it is needed", 0.8)
         self._take_back()
@@ -396,50 +411,81 @@ class Planner:
 
     def _raise_quota(self, key: str) -> None:
         for remedy in self._remedies(key, RemedyKind.RAISE_QUOTA):
-            workload = self.world.revision(key).after
-            effect = partial(World.with_quotas, namespace=workload.namespace, hard=remedy.quota_hard)
-            back = [
-                (name, resource, self.today_quota(workload.namespace, name, resource))
-                for name, resource, _ in remedy.quota_hard
-            ]
-            measure = Measure(
-                kind=MeasureKind.QUOTA, what=Text(f"{remedy.title} of {workload.namespace}: {_amounts(remedy.quota_hard)}"), workload=key,
-                command=remedy.command, undo=_quota_command(workload.namespace, back), makes=(),
-            )  # fmt: skip
+            measure, effect = self._quota_measure(key, remedy.quota_hard)
             if effect(self.world).state(key).verdict is Verdict.COMPLETES:
-                self._adopt(measure, effect, [one for one in self.states if one.split("/")[1] == workload.namespace])
+                self._take(key, [(measure, effect)])
                 return
+
+    def _quota_measure(self, key: str, hard: Sequence[tuple[str, str, int]]) -> tuple[Measure, Effect]:
+        """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
+        space = key.split("/")[1]
+        back = [(name, resource, self.today_quota(space, name, resource)) for name, resource, _ in hard]
+        names = tuple(dict.fromkeys(name for name, _, _ in hard))
+        title = f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
+        measure = Measure(
+            kind=MeasureKind.QUOTA, what=Text(f"{title} of {space}: {_amounts(hard)}"), workload=key,
+            command=_quota_command(space, hard), undo=_quota_command(space, back), makes=(),
+        )  # fmt: skip
+        return measure, partial(World.with_quotas, namespace=space, hard=hard)
+
+    def _take(self, key: str, changes: Iterable[tuple[Measure, Effect]]) -> None:
+        """Adopt what is done for one workload, and look whom else it may mend."""
+        space = key.split("/")[1]
+        for measure, effect in changes:
+            keys = [key]
+            if measure.kind is MeasureKind.QUOTA:
+                keys = [one for one in self.states if one.split("/")[1] == space]
+            if measure.kind is MeasureKind.NODES:
+                keys = [one for one in self.states if not self._is_ready(one)]
+            self._adopt(measure, effect, keys)
 
     def today_quota(self, namespace: str, name: str, resource: str) -> int:
         quota = next(q for q in self.snapshot.resource_quotas if (q.namespace, q.name) == (namespace, name))
         return int(quota.hard[resource])
 
     # ── what others lend ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _lend(self, key: str) -> None:
-        """Others scaled down while it rolls out, and given back: the search of the certificate, with two levers."""
-        revision = self.world.revision(key)
-        if self.states[key].verdict is not Verdict.STUCK or self.states[key].reason not in GROWING_REASONS:
-            return
+    def _search_for_nothing(self, key: str) -> None:
+        """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these."""
+        for one in self._least(key):
+            changes = self._changes_of(key, one)
+            if changes and self._does((effect for _, effect in changes), key):
+                self._take(key, changes)
+                return
+
+    def _least(self, key: str, worth: Callable[[Node], int] | None = None) -> tuple[Least, ...]:
+        """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too."""
+        state = self.states[key]
+        if state.verdict is not Verdict.STUCK or state.reason not in GROWING_REASONS | {Reason.QUOTA}:
+            return ()
+        cluster, revision = self.world.cluster, self.world.revision(key)
         try:
             with part():
-                seen = glance(self.world.cluster, revision)
+                seen = glance(cluster, revision)
                 if seen.run is None or seen.why is None:
-                    return
-                in_vain = self._lent_in_vain.setdefault(Same(self.world.cluster), set())
-                found = least_lent(self.world.cluster, revision, seen.run, seen.why, self.share, in_vain)
+                    return ()
+                in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
+                pools = tuple(self.pools.values())
+                return least(cluster, revision, seen.run, seen.why, self.share, in_vain, pools, worth)
         except HeadroomError:
-            return
-        if found is None:
-            return
-        one, strategy, lent = found
-        change = None if strategy is None else self._strategy_measure(key, strategy)
-        effect = partial(World.with_loan, key=key, lent=lent)
-        before = self.world if change is None else change[1](self.world)
-        if not effect(before).state(key).is_ready(self.share):
-            return
-        if change is not None:
-            self._adopt(*change, [key])
-        self._adopt(self._loan(key, one), effect, [key])
+            return ()
+
+    def _changes_of(self, key: str, one: Least) -> list[tuple[Measure, Effect]]:
+        """All that such a plan does but for its nodes, in the order in which it is done."""
+        hard = tuple((name, resource, most) for _, name, resource, _, most in one.quota)
+        changes = [self._quota_measure(key, hard)] if hard else []
+        change = None if one.strategy is None else self._strategy_measure(key, one.strategy)
+        changes += [] if change is None else [change]
+        return (
+            [*changes, (self._loan(key, one.outcome), partial(World.with_loan, key=key, lent=one.lent))]
+            if one.lent
+            else changes
+        )
+
+    def _does(self, effects: Iterable[Effect], key: str) -> bool:
+        world = self.world
+        for effect in effects:
+            world = effect(world)
+        return world.state(key).is_ready(self.share)
 
     def _loan(self, key: str, one: Outcome) -> Measure:
         """Who lends, as a measure."""
@@ -484,43 +530,67 @@ class Planner:
     def _add_nodes(self, key: str, found: Sequence[tuple[int, Remedy]]) -> None:
         """As few more nodes as make the rollout go, within the budgets: with the strategy it has, or with another one that
         needs fewer."""
-        room = (MOST_SPARE if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
         node_of = {node.name: node for node in self.snapshot.nodes}
-        offers: list[tuple[tuple[bool, float, int, bool], _Offer]] = []
         changes = (None, *self._strategies_that_wait(key)) if found else ()
-        for which, remedy in found:
-            change, template = changes[which], node_of[remedy.node_template]
-            monthly, _ = usd_of_nodes(self.book, template, remedy.extra_nodes, remedy.seconds)
-            rank = (monthly is None, monthly or 0.0, remedy.extra_nodes, change is not None)
-            offers.append((rank, _Offer(change, remedy, template, monthly)))
-        for _, offer in sorted(offers, key=lambda one: one[0]):
-            number, template = offer.remedy.extra_nodes, offer.template
-            if why := self._over_budget(offer, room):
-                self.refused.setdefault(key, why)
-                continue
-            effect = partial(World.with_more_nodes, nodes=(template,) * number)
-            before = self.world if offer.change is None else offer.change[1](self.world)
-            if not effect(before).state(key).is_ready(self.share):
-                self.refused.setdefault(key, "more nodes make it complete, but not with enough pods Ready")
-                continue
-            if offer.change is not None:
-                self._adopt(*offer.change, [key])
-            measure = self._node_measure(key, template, offer.remedy)
-            self._adopt(measure, effect, [one for one in self.states if not self._is_ready(one)])
-            self.refused.pop(key, None)
-            return
+        offers = [
+            self._offer(
+                change and [change], [(node_of[one.node_template], one.extra_nodes)], one.seconds, is_kept=one.is_kept
+            )
+            for which, one in found
+            for change in (changes[which],)
+        ]
+        taken = self._first_that_does(key, offers)
 
-    def _over_budget(self, offer: _Offer, room: int) -> str:
+        def worth(template: Node) -> int:
+            """How many of them cost less than what is found already; of a pool whose nodes cost nothing known, fewer."""
+            numbers = range(1, MOST_SPARE + 1)
+            cheaper = (n for n in numbers if taken is None or self._offer([], [(template, n)], 0.0).rank < taken.rank)
+            return max(cheaper, default=0)
+
+        searched = (
+            self._offer(self._changes_of(key, one), one.nodes, one.outcome.seconds, is_kept=one.outcome.is_kept)
+            for one in self._least(key, worth)
+            if one.nodes
+        )
+        taken = self._first_that_does(key, [one for one in searched if taken is None or one.rank < taken.rank]) or taken
+        if taken is not None:
+            nodes = (self._nodes(key, taken, *pair) for pair in taken.nodes)
+            self._take(key, [*taken.changes, *nodes])
+            self.refused.pop(key, None)
+
+    def _offer(
+        self, changes: Iterable[tuple[Measure, Effect]] | None, nodes: Iterable[tuple[Node, int]], seconds: float, *, is_kept: bool = False
+    ) -> _Offer:  # fmt: skip
+        nodes = tuple(nodes)
+        month = _sum([usd_of_nodes(self.book, template, number, seconds)[0] for template, number in nodes])
+        return _Offer(tuple(changes or ()), nodes, seconds, is_kept, month)
+
+    def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> _Offer | None:
+        """The cheapest within the budgets that makes the rollout go."""
+        for offer in sorted(offers, key=lambda one: one.rank):
+            if why := self._over_budget(offer):
+                self.refused.setdefault(key, why)
+            elif self._does((*(effect for _, effect in offer.changes), *(_more(*pair) for pair in offer.nodes)), key):
+                return offer
+            else:
+                self.refused.setdefault(key, "more nodes make it complete, but not with enough pods Ready")
+        return None
+
+    def _over_budget(self, offer: _Offer) -> str:
         """Why the nodes may not be had; "" where they may."""
-        number, pool = offer.remedy.extra_nodes, node_pool(offer.template) or offer.template.name
-        if past := self._past_limit(pool_key(offer.template), number):
-            return past
-        if number > room:
-            return f"needs {count(number, 'more spare node')} in {pool}, past the budget"
+        room = (MOST_SPARE if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
+        pools = listing([node_pool(template) or template.name for template, _ in offer.nodes])
+        for template, number in offer.nodes:
+            if past := self._past_limit(pool_key(template), number):
+                return past
+        if offer.number > room:
+            return f"needs {count(offer.number, 'more spare node')} in {pools}, past the budget"
         if self.aims.most_usd is None:
             return ""
         if offer.usd_per_month is None:
-            return f"needs nodes like {offer.template.name}, whose price isn't known"
+            return (
+                f"needs nodes like {listing([template.name for template, _ in offer.nodes])}, whose price isn't known"
+            )
         if self._usd_kept() + offer.usd_per_month > self.aims.most_usd:
             return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"
         return ""
@@ -568,19 +638,21 @@ class Planner:
 
         return measure, partial(World.with_strategy, key=key, strategy=strategy)
 
-    def _node_measure(self, key: str, template: Node, remedy: Remedy) -> Measure:
-        pool, number, command = node_pool(template) or template.name, remedy.extra_nodes, remedy.command
-        month, once = usd_of_nodes(self.book, template, number, remedy.seconds)
-        model, gpus = gpu_model(template), gpu_count(template)
+    def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> tuple[Measure, Effect]:
+        """More nodes of a pool, of an offer, as a measure."""
+        pool = node_pool(template) or template.name
+        command = steps.resize(self.world.cluster, pool, number)
+        month, once = usd_of_nodes(self.book, template, number, offer.seconds)
         size = sum(node_pool(node) == pool for node in self.snapshot.nodes)
         already = sum((node_pool(node) or node.name) == pool for node in self.world.templates)
         what = f"{count(number, 'more node')} in {pool} ({size + already} → {size + already + number}), for {short_name(key)}"
-        return Measure(
-            kind=MeasureKind.NODES, what=Text(what), workload=key, command=command,
-            undo=_back(command, size + already, pool), makes=(), pool=pool, nodes=number, gpus=gpus * number, gpu_model=model,
-            usd_per_month=month, is_kept=remedy.is_kept, limit=Text(self._limit(template, number)),
-            usd_per_rollout=None if remedy.is_kept else once,
+        measure = Measure(
+            kind=MeasureKind.NODES, what=Text(what), workload=key, command=command, undo=_back(command, size + already, pool),
+            makes=(), pool=pool, nodes=number, gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
+            usd_per_month=month, is_kept=offer.is_kept, limit=Text(self._limit(template, number)),
+            usd_per_rollout=None if offer.is_kept else once,
         )  # fmt: skip
+        return measure, _more(template, number)
 
     def _limit(self, template: Node, number: int) -> str:
         """What the pool's own limit says to that, in What if's words."""
@@ -697,8 +769,8 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
         )
     kept = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
     parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
-    lent_to = {one.workload for one in found.measures if one.kind is MeasureKind.LEND}
-    is_free = [bool(one.makes) or one.workload in lent_to for one in found.measures]
+    for_nothing = {one.workload for one in found.measures if one.kind is not MeasureKind.NODES and one.makes}
+    is_free = [bool(one.makes) or one.workload in for_nothing for one in found.measures]
     free = _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if is_one])
     if free:
         parts.append(f"{found.ready_free:,} with {listing(free)} and no money")

@@ -11,6 +11,8 @@ import pytest
 
 from planner.capacity import readiness, rollouts
 from planner.capacity.certificate import lending, search
+from planner.capacity.certificate.levers import Knobs, Lever
+from planner.capacity.certificate.playing import Outcome
 from planner.capacity.evictions import at_rest
 from planner.capacity.overview import overview
 from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer, Turn
@@ -20,21 +22,24 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Node, Snapshot
+from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.questions.plan import QUESTION, PlanSettings, alike, answer, price_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared import Scenario, compiled
-from planner.rollout.remedy_costs import remedy_cost
+from planner.rollout.remedy_costs import remedy_cost, usd_of_nodes
 from planner.scheduling.empty_node import empty_copy
 from planner.sources import demo, node_pools
 from planner.sources.prices import embedded_book
 from tests.bench import crowd
-from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
+from tests.capacity.test_certificate import asked, random_case
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota
 
+PLANNED = 12  # random clusters; 60 were tried
+POOLS = {"a": "gpu-t4", "b": "gpu-a100"}
 PRICED = Given(book=embedded_book())
 
 
@@ -77,7 +82,7 @@ def test_plan_and_rollout_say_the_same_of_nodes_that_pods_stay_on() -> None:
     t4 = replace(next(n for n in demo.read().nodes if node_pool(n) == "gpu-t4"), taints=())
     gpus = t4.allocatable["nvidia.com/gpu"]
     running = deployment("worker", [t4.name], pod_spec(gpus=gpus), strategy=rolling(1, 0))
-    waits = deployment("other", [""], pod_spec(gpus=gpus), strategy=rolling(1, 0))
+    waits = pod("other", pod_spec(gpus=gpus))  # nobody's, so that it can't be scaled down meanwhile
     alone = replace(snapshot(node(t4.name), running), nodes=(t4,))
     is_kept, price = same_price(alone)
     assert not is_kept
@@ -255,19 +260,20 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of workloads that are alike one is asked, and the last few larger clusters are kept: with neither the plan is the same."""
-    monkeypatch.setattr(lending, "_UNITS", 3_000)  # of work for each search, so that the plain way takes seconds
+    for name in ("_UNITS", "UNITS"):
+        monkeypatch.setattr(lending, name, 3_000)  # of work for each search, so that the plain way takes seconds
     crowded = crowd.snapshot(11)
     played = Counter[str]()
 
     def counted(*given: Any, **how: Any) -> Any:
         played["searches"] += 1
-        return lending.least_lent(*given, **how)
+        return lending.least(*given, **how)
 
     def searched(*given: Any, **how: Any) -> Any:
         played["lenders asked"] += 1
         return search.search(*given, **how)
 
-    monkeypatch.setattr(readiness, "least_lent", counted)
+    monkeypatch.setattr(readiness, "least", counted)
     monkeypatch.setattr(lending, "search", searched)
     quick = answer(crowded, PlanSettings())
     asked = dict(played)
@@ -278,3 +284,57 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
     assert quick == answer(crowded, PlanSettings())
     assert asked["searches"] == played["searches"] > 0
     assert asked["lenders asked"] < played["lenders asked"]
+
+
+@pytest.mark.parametrize("seed", sorted({*range(PLANNED), 18, 28, 32, 37}))
+def test_the_plan_is_never_worse_than_the_certificate(seed: int) -> None:
+    """Both are asked of the worker: where one of the certificate's plans gives back what is lent, it is in the plan, for no more money (and no node
+    where it needs none)."""
+    found = with_prices(random_case(seed))
+    case, known = asked(found, frozenset({Lever.STRATEGY, Lever.LEND, Lever.NODES, Lever.QUOTA}))
+    best = search.search(case, known, units=200_000_000).best
+    plans = [
+        one
+        for one in best
+        if known.ways[0][one.plan.ways[0]].replicas is None
+        and all(lending.is_given_back(one, *pair) for pair in one.lent)
+    ]
+    plan = answer(found, PlanSettings(), PRICED)
+    mine = [one for one in plan.measures if one.nodes and (one.workload == WORKER or WORKER in one.makes)]
+    assert bool(plans) == any(one.workload == WORKER for one in plan.order)
+    if plans:
+        assert sum(one.usd_per_month or 0.0 for one in mine) <= min(_monthly(one, known) for one in plans) + 0.01
+
+
+def with_prices(found: Snapshot) -> Snapshot:
+    """The same on machines of the demo that have a price: those of pool b are dearer."""
+    like = {pool: next(n for n in demo.read().nodes if node_pool(n) == name) for pool, name in POOLS.items()}
+    nodes = []
+    for one in found.nodes:
+        model = like[node_pool(one)]
+        labels = FrozenMap(
+            {**model.labels, "cloud.google.com/gke-nodepool": node_pool(one), "kubernetes.io/hostname": one.name}
+        )
+        nodes.append(replace(model, name=one.name, labels=labels, taints=(), allocatable=one.allocatable))
+    return replace(found, nodes=tuple(nodes))
+
+
+def _monthly(one: Outcome, known: Knobs) -> float:
+    pairs = zip(known.pools, one.plan.nodes, strict=True)
+    months = [usd_of_nodes(embedded_book(), pool.template, number, 0.0)[0] for pool, number in pairs if number]
+    assert None not in months, "every pool has a price"
+    return sum(one or 0.0 for one in months)
+
+
+def test_a_larger_quota_goes_with_a_node_and_both_are_said() -> None:
+    """Neither does alone (seed 28): the quota is raised for the new pod, and a node is there for it."""
+    plan = answer(random_case(28), PlanSettings(), PRICED)
+    quota, strategy, nodes = (one for one in plan.measures if one.workload == WORKER)
+    assert [one.kind for one in (quota, strategy, nodes)] == [
+        MeasureKind.QUOTA,
+        MeasureKind.STRATEGY,
+        MeasureKind.NODES,
+    ]
+    assert [one.makes for one in (quota, strategy, nodes)] == [(), (), (WORKER,)]
+    assert "patch resourcequota" in quota.command
+    assert "one larger quota more and one T4 node more" in str(plan.sentence)

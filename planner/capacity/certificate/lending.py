@@ -1,17 +1,19 @@
-"""Who lends: whether it has its pods again afterwards, and the plan that lends least."""
+"""Who lends: whether it has its pods again afterwards; and the plans that do for one rollout, of which *Unblock all* takes the cheapest."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil
 from typing import Final
 
-from planner.capacity.certificate.levers import Case, Lender, Lever, knobs
+from planner.capacity.certificate.levers import Case, Knobs, Lender, Lever, knobs
 from planner.capacity.certificate.playing import Outcome
-from planner.capacity.certificate.search import search
+from planner.capacity.certificate.search import UNITS, search
+from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
+from planner.ground.records import dataclass, replace
 from planner.ground.words import listing, short_name
-from planner.kubernetes.records import Strategy
+from planner.kubernetes.records import Node, Snapshot, Strategy
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import has_room
 from planner.rollout.run import Revision, Run
@@ -21,7 +23,19 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, compile_shape
 
 _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
-_UNITS: Final = 150_000  # of work for one workload
+_UNITS: Final = 150_000  # of work for one workload in a large cluster
+MOST_NODES: Final = 500  # in a cluster, up to which quotas, nodes and every strategy are looked at too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Least:
+    """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which."""
+
+    outcome: Outcome
+    strategy: Strategy | None
+    lent: Mapping[str, int]
+    quota: tuple[tuple[str, str, str, int, int], ...]
+    nodes: tuple[tuple[Node, int], ...]
 
 
 def is_given_back(one: Outcome, lender: Lender, left: int) -> bool:
@@ -53,48 +67,84 @@ def _shape(one: Outcome, lender: Lender) -> Shape:
     return compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
 
 
-def least_lent(
-    cluster: Cluster, revision: Revision, run: Run, why: Explanation, share: float, in_vain: set[Hashable]
-) -> tuple[Outcome, Strategy | None, Mapping[str, int]] | None:
-    """The plan that lends least to a rollout that is stuck, the strategy that goes with it, and who is scaled to what; None without one.
+def least(
+    cluster: Cluster, revision: Revision, run: Run, why: Explanation, share: float, in_vain: set[Hashable],
+    pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None,
+) -> tuple[Least, ...]:  # fmt: skip
+    """The plans that make a rollout go that is stuck and that nothing beats, those that are easiest to agree to first; () without one.
 
-    Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does. `in_vain`: searches in
-    this cluster that found none; what is alike and would ask the same lenders isn't asked again.
+    Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does, and all pods get the
+    change. `pools`: how far they may grow; `worth`: how many nodes like that are worth looking at (None: none are). `in_vain`: searches in
+    this cluster that found none; what is alike and would ask the same lenders isn't asked again. In large clusters others only lend.
     """
-    times = pod_times_of(cluster, revision)
-    case = Case(cluster=cluster, revisions=(revision,), pod_times=(times,), run=run)
-    known = knobs(case, _LEVERS, (), why.lacking)
-    if not known.lenders:
-        return None
-    asked = _asked(cluster, revision, known.lenders)
+    is_small = cluster.node_count <= MOST_NODES
+    if worth and not is_small:
+        return ()
+    case = Case(cluster=cluster, revisions=(revision,), pod_times=(pod_times_of(cluster, revision),), run=run)
+    levers = (_LEVERS | {Lever.QUOTA} if is_small else _LEVERS) | ({Lever.NODES} if worth else set())
+    known = _within(knobs(case, levers, pools, why.lacking), revision, share, worth)
+    if not (known.pools if worth else known.lenders or is_small):
+        return ()
+    asked = _asked(cluster, revision, known)
     if asked is not None and asked in in_vain:
-        return None
+        return ()
     try:
-        found = search(case, known, units=_UNITS)
+        found = search(case, known, units=UNITS if is_small else _UNITS)
     except HeadroomError:
-        return None
-    for one in found.best:
-        way = known.ways[0][one.plan.ways[0]]
-        enough = one.lowest[0] >= ceil(share * revision.after.pods_wanted - 1e-9)
-        kept = all(left >= ceil(share * lender.bound - 1e-9) for lender, left in one.lent)
-        if (
-            one.lent
-            and way.replicas is None
-            and enough
-            and kept
-            and all(is_given_back(one, *pair) for pair in one.lent)
-        ):
-            return one, way.strategy, {lender.workload.key: left for lender, left in one.lent}
-    if asked is not None:
+        return ()
+    plans = tuple(
+        Least(
+            outcome=one, strategy=known.ways[0][one.plan.ways[0]].strategy, quota=raised(cluster.snapshot, one),
+            lent={lender.workload.key: left for lender, left in one.lent},
+            nodes=tuple((pool.template, n) for pool, n in zip(known.pools, one.plan.nodes, strict=True) if n),
+        )
+        for one in found.best
+        if one.lowest[0] >= ceil(share * revision.after.pods_wanted - 1e-9)
+        and all(is_given_back(one, *pair) for pair in one.lent)
+    )  # fmt: skip
+    if asked is not None and not plans:
         in_vain.add(asked)
-    return None
+    return plans
 
 
-def _asked(cluster: Cluster, revision: Revision, lenders: tuple[Lender, ...]) -> Hashable | None:
+def _within(known: Knobs, revision: Revision, share: float, worth: Callable[[Node], int] | None) -> Knobs:
+    """The knobs without what isn't asked for: fewer replicas of its own, pods that don't get the change, others with too few."""
+    today = revision.after.strategy.partition
+    ways = tuple(
+        way
+        for way in known.ways[0]
+        if way.replicas is None and (way.strategy is None or way.strategy.partition <= today)
+    )
+    lenders = (
+        replace(one, replicas=tuple(n for n in one.replicas if n >= ceil(share * one.bound - 1e-9)))
+        for one in known.lenders
+    )
+    pools = (replace(one, most=min(one.most, worth(one.template) if worth else 0)) for one in known.pools)
+    return replace(
+        known, ways=(ways,), lenders=tuple(one for one in lenders if one.replicas), pools=tuple(one for one in pools if one.most)
+    )  # fmt: skip
+
+
+def raised(snapshot: Snapshot, one: Outcome) -> tuple[tuple[str, str, str, int, int], ...]:
+    """Namespace, quota, resource, today's bound and the most that is used in that run, of the quotas that stood in the way."""
+    if not one.plan.quota or one.run is None:
+        return ()
+    used, spaces = one.run.simulation.admission.most_used, {r.after.namespace for r in one.revisions}
+    return tuple(
+        (quota.namespace, quota.name, key, bound, most)
+        for quota in snapshot.resource_quotas
+        if quota.namespace in spaces
+        for key, bound in quota.hard.items()
+        if (most := used.get((quota.namespace, quota.name), {}).get(key, 0)) > bound
+    )
+
+
+def _asked(cluster: Cluster, revision: Revision, known: Knobs) -> Hashable | None:
     """What tells one search from another; None where lenders have pods on nodes, since whose nodes those are counts too, or share a
     quota with the rollout."""
     alike, space = surroundings(cluster, revision.after), revision.after.namespace
-    if alike is None or any(one.bound or one.workload.namespace == space for one in lenders):
+    if alike is None or any(one.bound or one.workload.namespace == space for one in known.lenders):
         return None
     before = revision.before.strategy if revision.before else None
-    return alike, before, tuple((one.workload.key, one.replicas) for one in lenders)
+    lenders = tuple((one.workload.key, one.replicas) for one in known.lenders)
+    return alike, before, lenders, tuple((one.pool, one.most) for one in known.pools)

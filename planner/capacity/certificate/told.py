@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from planner.capacity.certificate.answer import Certificate, Kept, WorthHaving
-from planner.capacity.certificate.lending import is_given_back, pushes_out
+from planner.capacity.certificate.lending import is_given_back, pushes_out, raised
 from planner.capacity.certificate.levers import Case, Knobs, Lender, Lever, knobs
 from planner.capacity.certificate.moving import RoomMade, room_made
 from planner.capacity.certificate.playing import Outcome
@@ -320,27 +320,19 @@ class _Writer:
 
     def _quota_steps(self, one: Outcome) -> Iterator[Step]:
         """The quotas that stood in the way, raised to the most that is used in that run."""
-        if not one.plan.quota or one.run is None:
-            return
-        used = one.run.simulation.admission.most_used
-        spaces = dict.fromkeys(r.after.namespace for r in self.case.revisions)
-        for namespace in spaces:
-            raised: dict[str, dict[str, str]] = {}
+        every = raised(self.case.cluster.snapshot, one)
+        for namespace in dict.fromkeys(space for space, *_ in every):
             today: dict[str, dict[str, str]] = {}
-            for quota in self.case.cluster.snapshot.resource_quotas:
-                if quota.namespace != namespace:
-                    continue
-                for key, bound in quota.hard.items():
-                    most = used.get((namespace, quota.name), {}).get(key, 0)
-                    if most > bound:
-                        raised.setdefault(quota.name, {})[key] = format_amount(most, key)
-                        today.setdefault(quota.name, {})[key] = format_amount(bound, key)
-            if raised:
-                yield Step(
-                    what=f"Raise the {plural(len(raised), 'quota')} {' and '.join(raised)} of {namespace}",
-                    commands=tuple(steps.quota_patches(namespace, raised)),
-                    undo=tuple(steps.quota_patches(namespace, today)),
-                )
+            larger: dict[str, dict[str, str]] = {}
+            for space, name, key, bound, most in every:
+                if space == namespace:
+                    larger.setdefault(name, {})[key] = format_amount(most, key)
+                    today.setdefault(name, {})[key] = format_amount(bound, key)
+            yield Step(
+                what=f"Raise the {plural(len(larger), 'quota')} {' and '.join(larger)} of {namespace}",
+                commands=tuple(steps.quota_patches(namespace, larger)),
+                undo=tuple(steps.quota_patches(namespace, today)),
+            )
 
 
 def _needs(best: Sequence[Outcome]) -> list[str]:
