@@ -128,7 +128,7 @@ def test_numbers_words_and_what_is_not_known_stay_apart(url: str) -> None:
     write(store, "prod", later(0))
     found = store.query("SELECT metric, labels, value, text, unit FROM facts ORDER BY metric")
     assert [tuple(row.values()) for row in found] == [
-        ("cost", {}, None, None, "USD/month"),
+        ("cost_with_sustained_use", {}, None, None, "USD/month"),
         ("is_on", {}, None, "True", ""),
         ("workload_verdict", {"workload": "Deployment/a/b,c=d"}, None, "stuck", ""),
         ("workloads", {"verdict": "stuck"}, 5.0, None, "workloads"),
