@@ -10,7 +10,6 @@ import click
 from planner.cli import terminal
 from planner.cli.given import FILE
 from planner.cli.plain import command_of
-from planner.ground.tables import as_text
 from planner.ground.words import usd
 from planner.kubernetes.records import Snapshot
 from planner.pricing.actual import reconciled
@@ -48,7 +47,8 @@ def _print_actual(snapshot: Snapshot, bill: ClusterBill, values: Mapping[str, An
         }
         for one in found.parts
     ]
-    click.echo(f"\n{as_text(rows)}", nl=False)
+    click.echo()
+    terminal.say_rows(rows)
 
 
 command = command_of("costs", _ACTUAL, _print_actual)

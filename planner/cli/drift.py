@@ -14,7 +14,6 @@ from planner.cli.given import prometheus_options, usage_over_time
 from planner.drift import telling
 from planner.drift.model import DriftReport, ServiceDrift
 from planner.drift.rows import matrix_rows, suggestion_rows
-from planner.ground.tables import as_text
 from planner.questions.drift import QUESTION, DriftSettings, answer
 from planner.questions.question import Given
 
@@ -66,7 +65,7 @@ def _print_service(service: ServiceDrift, *, everything: bool) -> None:
     sentences = [one.sentence for one in service.explanations] or [service.sentence]
     for sentence in sentences:
         terminal.say(f"  {sentence}")
-    click.echo(as_text([dict(row) for row in matrix_rows(told, everything=everything)]), nl=False)
+    terminal.say_rows([dict(row) for row in matrix_rows(told, everything=everything)])
     if said := telling.said_of(len(told.environments), len(service.environments)):
         terminal.say(f"  {said} -o csv has all of them.")
     for row in suggestion_rows([service]):

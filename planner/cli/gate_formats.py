@@ -12,6 +12,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from planner.capacity.gated import GatedWorkload
+from planner.cli import terminal
 from planner.ground.exit_status import MEANING, ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
@@ -39,7 +40,7 @@ def text(found: GateAnswer, source: str) -> str:
     """For a terminal and a log."""
     parts = [str(found.sentence), ""]
     if found.workloads:
-        parts.append(as_text(_rows(found.workloads)))
+        parts.append(as_text(_rows(found.workloads), room=terminal.width()))
     for part in _worth_telling(found):
         parts += [f"{part.workload}: {part.sentence}"]
         parts += [f"  growth: {_growth(part)}"] if part.extra_nodes else []
@@ -61,7 +62,9 @@ def text(found: GateAnswer, source: str) -> str:
         for finding in found.findings
         if finding.severity is not Severity.INFO
     ]
-    return printable("\n".join([*parts, f"from {source}"])).rstrip() + "\n"
+    lines = printable("\n".join([*parts, f"from {source}"])).rstrip().split("\n")
+    columns = terminal.width()  # what is indented by four is a command
+    return "".join(f"{one if one[:4].isspace() else terminal.fitted(one, columns=columns)}\n" for one in lines)
 
 
 def markdown(found: GateAnswer, source: str, link: str = "") -> str:

@@ -23,7 +23,6 @@ from planner.ground.progress import told_to
 from planner.ground.records import dataclass
 from planner.ground.settings import settings_of
 from planner.ground.sheet import Listing
-from planner.ground.tables import as_text
 from planner.ground.words import moment, sentence
 from planner.history import names
 from planner.history.levels import History
@@ -32,10 +31,12 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import question_called
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.questions.wording import listed
+from planner.rollout.answers import Verdict
 from planner.rollout.wording import WORD
 from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
 
 Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+_COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
 _ASIDE: Final = 48  # letters of what stands before a tab; longer ones push the rest aside
 
 
@@ -172,7 +173,7 @@ def command_of(
             from planner.pricing.book import age_warning
 
             if warning := age_warning(as_of, time.time()):
-                click.echo(warning, err=True)
+                terminal.say(warning, err=True)
         return status
 
     made: Callable[..., Any] = output.printing(question)(command)
@@ -268,14 +269,14 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
     items = listing.seen(answer)
     if not items and not listing.empty:
         return
-    click.echo(f"\n{listing.title}" if listing.title else "")
+    terminal.say(f"\n{listing.title}" if listing.title else "")
     shown = items[: listing.most]
     if not items:
         terminal.say(listing.empty)
     elif listing.line is not None:
         _say_lines(listing, shown)
     else:
-        click.echo(as_text(listed(listing, answer, shown), unknown=listing.unknown_of(answer)), nl=False)
+        terminal.say_rows(listed(listing, answer, shown), unknown=listing.unknown_of(answer))
     if len(items) > len(shown):
         click.echo(f"  and {len(items) - len(shown):,} more: --rows {listing.name} -o csv")
     if note := listing.note(answer):
@@ -283,15 +284,20 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
 
 
 def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
-    """Each row as a sentence, with its verdict before it and what can be copied below."""
+    """Each row as a sentence, with its verdict before it and what can be copied below; on a terminal those that complete
+    are a line."""
     assert listing.line is not None
+    verdicts = [listing.verdict(one) for one in items] if listing.verdict is not None else [None] * len(items)
+    complete = verdicts.count(Verdict.COMPLETES) if terminal.width() is not None else 0
+    if complete > _COMPLETE:
+        kept = [place for place, verdict in enumerate(verdicts) if verdict is not Verdict.COMPLETES]
+        items, verdicts = [items[place] for place in kept], [verdicts[place] for place in kept]
     said = [listing.line(one).split("\n") for one in items]
-    room = min(_ASIDE, max(len(first.partition("\t")[0]) for first, *_ in said))
-    for one, (first, *more) in zip(items, said, strict=True):
+    room = min(_ASIDE, max((len(first.partition("\t")[0]) for first, *_ in said), default=0))
+    for one, verdict, (first, *more) in zip(items, verdicts, said, strict=True):
         head, tab, rest = first.partition("\t")
         line = f"{head:<{room}}  {rest}" if tab else first
-        if listing.verdict is not None:
-            verdict = listing.verdict(one)
+        if verdict is not None:
             terminal.say_verdict(verdict, f"{WORD[verdict].lower():<13}", line, indent=" " * 13)
         else:
             terminal.say(line, indent="  ")
@@ -299,3 +305,5 @@ def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
             terminal.say(f"    {each}")
         if listing.code is not None:
             click.echo("".join(f"   {each}\n" for each in listing.code(one).splitlines()), nl=one is not items[-1])
+    if complete > _COMPLETE:
+        terminal.say_verdict(Verdict.COMPLETES, f"{complete:,} complete", " (a pipe, as | less, gets each of them)")

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from planner.cli import terminal
 from planner.cli.given import FILE, price_book, price_options
 from planner.cli.output import output_option, write_document, write_rows
 from planner.ground.errors import InputError
-from planner.ground.tables import as_text
 from planner.pricing.book import age_warning, format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
 from planner.pricing.lists import format_list
@@ -68,7 +68,7 @@ def show(
         _print_table(book, lines)
     warning = age_warning(book.as_of, time.time())
     if warning:
-        click.echo(warning, err=True)
+        terminal.say(warning, err=True)
 
 
 @command.command()
@@ -175,8 +175,8 @@ def _document(book: PriceBook, lines: tuple[PriceLine, ...]) -> dict[str, Any]:
 
 
 def _print_table(book: PriceBook, lines: tuple[PriceLine, ...]) -> None:
-    click.echo(as_text([_table_row(line) for line in lines], unknown="no price"), nl=False)
-    click.echo(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
+    terminal.say_rows([_table_row(line) for line in lines], unknown="no price")
+    terminal.say(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
     places: dict[str, list[str]] = {}
     for line in lines:
         for note in line.notes:

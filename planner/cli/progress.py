@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from planner.cli import stream, waiting
+from planner.cli import stream, terminal, waiting
 from planner.ground.words import printable
 
 
@@ -24,7 +24,18 @@ class Progress:
             share = f"{self.done / self.total:4.0%} " if self.total else ""
             said = printable(f"{share}{doing} (Ctrl-C stops)", one_line=True)
             with stream.ours():
-                click.echo(f"\r\033[K{said[:118]}", nl=False, err=True)
+                click.echo(f"\r\033[K{said[: (terminal.width(err=True) or 80) - 1]}", nl=False, err=True)
+
+    def say(self, words: str, *, err: bool = False) -> None:
+        """A line of its own, where this one stood."""
+        self.wipe()
+        click.echo(words, err=err)
+
+    def wipe(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            with stream.ours():
+                click.echo("\r\033[K", nl=False, err=True)
 
     def advance(self, by: int = 1) -> None:
         """So many more are done."""
@@ -36,9 +47,8 @@ def progress(total: int) -> Iterator[Progress]:
     """A line for `total` things; it is wiped at the end."""
     shown = sys.stderr.isatty() and not waiting.is_quiet()
     waiting.end()
+    line = Progress(total, shown)
     try:
-        yield Progress(total, shown)
+        yield line
     finally:
-        if shown:
-            with stream.ours():
-                click.echo("\r\033[K", nl=False, err=True)
+        line.wipe()

@@ -317,4 +317,4 @@ def _print_costs(costs: StrategyCosts) -> None:
         from planner.pricing.book import age_warning
 
         if warning := age_warning(costs.as_of, time.time()):
-            click.echo(warning, err=True)
+            terminal.say(warning, err=True)

@@ -12,7 +12,6 @@ import click
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, ask_prometheus, price_book, price_options, prometheus_options
-from planner.ground.tables import as_text
 from planner.ground.words import count, duration, usd
 from planner.history import names
 from planner.inventory.node_lives import Watch, together, watch_snapshots
@@ -95,7 +94,7 @@ def command(
     found = answer(snapshot, settings, given)
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     if warning := age_warning(found.as_of, time.time()) if found.as_of else "":
-        click.echo(warning, err=True)
+        terminal.say(warning, err=True)
     return QUESTION.exit_status(snapshot, found)
 
 
@@ -134,7 +133,7 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
             ("  of it by packing alone", fleet.packing_usd), ("− spot nodes that come", fleet.spot_usd),
             ("saved by spot", fleet.saved_usd), ("expected to be left", fleet.expected_usd))  # fmt: skip
     click.echo("")
-    click.echo(as_text([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows]), nl=False)
+    terminal.say_rows([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows])
     if fleet.ways:
         terminal.say("\nAll on-demand nodes, bought otherwise:")
         plain.show_listings(QUESTION, found, "ways")
@@ -149,7 +148,7 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
             f"hidden by the filter: {count(found.hidden, 'workload')} and {count(found.hidden_namespaces, 'namespace')}; "
             f"{usd(found.hidden_usd)} of what is saved after interruptions. The sums above are the whole cluster's."
         )
-    click.echo("\nAlone: by itself, whole nodes only; repacked: the rest of its pool packed more tightly. "
+    terminal.say("\nAlone: by itself, whole nodes only; repacked: the rest of its pool packed more tightly. "
                "Details: --workload NAME", err=True)  # fmt: skip
 
 
@@ -158,13 +157,11 @@ def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
     terminal.say(detail.sentence)
     terminal.say(fitness.sentence)
     click.echo("")
-    click.echo(as_text(
-        [
-            {"step": step.name, "mean": usd(step.usd.mean), "P5": usd(step.usd.p5), "P50": usd(step.usd.p50),
-             "P95": usd(step.usd.p95)}
-            for step in saved.steps
-        ]
-    ), nl=False)  # fmt: skip
+    terminal.say_rows([
+        {"step": step.name, "mean": usd(step.usd.mean), "P5": usd(step.usd.p5), "P50": usd(step.usd.p50),
+         "P95": usd(step.usd.p95)}
+        for step in saved.steps
+    ])  # fmt: skip
     plain.show_listings(QUESTION, found, "ways")
     click.echo("")
     terminal.say(saved.break_even.sentence)
@@ -183,15 +180,10 @@ def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
     click.echo("")
     _print_checks(fitness)
     click.echo("")
-    click.echo(
-        as_text(
-            [
-                {"assumption": row.label, "value": row.value, "unit": row.unit, "where it comes from": row.source}
-                for row in assumptions
-            ]
-        ),
-        nl=False,
-    )
+    terminal.say_rows([
+        {"assumption": row.label, "value": row.value, "unit": row.unit, "where it comes from": row.source}
+        for row in assumptions
+    ])  # fmt: skip
 
 
 def _print_checks(fitness: Suitability) -> None:

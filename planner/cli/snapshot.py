@@ -61,10 +61,10 @@ def command(
             except HeadroomError as error:
                 if len(clusters) == 1:
                     raise
-                click.echo(f"headroom: {spec}: {error}", err=True)
+                line.say(f"headroom: {spec}: {error}", err=True)
                 failed = True
             else:
-                click.echo(said)
+                line.say(said)
     if keep_days is not None:
         gone = store.expire(before=days_before(time.time(), keep_days))
         if gone:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from planner.cli import terminal
 from planner.cli.output import output_option, write_document, write_rows
 from planner.cli.progress import progress
 from planner.ground import words
@@ -97,4 +98,4 @@ def _show(rows: list[Row], output_format: str, *, empty: str) -> None:
     elif output_format in ("csv", "markdown"):
         write_rows(output_format, rows)
     else:
-        click.echo(as_text(rows) or f"{empty}\n", nl=False)
+        click.echo(as_text(rows, room=terminal.width()) or f"{empty}\n", nl=False)

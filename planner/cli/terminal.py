@@ -15,6 +15,7 @@ from typing import Final
 import click
 
 from planner.cli import stream
+from planner.ground.tables import UNKNOWN, Rows, as_text
 from planner.ground.words import Text, printable
 from planner.rollout.answers import Verdict
 
@@ -28,9 +29,9 @@ _NARROWEST: Final = 40
 _WIDTH: ContextVar[int | None] = ContextVar("width", default=None)
 
 
-def width() -> int | None:
+def width(*, err: bool = False) -> int | None:
     """Columns to wrap to; None: not at all."""
-    if _WIDTH.get() is None and sys.stdout.isatty():
+    if _WIDTH.get() is None and (sys.stderr if err else sys.stdout).isatty():
         return max(_NARROWEST, shutil.get_terminal_size().columns)
     return _WIDTH.get()
 
@@ -45,10 +46,14 @@ def wrapped_to(columns: int) -> Iterator[None]:
         _WIDTH.reset(before)
 
 
-def say(words: str | Text = "", *, head: str = "", indent: str = "") -> None:
+def say(words: str | Text = "", *, head: str = "", indent: str = "", err: bool = False) -> None:
     """`head` and `words` in lines of the terminal's width, those after the first indented: by two more than the first where
     that is, and nobody says how far. Line ends before the first are kept."""
-    given, columns = f"{head}{words}", width()
+    click.echo(fitted(f"{head}{words}", indent=indent, columns=width(err=err)), err=err)
+
+
+def fitted(given: str, *, indent: str = "", columns: int | None) -> str:
+    """As `say` prints it in so many columns."""
     text = printable(given.lstrip("\n"), one_line=True)
     lead = len(text) - len(text.lstrip())
     if columns is not None and len(text) > columns:
@@ -56,7 +61,12 @@ def say(words: str | Text = "", *, head: str = "", indent: str = "") -> None:
             text, columns, subsequent_indent=indent or " " * (lead and lead + 2), break_long_words=False,
             break_on_hyphens=False,
         )  # fmt: skip
-    click.echo("\n" * (len(given) - len(given.lstrip("\n"))) + text)
+    return "\n" * (len(given) - len(given.lstrip("\n"))) + text
+
+
+def say_rows(rows: Rows, *, unknown: str = UNKNOWN) -> None:
+    """A table as it fits the terminal."""
+    click.echo(as_text(rows, unknown=unknown, room=width()), nl=False)
 
 
 def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: str = "") -> None:

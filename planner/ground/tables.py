@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -35,13 +36,23 @@ def columns(rows: Rows) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def as_text(rows: Rows, *, unknown: str = UNKNOWN) -> str:
-    """Columns as wide as their widest cell, two spaces between them, amounts to the right; "" without rows."""
+def as_text(rows: Rows, *, unknown: str = UNKNOWN, room: int | None = None) -> str:
+    """Columns as wide as their widest cell, two spaces between them, amounts to the right; "" without rows.
+
+    What is wider than `room` has its cells wrapped, or is a card a row, whichever takes fewer lines; a word is never broken.
+    """
     names = columns(rows)
     cells = [[printable(shown(row.get(name), unknown), one_line=True) for name in names] for row in rows]
     lines = [[printable(name, one_line=True) for name in names], *cells]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     right = [is_amounts(rows, name) for name in names]
+    if rows and room is not None and sum(widths) + 2 * (len(widths) - 1) > room:
+        cards = [line for row in cells for line in _card(lines[0], row, room)]
+        narrow = _narrowed(lines, widths, right, room - 2 * (len(widths) - 1))
+        wrapped = [line for row in lines for line in _wrapped(row, narrow)] if narrow else []
+        if not wrapped or len(wrapped) > len(cards):
+            return "".join(f"{line}\n" for line in cards)
+        lines, widths = wrapped, narrow
     return "".join(
         "  ".join(
             cell.rjust(width) if to_right else cell.ljust(width)
@@ -50,6 +61,46 @@ def as_text(rows: Rows, *, unknown: str = UNKNOWN) -> str:
         + "\n"
         for line in (lines if rows else ())
     )
+
+
+def _narrowed(lines: Sequence[list[str]], widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:
+    """Widths that fit into `room`, the widest column narrowed first; none where words or amounts would be broken."""
+    least = [
+        max(max(map(len, head.split()), default=0), *(len(cell) if whole else len(word) for cell in cells for word in cell.split()), 0)
+        for (head, *cells), whole in zip(zip(*lines, strict=True), right, strict=True)
+    ]  # fmt: skip
+    found = list(widths)
+    while sum(found) > room:
+        slack = [place for place, width in enumerate(found) if width > least[place]]
+        if not slack:
+            return []
+        found[max(slack, key=found.__getitem__)] -= 1
+    return found
+
+
+def _fill(text: str, room: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _wrapped(cells: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
+    """A row as the rows of a terminal."""
+    parts = [_fill(cell, max(1, width)) or [""] for cell, width in zip(cells, widths, strict=True)]
+    return [[part[place] if place < len(part) else "" for part in parts] for place in range(max(map(len, parts)))]
+
+
+def _card(names: Sequence[str], cells: Sequence[str], room: int) -> list[str]:
+    """A row as its first cell and what the others say, as many on a line as go; empty ones are left out."""
+    said = [
+        f"{name}: {cell}" if name else cell for name, cell in zip(names[1:], cells[1:], strict=True) if cell.strip()
+    ]
+    first, *rest = [cells[0], *said] if cells[0].strip() else (said or [""])
+    lines = [first]
+    for one in rest:
+        if len(lines[-1]) + len(one) + 3 <= room:
+            lines[-1] += f" · {one}"
+        else:
+            lines.append(f"  {one}")
+    return [part for line in lines for part in _fill(line, room, "    ")]
 
 
 def as_csv(rows: Rows) -> str:
