@@ -658,28 +658,32 @@ def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
     found: dict[str, Node] = {}
     for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
         node = cluster.nodes[i]
+        pool = node_pool(node) or node.name
         large_enough = all(node.allocatable.get(n, 0) >= a for n, a in pod_requests(shape.spec).items())
-        if large_enough and not _pushes_daemons(cluster, node):
-            found.setdefault(node_pool(node) or node.name, node)
+        if large_enough and pool not in found and not cluster.remember(_pushes_daemons, i):
+            found[pool] = node
     return list(found.values())[:3]
 
 
-def _pushes_daemons(cluster: Cluster, node: Node) -> bool:
-    """Whether somebody who waits would push pods of DaemonSets out of a new node like `node`, where their share is only set aside."""
-    pods, snapshot = cluster.snapshot.pods, cluster.snapshot
-    daemons = (
-        compile_shape(cluster, one.namespace, one.template.labels, one.template.spec)
-        for one in daemons_on(snapshot, node)
-    )
-    lowest = min((one.priority for one in daemons), default=None)
+def _pushes_daemons(cluster: Cluster, place: int) -> bool:
+    """Whether somebody who waits would push pods of DaemonSets out of a new node like that of a place, where their share is only set
+    aside."""
+    node = cluster.nodes[place]
+    lowest = min((cluster.priority_of(one.template.spec) for one in daemons_on(cluster.snapshot, node)), default=None)
     if lowest is None:
         return False
     left = empty_copy(cluster, node, 0).allocatable
-    waiting = {compile_shape(cluster, p.namespace, p.labels, p.spec) for p in (pods[i] for i in cluster.unbound)}
-    mine = [pod_requests(one.spec) for one in waiting if one.may_preempt and one.priority > lowest]
+    mine = (asks for asks, priority in cluster.remember(_preempting) if priority > lowest)
     return any(
         left.get(name, 0) < amount <= node.allocatable.get(name, 0) for asks in mine for name, amount in asks.items()
     )
+
+
+def _preempting(cluster: Cluster) -> list[tuple[Mapping[str, int], int]]:
+    """What those who wait and may preempt ask for, and their priority."""
+    pods = cluster.snapshot.pods
+    waiting = {compile_shape(cluster, p.namespace, p.labels, p.spec) for p in (pods[i] for i in cluster.unbound)}
+    return [(pod_requests(one.spec), one.priority) for one in waiting if one.may_preempt]
 
 
 def _at_worst(case: _Case, run: Run) -> str:

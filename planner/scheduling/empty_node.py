@@ -15,12 +15,14 @@ from planner.scheduling.cluster import Cluster
 
 def daemons_on(snapshot: Snapshot, node: Node) -> Iterator[Workload]:
     """The DaemonSets that run on such a node."""
-    for workload in snapshot.every_workload:
+    for workload in snapshot.derived.once(_daemons, snapshot):
         spec = workload.template.spec
-        if not workload.traits.is_per_node or not tolerates_taints(spec.tolerations, node.taints):
-            continue
-        if node_affinity_matches(spec, node.labels, node.name):
+        if tolerates_taints(spec.tolerations, node.taints) and node_affinity_matches(spec, node.labels, node.name):
             yield workload
+
+
+def _daemons(snapshot: Snapshot) -> list[Workload]:
+    return [one for one in snapshot.every_workload if one.traits.is_per_node]
 
 
 def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
