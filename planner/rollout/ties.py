@@ -4,7 +4,7 @@ bound proves it, sampled where not.
 The bound: pods of a simple shape (only static filters and resources decide) are interchangeable, and each takes exactly
 one seat wherever it goes: the number of seats, the sum over nodes of how often the shape fits, falls by one whichever
 node is chosen. If every pod that comes or goes during the rollout is of that size, all placements see the same number of
-seats at every moment, so they share verdict and steps.
+seats at every moment, so they share verdict and steps. Of several changes each is bound so where no two can meet.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import numpy as np
 from planner.ground.budget import TOO_LARGE
 from planner.ground.words import Text
 from planner.rollout.answers import Ties
+from planner.rollout.beside import ruled_namespaces
 from planner.rollout.run import Revision, Run, simulate
-from planner.scheduling.cluster import Cluster
-from planner.scheduling.filters import is_judged_by_node
+from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.filters import is_judged_alone, is_judged_by_node
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.state import State
@@ -41,9 +42,42 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
         return False
     if run.choices == run.orders == run.simulation.ends == 0:
         return True  # nothing was ever left to chance
-    if len(revisions) != 1 or run.preempted or run.happened:
+    if run.preempted or run.happened or not _are_apart(run, revisions):
         return False
-    return _is_exchangeable(run, revisions[0])
+    return all(_is_exchangeable(run, one) for one in revisions)
+
+
+def _are_apart(run: Run, revisions: Sequence[Revision]) -> bool:
+    """Whether no two changes can meet: each begins at once, pods of none are or may go where another's are or may go, only nodes'
+    amounts and labels judge them, and nothing counts the pods of a namespace that two are in. Each then goes as it does alone."""
+    if len(revisions) == 1:
+        return True
+    cluster = run.simulation.cluster
+    spaces = Counter(one.after.namespace for one in revisions)
+    shared = {space for space, count in spaces.items() if count > 1}
+    is_counted = shared & ruled_namespaces(cluster) or (shared and cluster.snapshot.lacks("ResourceQuota"))
+    if is_counted or any(one.after_seconds for one in revisions):
+        return False
+    taken = np.zeros(cluster.node_count, dtype=np.bool_)
+    for one in revisions:
+        owners = run.owners[one.after.key]
+        pods = [*run.pods[one.after.key], *(pod for pod in run.touched if pod.owner in owners)]
+        if not all(is_judged_alone(run.simulation.state, shape) for shape in {pod.shape for pod in pods}):
+            return False
+        nodes = _nodes_of(run, pods)
+        if (nodes & taken).any():
+            return False
+        taken |= nodes
+    return True
+
+
+def _nodes_of(run: Run, pods: Sequence[LivePod]) -> BoolArray:
+    """Where pods are or may go: bool[node]."""
+    nodes = np.zeros(run.simulation.cluster.node_count, dtype=np.bool_)
+    for shape in {pod.shape for pod in pods}:
+        nodes |= shape.static == Static.PASSES
+    nodes[[pod.node for pod in pods if pod.node != NOWHERE]] = True
+    return nodes
 
 
 def _meets_others(run: Run, revision: Revision) -> bool:
@@ -54,12 +88,7 @@ def _meets_others(run: Run, revision: Revision) -> bool:
     pods = [pod for pod in (*run.touched, *run.simulation.queue.arrivals) if run.is_others(pod)]
     if any(pod.namespace == revision.after.namespace for pod in pods):
         return True
-    own = run.pods[revision.after.key]
-    shapes = {pod.shape for pod in own}
-    mine = np.zeros(run.simulation.cluster.node_count, dtype=np.bool_)
-    for shape in shapes:
-        mine |= shape.static == Static.PASSES
-    mine[[pod.node for pod in own if pod.node != NOWHERE]] = True
+    mine = _nodes_of(run, run.pods[revision.after.key])
     theirs = {pod.shape for pod in pods}
     return any(bool(mine[shape.candidates].any()) for shape in theirs) or any(
         pod.node != NOWHERE and mine[pod.node] for pod in pods

@@ -17,6 +17,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout import glance
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
+from planner.rollout.prepared import compiled
 from planner.rollout.run import Revision, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
 from planner.rollout.ties import is_proven
@@ -238,3 +239,28 @@ def test_what_is_proven_is_so_in_every_placement() -> None:
             told = {engine(case, seed).outcome[:2] for seed in range(10)}
             assert told == {played.outcome[:2]}, seed
     assert proven > 30
+
+
+def test_changes_that_are_proven_not_to_meet_go_alike_whoever_is_first() -> None:
+    found = crowd.snapshot(3, varied=True)
+    cluster, luck, proven = compiled(found), random.Random(3), 0
+    some = [one for one in found.workloads if one.traits.surges_freely and one.replicas]
+    for _ in range(120):
+        pair = luck.sample(some, 2)
+        ways = [
+            replace(one.strategy, max_surge=luck.choice((1, 2)), max_unavailable=luck.choice((0, 1))) for one in pair
+        ]
+        revisions = [
+            Revision(before=one, after=replace(one, strategy=way), has_new_template=True)
+            for one, way in zip(pair, ways, strict=True)
+        ]
+        first = simulate(cluster, revisions)
+        if first.orders and is_proven(first, revisions):
+            proven += 1
+            again = [simulate(cluster, revisions, seed=n, draws_order=True, draws_ends=True) for n in range(1, 9)]
+            assert {(one.ticks, *one.done.items(), *one.finished_at.items()) for one in (first, *again)} == {
+                (first.ticks, *first.done.items(), *first.finished_at.items())
+            }
+            for one in pair:
+                assert len({min(m.ready for m in run.moments[one.key]) for run in (first, *again)}) == 1
+    assert proven > 5

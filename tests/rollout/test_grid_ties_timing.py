@@ -17,7 +17,7 @@ from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import POOL, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision, roll, rolling
 
 RESTART = Scenario(changes=(WorkloadChange(workload=WORKER),))
@@ -102,6 +102,35 @@ def test_anti_affinity_takes_the_proof_from_those_it_speaks_of(speaks_of: str, i
     ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert (ties.proven, ties.completed_runs) == (is_proven, 0 if is_proven else ties.runs)
+
+
+@pytest.mark.parametrize(
+    ("pool", "space", "counted", "is_sure"),
+    [
+        ("b", "ml", ["away"], True),
+        ("b", "ml", [], False),  # nobody says which quotas there are
+        ("b", "web", [], True),
+        ("a", "web", ["away"], False),  # the same nodes
+        ("b", "ml", ["ml"], False),  # which of the two is first matters to a quota of both
+        ("b", "web", ["ml", "web"], True),
+    ],
+)
+def test_changes_that_cannot_meet_are_proven(pool: str, space: str, counted: list[str], is_sure: bool) -> None:
+    def own(name: str, where: str, space: str) -> list[Item]:
+        spec = pod_spec(cpu="2", nodeSelector={POOL: where})
+        return deployment(name, [f"{where}-0"] * 2, spec, namespace=space, strategy=rolling(1, 1))
+
+    nodes = [node(f"{one}-{i}", pool=one) for one in "ab" for i in range(2)]
+    quotas: list[Item] = [
+        {"kind": "ResourceQuota", "metadata": {"name": "pods", "namespace": one, "uid": f"q-{one}"}, "spec": {"hard": {"pods": "9"}},
+         "status": {"hard": {"pods": "9"}}}
+        for one in counted
+    ]  # fmt: skip
+    found = snapshot(nodes, own("worker", "a", "ml"), own("other", pool, space), quotas)
+    revisions = [revision(found, key) for key in (WORKER, f"Deployment/{space}/other")]
+    run = simulate(Cluster(found), revisions)
+    assert run.orders > 0
+    assert is_proven(run, revisions) is is_sure
 
 
 def test_pods_of_different_sizes_are_sampled() -> None:
