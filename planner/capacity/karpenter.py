@@ -92,7 +92,9 @@ class Offer:
         self._is_bound = is_bound
         # heaviest first, by name among equals
         able = [
-            pool for pool in pools if not is_bound or pool.is_autoscaled is not False
+            pool
+            for pool in pools
+            if not is_bound or (pool.is_autoscaled is not False and (pool.stated is None or pool.stated.is_ready))
         ]  # a static one keeps its number
         self._pools = sorted(able, key=lambda pool: (-(pool.stated.weight if pool.stated else 0), pool.name))
         self._options = {pool.name: _options(cluster, pool) for pool in self._pools}

@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.ground.records import dataclass, replace
 from planner.inventory.instance_types import InstanceType
-from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
+from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, with_snapshots
 from planner.inventory.quotas import Quota
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import group_beginnings, pool_kind
@@ -153,6 +153,7 @@ def pool_key(node: Node) -> str:
 def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool, ...]:
     """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
     members = _members(cluster)
+    limits = with_snapshots(cluster.snapshot, limits)
     types = tuple(one for some in limits for one in some.instance_types)
     known = _by_pool(members, [one for one in limits if one.name])
     found = [_described(name, nodes, known.get(name, ())) for name, nodes in members.items()]

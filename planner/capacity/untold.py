@@ -52,6 +52,8 @@ def _seen(snapshot: Snapshot) -> dict[str, str]:
         if name := brought_by(node):
             found.setdefault(name.lower(), f"node {node.name} is {name}'s")
             break
+    for pool in snapshot.node_pools[:1]:
+        found.setdefault("karpenter", f"NodePool {pool.name} is there")
     for pod in snapshot.pods:
         names = [pod.labels[key] for key in ("app", "k8s-app", APP_NAME) if key in pod.labels]
         for one in _COMPONENTS if names and not pod.is_terminal else ():
@@ -79,6 +81,9 @@ def _unheard(snapshot: Snapshot, pools: Sequence[NodePool]) -> str:
 def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
     """Groups that may be there, each as the pod would have it, with what isn't known."""
     for pool in pools:
+        if pool.stated is not None and not pool.stated.is_ready and pool.is_autoscaled:
+            what = f"NodePool {pool.name} isn't Ready, so Karpenter brings none of its nodes; what it brings once it is isn't known"
+            yield from ((group, what) for group in _made_to_measure(cluster, waiting))
         if is_karpenters(pool) or pool.room() == 0:
             continue
         if pool.nodes and pool.source in _TELL_NO_ZONES:

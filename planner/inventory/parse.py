@@ -100,6 +100,7 @@ _READERS: dict[str, Read] = {
     "PodTemplate": spare.read_pod_template,
     "CapacityBuffer": spare.read_capacity_buffer,
     "ProvisioningRequest": spare.read_provisioning_request,
+    "NodePool": spare.read_node_pool,
     "Event": observations.read_event,
     "PodMetrics": observations.read_pod_metrics,
 }

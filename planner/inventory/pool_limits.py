@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
+from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.quotas import Quota
-from planner.kubernetes.records import EMPTY, Amounts, Labels, Requirement, Taint
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, NodePool, Requirement, Snapshot, Taint
+
+_DURATION: Final = re.compile(r"(\d{1,9})([smh])", re.ASCII)
+_UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
 
 
 class LimitSource(StrEnum):
@@ -59,6 +66,7 @@ class PoolLimits:
     consolidate_after_seconds, consolidates_used : of a Karpenter NodePool: after how long without change it takes a node away, None: never;
         and whether one that pods are on, too
     requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
+    is_ready : of a Karpenter NodePool: False: none until it is
     instance_types : of `LimitSource.INSTANCE_TYPES`
     quotas : of `LimitSource.QUOTAS`
     shares : the field by which its accelerators are given out in parts; "": whole
@@ -89,9 +97,49 @@ class PoolLimits:
     weight: int = 0
     consolidate_after_seconds: float | None = 0.0
     consolidates_used: bool = True
+    is_ready: bool = True
     instance_types: tuple[InstanceType, ...] = ()
     quotas: tuple[Quota, ...] = ()
     shares: str = ""
+
+
+def limits_of(one: NodePool) -> PoolLimits:
+    """What a NodePool of Karpenter's says.
+
+    Source: karpenter `pkg/controllers/provisioning/provisioner.go` `NewScheduler`, which leaves out those that aren't Ready or go.
+    """
+    wanted = {each.key: each.values for each in one.requirements}
+    return PoolLimits(
+        name=one.name,
+        source=LimitSource.KARPENTER,
+        maximum=one.limits.get("nodes"),
+        is_autoscaled=not (one.is_static or one.is_deleting),
+        is_ready=one.is_ready,
+        consolidate_after_seconds=_consolidate_after(one.consolidate_after),
+        consolidates_used=one.consolidation_policy != "WhenEmpty",
+        zones=wanted.get(ZONE, ()),
+        machine_type=", ".join(wanted.get(INSTANCE_TYPE, ())),
+        provisioning=", ".join(wanted.get(KARPENTER_CAPACITY_TYPE, ())),
+        resource_limits=FrozenMap({name: amount for name, amount in one.limits.items() if name != "nodes"}),
+        requirements=one.requirements,
+        weight=one.weight,
+        labels=one.labels,
+        taints=one.taints,
+    )
+
+
+def _consolidate_after(text: str) -> float | None:
+    """``1h30m``, 0 s where nothing is said, None for ``Never``. Source: karpenter `pkg/apis/v1/nodepool.go` `Disruption`."""
+    if text == "Never":
+        return None
+    return float(sum(int(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION.findall(text)))
+
+
+def with_snapshots(snapshot: Snapshot, given: Sequence[PoolLimits]) -> tuple[PoolLimits, ...]:
+    """`given`, and the NodePools of the snapshot that no file speaks of; of a list that isn't whole none, since others of it may grow."""
+    told = {one.name for one in given if one.source is LimitSource.KARPENTER}
+    seen = () if snapshot.lacks("NodePool") else snapshot.node_pools
+    return (*given, *(limits_of(one) for one in seen if one.name not in told))
 
 
 def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:

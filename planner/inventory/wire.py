@@ -1495,6 +1495,39 @@ class ProvisioningRequest(Object):
     status: ProvisioningRequestStatus | None = None
 
 
+# ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
+class NodeClaimTemplateSpec(Wire):
+    requirements: list[Requirement] | None = None
+    taints: list[Taint] | None = None
+
+
+class NodeClaimTemplate(Wire):
+    metadata: Metadata | None = None
+    spec: NodeClaimTemplateSpec | None = None
+
+
+class Disruption(Wire):
+    consolidate_after: str | None = None
+    consolidation_policy: str | None = None
+
+
+class NodePoolSpec(Wire):
+    template: NodeClaimTemplate | None = None
+    disruption: Disruption | None = None
+    limits: Quantities | None = None
+    weight: Int32 | None = None
+    replicas: Int64 | None = None
+
+
+class NodePoolStatus(Wire):
+    conditions: list[TypedCondition] | None = None
+
+
+class NodePool(Object):
+    spec: NodePoolSpec | None = None
+    status: NodePoolStatus | None = None
+
+
 # ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
 class EventSource(Wire):
     component: str | None = None
@@ -1557,6 +1590,7 @@ _DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
 METRICS = "metrics.k8s.io"
 _STORAGE = "storage.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
+KARPENTER = "karpenter.sh"
 _OF_KUEUE: dict[str, tuple[type[Object], str]] = {
     "ClusterQueue": (ClusterQueue, "cluster_queues"),
     "LocalQueue": (LocalQueue, "local_queues"),
@@ -1668,6 +1702,9 @@ READ: dict[str, Kind] = {
     ),
     "ProvisioningRequest": Kind(
         ProvisioningRequest, "provisioning_requests", SPARE, "provisioningrequests", ("v1", "v1beta1"), is_rare=True
+    ),
+    "NodePool": Kind(
+        NodePool, "node_pools", KARPENTER, "nodepools", ("v1", "v1beta1"), is_namespaced=False, is_rare=True
     ),
     "Event": Kind(Event, "events", "", "events"),
     "PodMetrics": Kind(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),

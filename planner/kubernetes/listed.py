@@ -78,6 +78,11 @@ CUSTOM_KINDS: Final = ",".join(
     [kind.named for kind in WORKLOADS if kind.is_custom]
     + [name for name, one in LISTED.items() if one.group]
     + [f"{resource}.{KUEUE}" for resource in KUEUE_KINDS.values()]
-    + ["podtemplates", "capacitybuffers.autoscaling.x-k8s.io", "provisioningrequests.autoscaling.x-k8s.io"]
+    + [
+        "podtemplates",
+        "capacitybuffers.autoscaling.x-k8s.io",
+        "provisioningrequests.autoscaling.x-k8s.io",
+        "nodepools.karpenter.sh",
+    ]
 )
 """What kubectl's line takes beside the kinds that every cluster has, where the server has them."""

@@ -1041,6 +1041,23 @@ class ProvisioningRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodePool:
+    """Karpenter's: which nodes it may bring, and how many."""
+
+    name: str
+    limits: Amounts = EMPTY  # of its nodes' capacity in all; ``nodes``: how many
+    is_static: bool = False  # it keeps a number
+    is_deleting: bool = False
+    is_ready: bool = True  # else it brings no node until it is
+    weight: int = 0
+    consolidate_after: Word = ""  # ``30s``, ``Never``
+    consolidation_policy: Word = ""
+    labels: Labels = EMPTY
+    taints: tuple[Taint, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     namespace: str
     object_kind: str
@@ -1371,6 +1388,7 @@ class Snapshot:
     pod_templates: tuple[PodTemplate, ...] = ()
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
     provisioning_requests: tuple[ProvisioningRequest, ...] = ()
+    node_pools: tuple[NodePool, ...] = ()  # Karpenter's
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
     logs: tuple[PodLog, ...] = ()

@@ -11,17 +11,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import replace
-from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
+from planner.ground.vocabulary import KARPENTER_CAPACITY_TYPE, ZONE
+from planner.inventory import wire
 from planner.inventory.documents import objects_of, values_of
 from planner.inventory.gke_nodes import gke_machine
 from planner.inventory.instance_types import InstanceType, Offering
-from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.inventory.pool_limits import LimitSource, PoolLimits, limits_of
 from planner.inventory.quotas import Quota, is_quotas, quotas_of
+from planner.inventory.records.shared import Shared
+from planner.inventory.records.spare import read_node_pool
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import FrozenMap, Requirement, Snapshot, Taint
+from planner.kubernetes.records import FrozenMap, Requirement, Snapshot
 from planner.sources import bounded, demo, gcloud
 from planner.sources.prices import machine_shape
 
@@ -32,8 +37,6 @@ _MEND: Final = (
     "or kubectl get configmap cluster-autoscaler-status -n kube-system -o json; quotas: gcloud compute regions describe REGION "
     "--format=json, az vm list-usage -l REGION -o json, aws service-quotas list-service-quotas --service-code ec2"
 )
-_DURATION: Final = re.compile(r"(\d{1,9})([smh])", re.ASCII)
-_UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
 # Before 1.30 the status was text: "Name: ng1", then "(minSize=1, maxSize=7)". Source: kubernetes/autoscaler#6375.
 _TEXT_GROUP: Final = re.compile(
     r"^\s*Name:\s+(\S+)\s*$(?:(?!^\s*Name:).)*?\(min(?:Size)?=(\d+), max(?:Size)?=(\d+)\)", re.MULTILINE | re.DOTALL
@@ -122,47 +125,11 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 # ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
-    """Source: karpenter.sh/docs/concepts/nodepools (v1): ``spec.limits``, ``spec.template``, ``spec.disruption``, ``spec.replicas``."""
-    name = str(_mapping(one.get("metadata")).get("name", ""))
-    spec = _mapping(one.get("spec"))
-    template = _mapping(spec.get("template"))
-    node = _mapping(template.get("spec"))
-    wanted = {
-        str(r.get("key")): _sequence(r.get("values"))
-        for r in _sequence(node.get("requirements"))
-        if isinstance(r, Mapping)
-    }
-    limits = {str(key): parse(value, str(key)) for key, value in _mapping(spec.get("limits")).items()}
-    nodes = limits.pop("nodes", None)
-    capacity = [str(value) for value in wanted.get(KARPENTER_CAPACITY_TYPE, ())]
-    labels = _mapping(_mapping(template.get("metadata")).get("labels"))
-    return PoolLimits(
-        name=name,
-        source=LimitSource.KARPENTER,
-        maximum=nodes,
-        is_autoscaled=spec.get("replicas") is None,  # a static NodePool keeps that number
-        consolidate_after_seconds=_consolidate_after(_mapping(spec.get("disruption")).get("consolidateAfter")),
-        consolidates_used=_mapping(spec.get("disruption")).get("consolidationPolicy") != "WhenEmpty",
-        zones=tuple(str(zone) for zone in wanted.get(ZONE, ())),
-        machine_type=", ".join(str(v) for v in wanted.get(INSTANCE_TYPE, ())),
-        provisioning=", ".join(capacity),
-        resource_limits=FrozenMap(limits),
-        requirements=_requirements(node.get("requirements")),
-        weight=int(spec.get("weight") or 0),
-        labels=FrozenMap({str(k): str(v) for k, v in labels.items()}),
-        taints=tuple(
-            Taint(key=str(t.get("key", "")), value=str(t.get("value") or ""), effect=str(t.get("effect", "NoSchedule")))
-            for t in _sequence(node.get("taints"))
-            if isinstance(t, Mapping)
-        ),
-    )
-
-
-def _consolidate_after(value: Any) -> float | None:
-    """``1h30m``, 0 s where nothing is said, None for ``Never``. Source: karpenter `pkg/apis/v1/nodepool.go` `Disruption`."""
-    if value == "Never":
-        return None
-    return float(sum(int(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION.findall(str(value or "0s"))))
+    """As one of a snapshot."""
+    try:
+        return limits_of(read_node_pool(Shared(), msgspec.convert(one, wire.NodePool)))
+    except msgspec.ValidationError as error:
+        raise InputError(f"a NodePool isn't as Karpenter writes it: {error}", mend=_MEND) from None
 
 
 def _requirements(value: Any) -> tuple[Requirement, ...]:

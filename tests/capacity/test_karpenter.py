@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 
 from planner.capacity import rollouts
+from planner.capacity.untold import autoscalers_seen
+from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
+from planner.inventory.pool_limits import with_snapshots
 from planner.kubernetes.nodes import machine_type
+from planner.kubernetes.records import FrozenMap, Presence
+from planner.questions import gate
+from planner.questions.question import Given
+from planner.questions.rollout import RolloutSettings, answer
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import node_pools
-from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 FAMILY = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["g4dn"]}
 TEAM = {"key": "example.com/team", "operator": "Exists"}
@@ -86,3 +94,82 @@ def test_without_a_list_of_machines_it_is_unknown() -> None:
     found = asked(pool(FAMILY), gpus=2)
     assert found.verdict is Verdict.UNKNOWN
     assert "which machines NodePool gpu may bring isn't known" in str(found.sentence)
+
+
+# ── NodePools of the dump itself ─────────────────────────────────────────────────────────────────────────────────────
+SURGING: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+KARPENTERS = node(
+    "n0", cpu="4", memory="16Gi", gpus=1, zone="eu-west-1a",
+    labels={
+        "karpenter.sh/nodepool": "gpu", "node.kubernetes.io/instance-type": "g4dn.xlarge", "karpenter.sh/capacity-type": "on-demand",
+        "karpenter.k8s.aws/instance-family": "g4dn",
+    },
+)  # fmt: skip
+GONE = "2026-01-01T00:00:00Z"
+
+
+def within(*pools: dict[str, Any], given: list[dict[str, Any]] | None = None) -> RolloutResult:
+    """The same rollout where the NodePools are in the snapshot, and only `given` is in files."""
+    cluster = snapshot(KARPENTERS, deployment("a", ["n0"], pod_spec(gpus=1), **SURGING), list(pools))
+    known = node_pools.read_bytes(json.dumps(given).encode(), name="given.json") if given else ()
+    settings = RolloutSettings(workloads=("Deployment/ml/a",), runs=1)
+    return answer(cluster, settings, Given(limits=known))
+
+
+@pytest.mark.parametrize("limits", [{}, {"nvidia_com/gpu": "100"}, {"nvidia_com/gpu": "1"}, {"nodes": "1"}])
+def test_a_node_pool_in_the_dump_says_what_it_says_in_a_file(limits: dict[str, str]) -> None:
+    in_dump, in_file = within(pool(FAMILY, **limits), given=TYPES), within(given=[pool(FAMILY, **limits), *TYPES])
+    assert (in_dump.verdict, in_dump.sentence) == (in_file.verdict, in_file.sentence)
+    assert in_dump.verdict is (Verdict.STUCK if "1" in limits.values() else Verdict.NEEDS_GROWTH)
+
+
+def test_a_file_stands_above_the_dump() -> None:
+    assert within(pool(FAMILY), given=[pool(FAMILY, nodes="1"), *TYPES]).verdict is Verdict.STUCK
+    assert within(pool(FAMILY, nodes="1"), given=[pool(FAMILY), *TYPES]).verdict is Verdict.NEEDS_GROWTH
+
+
+def test_without_types_of_machines_it_is_not_known() -> None:
+    static, other = pool(FAMILY), {**pool({**FAMILY, "values": ["p4d"]}), "metadata": {"name": "other"}}
+    static["spec"]["replicas"] = 1
+    found = within(static, other)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "other" in str(found.sentence)
+
+
+def test_the_gate_asks_it_too() -> None:
+    cluster = snapshot(KARPENTERS, deployment("a", ["n0"], pod_spec(gpus=1), **SURGING), pool(FAMILY))
+    assert "NodePool" not in cluster.other_kinds
+    types = Given(limits=node_pools.read_bytes(json.dumps(TYPES).encode(), name="types.json"))
+    rolled = answer(cluster, RolloutSettings(workloads=("Deployment/ml/a",), runs=1), types)
+    manifest = json.dumps(deployment("a", ["n0"], pod_spec(gpus=1, cpu="2"), **SURGING)[0])
+    gated = gate.answer(cluster, gate.GateSettings(manifest=manifest), types)
+    assert rolled.verdict is gated.together is Verdict.NEEDS_GROWTH
+
+
+def test_one_that_is_not_ready_is_not_known_and_one_that_goes_brings_none() -> None:
+    waits = {**pool(FAMILY), "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    for found in (within(waits, given=TYPES), within(given=[waits, *TYPES])):
+        assert found.verdict is Verdict.UNKNOWN
+        assert "NodePool gpu isn't Ready" in str(found.sentence)
+    goes = pool(FAMILY)
+    goes["metadata"] = {"name": "gpu", "deletionTimestamp": GONE}
+    assert within(goes, given=TYPES).verdict is Verdict.STUCK
+
+
+def test_a_damaged_node_pool_in_a_file_is_said() -> None:
+    damaged = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "gpu"},
+        "spec": {"weight": "x"},
+    }
+    with pytest.raises(InputError, match="as Karpenter writes it"):
+        node_pools.read_bytes(json.dumps(damaged).encode(), name="pools.json")
+
+
+def test_of_a_list_that_is_not_whole_nothing_is_taken() -> None:
+    cluster = snapshot(KARPENTERS, pool(FAMILY))
+    assert [one.name for one in with_snapshots(cluster, ())] == ["gpu"]
+    cut = replace(cluster, presence=FrozenMap({**cluster.presence, "NodePool": Presence.PARTIAL}))
+    assert with_snapshots(cut, ()) == ()
+    assert autoscalers_seen(cut)["karpenter"] == "node n0 is Karpenter's"

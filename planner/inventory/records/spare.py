@@ -1,6 +1,6 @@
-"""Room that is kept spare: wire → records.
+"""Room that is kept spare, and Karpenter's pools: wire → records.
 
-Source: kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go`,
+Source: karpenter.sh/docs/concepts/nodepools (v1); kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go`,
 `apis/provisioningrequest/autoscaling.x-k8s.io/v1`. What isn't in a status nobody acts on.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.records.pods import cut, known_spec
+from planner.inventory.records.selectors import read_requirements, read_taint
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 
@@ -45,4 +46,28 @@ def read_provisioning_request(shared: Shared, one: wire.ProvisioningRequest) -> 
         name=metadata.name or "",
         class_name=(one.spec.provisioning_class_name or "") if one.spec else "",
         conditions=shared.conditions({each.type: f"{each.status}/{each.reason or ''}" for each in conditions}),
+    )
+
+
+def read_node_pool(shared: Shared, one: wire.NodePool) -> model.NodePool:
+    """Karpenter's NodePool: ``spec.limits``, ``spec.template``, ``spec.disruption``, ``spec.replicas``."""
+    spec = one.spec or wire.NodePoolSpec()
+    template, disruption = spec.template or wire.NodeClaimTemplate(), spec.disruption or wire.Disruption()
+    node, status, metadata = (
+        template.spec or wire.NodeClaimTemplateSpec(),
+        one.status or wire.NodePoolStatus(),
+        metadata_of(one),
+    )
+    return model.NodePool(
+        name=metadata.name or "",
+        is_deleting=metadata.deletion_timestamp is not None,
+        is_ready=all(each.status == "True" for each in status.conditions or () if each.type == "Ready"),
+        limits=shared.amounts(spec.limits),
+        is_static=spec.replicas is not None,
+        weight=spec.weight or 0,
+        consolidate_after=disruption.consolidate_after or "",
+        consolidation_policy=disruption.consolidation_policy or "",
+        labels=shared.labels((template.metadata or wire.Metadata()).labels),
+        taints=tuple(read_taint(taint) for taint in node.taints or ()),
+        requirements=read_requirements(node.requirements),
     )
