@@ -37,11 +37,8 @@ MAY: Final[dict[str, set[str]]] = {
     },  # how Karpenter labels its nodes
     "planner/inventory/instance_types.py": {"KARPENTER_GPU_NAME"},  # the label that Karpenter makes of a type's GPU
     "planner/sources/gcloud.py": {"GKE_API"},
-    "planner/sources/node_pools.py": {
-        "GKE_API",
-        "KARPENTER",
-        "KARPENTER_CAPACITY_TYPE",
-    },  # reads Karpenter's own objects
+    "planner/sources/node_pools.py": {"GKE_API", "KARPENTER_CAPACITY_TYPE"},  # what Karpenter's kwok provider writes
+    "planner/inventory/pool_limits.py": {"KARPENTER", "KARPENTER_CAPACITY_TYPE"},  # reads Karpenter's own objects
     "planner/sources/prometheus_nodes.py": {"GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT"},  # an example in a message
     "planner/pricing/node.py": {
         "AUTOPILOT",
