@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
 from planner.capacity.fewest_moves import Moves, fewest
@@ -19,7 +19,7 @@ from planner.capacity.stages import Acted, Replay, Stage, apart, led, replay
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import dataclass, replace
 from planner.ground.words import Text, about, count, duration, listing, plural
-from planner.kubernetes import commands
+from planner.kubernetes import commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
@@ -28,6 +28,8 @@ from planner.kubernetes.records import Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import Step
 from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.queued import held, let_in
+from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 
@@ -107,6 +109,8 @@ class MadeRoom:
     draws, held : of the scheduler's ties, and in how many of them the plan does what it says
     seconds : until the last one has started, about
     curve : moves for the first so many places, where places were asked for
+    queued : whom Kueue keeps back, or of whom that isn't known, with why; no move changes that
+    asks_no_quota : whether places for a shape were asked for where Kueue is: a shape names no queue
     """
 
     sentence: Text
@@ -125,6 +129,8 @@ class MadeRoom:
     seconds: float
     steps: tuple[Step, ...] = ()
     curve: tuple[Places, ...] = ()
+    queued: tuple[StillWaiting, ...] = ()
+    asks_no_quota: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +160,17 @@ def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
     TooLargeError
         When it costs more than a question may.
     """
-    return _described(*planned(snapshot, what), what.least, is_of_places=bool(what.shape or what.change))
+    put = _put(snapshot, what)
+    found = movable(put.cluster, what.least)
+    plan = _plan(put.cluster, put.asked, found)
+    is_of_places = bool(what.shape or what.change)
+    made = _described(put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure)
+    keeps = "may keep back" if any("not known" in str(one.why) for one in put.queued) else "keeps back"
+    more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
+    return replace(
+        made, queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
+        asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
+    )  # fmt: skip
 
 
 def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, Plan]:
@@ -165,14 +181,40 @@ def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movabl
     InputError
         As `make_room`.
     """
-    cluster = at_rest(compiled(snapshot).snapshot)
-    places = _of_shape(cluster, what.shape, what.number) if what.shape else ()
+    put = _put(snapshot, what)
+    found = movable(put.cluster, what.least)
+    return put.cluster, put.asked, found, _plan(put.cluster, put.asked, found)
+
+
+class _Put(NamedTuple):
+    """The cluster at rest, the pods that are to start, whom Kueue keeps back; `is_sure`: whether nobody waits for Kueue's word."""
+
+    cluster: Cluster
+    asked: list[int]
+    queued: tuple[StillWaiting, ...]
+    is_sure: bool
+
+
+def _put(snapshot: Snapshot, what: Asked) -> _Put:
+    places: Wanted = ()
+    queued: tuple[StillWaiting, ...] = ()
+    is_sure = True
     if what.change is not None:
-        places = _made_by(snapshot, what.change)
+        places, queued, is_sure = _made_by(snapshot, what.change)
+    elif not what.shape:
+        waiting = held(snapshot)
+        queued = tuple(
+            StillWaiting(workload=owner, pods=pods, why=Text(why))
+            for owner, pods, why in waiting.kept
+            if what.workload in ("", owner)
+        )
+        snapshot, is_sure = waiting.snapshot, not (waiting.opened or waiting.kept)
+    cluster = at_rest(compiled(snapshot).snapshot)
+    if what.shape:
+        places = _of_shape(cluster, what.shape, what.number)
     cluster = _with_pods(cluster, places) if places else cluster
-    asked = _asked(cluster, what.workload, _PLACE if places else "")
-    found = movable(cluster, what.least)
-    return cluster, asked, found, _plan(cluster, asked, found)
+    asked = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(queued))
+    return _Put(cluster, asked, queued, is_sure)
 
 
 def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
@@ -200,13 +242,18 @@ def _of_shape(cluster: Cluster, shape: str, number: int) -> Wanted:
     return ((Pod(namespace=asked.namespace, name=_PLACE, uid="", labels=asked.labels, spec=asked.spec), number),)
 
 
-def _made_by(snapshot: Snapshot, change: Scenario) -> Wanted:
-    """The pods of what a manifest makes anew."""
-    prepared, found = prepare(snapshot, change), []
+def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillWaiting, ...], bool]:
+    """The pods of what a manifest makes anew, which of them Kueue keeps back, and whether it has no say."""
+    prepared, found, queued = prepare(snapshot, change), list[tuple[Pod, int]](), list[StillWaiting]()
     if prepared.unknown:
         raise NotKnownError(prepared.unknown[0].what)
-    for revision in prepared.revisions:
-        after = revision.after
+    revisions, is_sure = let_in(prepared.snapshot, prepared.revisions), True
+    for plain, asked in zip(prepared.revisions, revisions, strict=True):
+        revision, after = asked, asked.after
+        if said := _of_queue(prepared.snapshot, asked):
+            queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
+            revision = plain  # a place is looked for all the same
+        is_sure = is_sure and asked.queued is None and not said
         if revision.before is not None:
             mend = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
             raise InputError(f"{after.key} is there already", where="-f", mend=mend)
@@ -229,7 +276,18 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> Wanted:
         ]
     if not found:
         raise InputError("the manifest makes no pods", where="-f", mend="Give a Deployment, a StatefulSet or a Job")
-    return found
+    return found, tuple(queued), is_sure
+
+
+def _of_queue(snapshot: Snapshot, one: Revision) -> str:
+    """Why Kueue doesn't let its pods in, or why that isn't known; "" where it does or has no say."""
+    if one.queued is None:
+        after = one.after
+        said = queues.queued(snapshot, after.namespace, after.labels, [template for template, _ in one.templates])
+        return f"not known: {said}" if said else ""
+    if one.queued.unknown:
+        return f"not known: {one.queued.unknown}"
+    return one.queued.said if one.queued.keeps_out else ""
 
 
 def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
@@ -243,7 +301,7 @@ def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
     return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *made)))
 
 
-def _asked(cluster: Cluster, workload: str, place: str) -> list[int]:
+def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = False) -> list[int]:
     """The waiting pods that are meant, without those that kube-scheduler never tries."""
     snapshot, keys, world = cluster.snapshot, workload_keys(cluster.snapshot), Simulation(cluster)
     waiting = [number for number in cluster.waiting if not world.pods.live(number).is_gated]
@@ -252,7 +310,7 @@ def _asked(cluster: Cluster, workload: str, place: str) -> list[int]:
     if not workload:
         return waiting
     own = [number for number in waiting if keys[snapshot.pods[number].uid] == workload]
-    if not own:
+    if not own and not is_queued:
         names = sorted({keys[snapshot.pods[number].uid] for number in waiting})
         mend = f"Workloads with pods that wait: {listing(names, 8)}" if names else "No pod waits: give --shape instead"
         raise InputError(f"no pod of {workload[:120]} waits for a node", where="--for", mend=mend)
@@ -356,7 +414,14 @@ def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(
-    cluster: Cluster, asked: Sequence[int], found: Movable, plan: Plan, least: Least, *, is_of_places: bool
+    cluster: Cluster,
+    asked: Sequence[int],
+    found: Movable,
+    plan: Plan,
+    least: Least,
+    *,
+    is_of_places: bool,
+    is_sure: bool = True,
 ) -> MadeRoom:
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
     first, holds = plan.replays[0], plan.held > 0
@@ -384,8 +449,8 @@ def _described(
         ),
         weight=plan.moves.weight if holds else 0.0,
         at_least=max(0.0, plan.moves.at_least),
-        is_proven=plan.moves.is_proven and plan.moves.is_most and holds,
-        is_most=plan.moves.is_most and (holds or not plan.moves.hosts),
+        is_proven=plan.moves.is_proven and plan.moves.is_most and holds and is_sure,
+        is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
         draws=len(plan.replays),
         held=plan.held,
         seconds=first.seconds if holds else 0.0,
@@ -477,6 +542,10 @@ def notes(made: MadeRoom) -> list[str]:
     if made.moves:
         took = f"It takes {about(made.seconds)}, as far as start-ups are known."
         found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
+    if made.asks_no_quota:
+        found += ["A shape names no queue: whether Kueue has quota for such pods isn't asked."]
+    if made.queued:
+        found += ["Places and quota are asked each by itself: no move gives quota. See who waits: headroom queues"]
     return [*found, *(["--script prints the steps as a shell script."] if made.steps else [])]
 
 

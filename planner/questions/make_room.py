@@ -76,6 +76,8 @@ QUESTION: Final = Question(
             Column("stage"), Column("pod"), Column("workload"), Column("node", heading="on, in one draw"), Column("gpus", heading="GPUs"))),
         Listing(name="left", title="Go on waiting", items=lambda found: found.left, columns=(
             Column("workload"), Column("pods"), Column("why", lambda one: str(one.why)))),
+        Listing(name="queued", title="Kept back by Kueue", items=lambda found: found.queued, columns=(
+            Column("workload"), Column("pods"), Column("why", lambda one: str(one.why)))),
         Listing(name="curve", title="Places and moves", items=lambda found: found.curve, most=20, columns=(Column("places"), Column("moves"))),
     ),
     notes=notes,

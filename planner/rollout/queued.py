@@ -21,12 +21,14 @@ from planner.kubernetes import queues
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Gang, Idle, Placed, PlacedSet
+from planner.kubernetes.pods import gang_of
 from planner.kubernetes.priorities import classes_in
 from planner.kubernetes.priorities import priority as pod_priority
 from planner.kubernetes.records import (
     EMPTY,
     Finding,
     FrozenMap,
+    Pod,
     PodSpec,
     QueuedSet,
     QueuedWorkload,
@@ -263,6 +265,74 @@ def let_in_now(
         )
         other = Revision(before=None, after=after, has_new_template=True, placed=Placed(sets=sets, gang=Gang.NONE))
         yield _with_flavors(snapshot, other, [verdict])
+
+
+class Held(NamedTuple):
+    """`snapshot`: with the gates off the pods that Kueue lets in now, and with what their flavors add; `opened`: their uids.
+
+    `kept`: whom else of those that wait Kueue keeps back, by the object they are of: how many pods, and why.
+    """
+
+    snapshot: Snapshot
+    opened: frozenset[str] = frozenset()
+    kept: tuple[tuple[str, int, str], ...] = ()
+
+
+def held(snapshot: Snapshot) -> Held:
+    """Who waits for Kueue, by the same rules that `let_in` asks."""
+    return snapshot.derived.once(_held, snapshot)
+
+
+def _held(snapshot: Snapshot) -> Held:
+    shut = {(one.namespace, one.name): one for one in snapshot.pods if one.node_name == "" and not one.is_terminal
+            and KUEUE_ADMISSION_GATE in one.spec.scheduling_gates}  # fmt: skip
+    found = played(snapshot) if _is_seen(snapshot) else {}
+    if not shut and not found:
+        return Held(snapshot)
+    names, keys = {one.key: name_of(one) for one in snapshot.queued_workloads}, workload_keys(snapshot)
+    opened: dict[str, Pod] = {}
+    kept: dict[tuple[str, str], int] = {}
+    for record in snapshot.queued_workloads:
+        if (verdict := found.get(record.key)) is None:
+            continue
+        is_pod = record.owner is not None and record.owner.kind == POD.name
+        pod = shut.get((record.namespace, record.owner.name)) if is_pod and record.owner is not None else None
+        if pod is not None and gang_of(pod):
+            continue
+        shut.pop((pod.namespace, pod.name) if pod is not None else ("", ""), None)
+        if pod is not None and verdict.outcome is Outcome.LET_IN and (spec := _opened(snapshot, pod, verdict)):
+            opened[pod.uid] = replace(pod, spec=spec)
+            continue
+        said = f"{why(verdict, names)}{f' in ClusterQueue {verdict.queue}' if verdict.outcome is Outcome.QUOTA else ''}"
+        if verdict.outcome in (Outcome.LET_IN, Outcome.EVICTS, Outcome.CHECK, Outcome.UNKNOWN):
+            said = f"{verdict.outcome}: {said}"
+        if verdict.outcome is Outcome.LET_IN:
+            said += "; its pods aren't there yet, and headroom queues says whether they find nodes"
+        owner = keys[pod.uid] if pod is not None else names[record.key]
+        kept[owner, said] = kept.get((owner, said), 0) + sum(one.count for one in record.sets)
+    for pod in shut.values():
+        said = "not known: no Workload of its own shows what it waits for"
+        if missing := lacking(snapshot):
+            said = f"not known: the snapshot holds no {listing(missing)}"
+        kept[keys[pod.uid], said] = kept.get((keys[pod.uid], said), 0) + 1
+    pods = tuple(opened.get(one.uid, one) for one in snapshot.pods)
+    return Held(
+        replace(snapshot, pods=pods) if opened else snapshot,
+        frozenset(opened),
+        tuple((owner, number, said) for (owner, said), number in kept.items()),
+    )
+
+
+def _opened(snapshot: Snapshot, pod: Pod, verdict: Verdict) -> PodSpec | None:
+    """Its spec once Kueue takes its gate away; None where its flavor isn't told."""
+    gates = tuple(one for one in pod.spec.scheduling_gates if one != KUEUE_ADMISSION_GATE)
+    template = Template(labels=pod.labels, spec=replace(pod.spec, scheduling_gates=gates))
+    placed = Placed(sets=(PlacedSet(role="main", template=template, count=1),), gang=Gang.NONE)
+    after = Workload(
+        kind=JOB.name, namespace=pod.namespace, name=pod.name, template=template, strategy=Strategy(kind="")
+    )
+    one = _with_flavors(snapshot, Revision(before=None, after=after, has_new_template=True, placed=placed), [verdict])
+    return None if one.placed is None else one.placed.sets[0].template.spec
 
 
 def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from planner.capacity.making_room import Asked, MadeRoom, make_room, notes
 from planner.capacity.overview import overview
 from planner.capacity.rollouts import rollout
 from planner.ground.records import replace
@@ -18,7 +19,8 @@ from planner.questions.where import WhereSettings
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.serve.review import Silence, read_request, review
-from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, queue, read, teams, workload
+from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, pod, queue, read, teams, workload
+from tests.pages.visiting import visit
 
 Object = dict[str, Any]
 LABEL: Final = {"kueue.x-k8s.io/queue-name": "main"}
@@ -300,9 +302,13 @@ def job_set(gpus: int, pods: int) -> Object:
     ("gpus", "pods", "verdict"),
     [(8, 1, Verdict.COMPLETES), (8, 3, Verdict.STUCK), (16, 1, Verdict.STUCK)],
 )
-def test_rollout_gate_where_and_webhook_say_the_same(
-    snapshot: Snapshot, gpus: int, pods: int, verdict: Verdict
-) -> None:
+def test_rollout_gate_where_webhook_and_page_say_the_same(gpus: int, pods: int, verdict: Verdict) -> None:
+    other = {"containers": [{"name": "c", "image": "x"}]}
+    shown = {  # the page asks for something that rolls out
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "team-c"},
+        "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": other}},
+    }  # fmt: skip
+    snapshot = read([*teams(), shown])
     given = job_set(gpus, pods)
     text = json.dumps(given)
     found = rollout(snapshot, Scenario(manifest=text))
@@ -319,6 +325,12 @@ def test_rollout_gate_where_and_webhook_say_the_same(
     assert not at_gate.is_suspended  # Kueue resumes it
     assert said.is_stuck is (verdict is Verdict.STUCK)
     assert (said.silence is Silence.COMPLETES) is (verdict is Verdict.COMPLETES)
+    app = visit("rollout", snapshot, by="manifest", manifest=text)
+    boxes = [one.proto for kind in (app.error, app.success, app.warning, app.info) for one in kind]
+    [title] = [one.title.replace("\\", "") for one in boxes if one.title]
+    assert title.startswith("✗ Stuck" if verdict is Verdict.STUCK else "✓ Completes")
+    assert verdict is not Verdict.STUCK or str(found.headline) in title
+    assert verdict is not Verdict.STUCK or str(found.sentence).removeprefix("stuck: ") in said.warning
 
 
 def test_what_a_flavor_adds_is_not_told_as_part_of_the_change() -> None:
@@ -331,3 +343,92 @@ def test_what_a_flavor_adds_is_not_told_as_part_of_the_change() -> None:
     elsewhere = flavor("f", nodeLabels={"kubernetes.io/hostname": "other"})
     found = restarted(read([elsewhere if one["kind"] == "ResourceFlavor" else one for one in items]))
     assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.NO_MATCHING_NODE)
+
+
+def gated(name: str, gpus: int, created: int) -> list[Object]:
+    """A pod that Kueue's gate holds, and its Workload."""
+    one = pod("a", name, gpus, "")
+    one["metadata"]["ownerReferences"] = []
+    one["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    one["status"] = {"phase": "Pending"}
+    record = workload("a", name, gpus, created=created)
+    record["metadata"]["ownerReferences"] = [
+        {"apiVersion": "v1", "kind": "Pod", "name": f"{name}-0", "uid": "u", "controller": True}
+    ]
+    return [one, record]
+
+
+def room(*more: Object, nominal: str = "8", labels: Object | None = None, **asked: Any) -> MadeRoom:
+    """Two nodes of 4 GPUs, each with one taken; a queue of one flavor."""
+    running = [pod("b", name, 1, on) for name, on in (("x", "n0"), ("y", "n1"))]
+    for one in running:
+        one["metadata"]["ownerReferences"] = [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}
+        ]
+        one["metadata"]["labels"] = {"app": "web"}
+    replica_set = {
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web", "namespace": "b", "uid": "web"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                 "template": {"metadata": {"labels": {"app": "web"}}, "spec": running[0]["spec"] | {"nodeName": None}}},
+    }  # fmt: skip
+    spaces: list[Object] = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in "ab"]
+    kueue = [flavor("f", nodeLabels=labels or {}), queue("q", {"f": (nominal,)}), local("a", "q")]
+    return make_room(
+        read([node("n0", 4), node("n1", 4), *spaces, *kueue, *running, replica_set, *more]), Asked(**asked)
+    )
+
+
+def test_room_is_made_only_for_pods_that_quota_lets_in() -> None:
+    """Quota is there: a place is made. It isn't: no move is for it, and why is said. Neither is proven over Kueue's word."""
+    found = room(*gated("w", 4, -50))
+    assert str(found.sentence).startswith("1 move starts the waiting pod; any plan for these needs at least 1"), (
+        found.sentence
+    )
+    assert (found.queued, found.is_proven, found.is_most) == ((), False, False)
+    found = room(*gated("w", 4, -50), nominal="3")
+    assert str(found.sentence) == "no pod waits for a node; Kueue keeps back 1 pod"
+    assert (found.moves, found.waiting) == ((), 0)
+    assert f"1 {GPU} more of f than the queue can ever have" in str(found.queued[0].why)
+    assert "no move gives quota" in " ".join(notes(found))
+
+
+def test_of_two_that_wait_for_one_quota_the_older_gets_a_place() -> None:
+    found = room(*gated("old", 4, -90), *gated("new", 4, -50), nominal="4")
+    assert [one.pod for one in found.starts] == ["a/old-0"]
+    [kept] = found.queued
+    assert (kept.workload, kept.pods) == ("Pod/a/new-0", 1)
+    assert str(kept.why) == f"4 {GPU} of f too few are free in ClusterQueue q"
+    asked = room(*gated("old", 4, -90), *gated("new", 4, -50), nominal="4", workload="Pod/a/new-0")
+    assert (asked.waiting, asked.queued) == (0, (kept,))
+
+
+def test_a_place_is_where_the_flavor_says() -> None:
+    assert {one.node for one in room(*gated("w", 4, -50), labels={"kubernetes.io/hostname": "n1"}).starts} == {"n1"}
+    nowhere = room(*gated("w", 4, -50), labels={"kubernetes.io/hostname": "n7"})
+    assert (nowhere.starts, nowhere.queued) == ((), ())
+    assert str(nowhere.left[0].why).startswith("no node takes it")
+
+
+def test_a_manifest_says_place_and_quota_each_by_itself() -> None:
+    for nominal, kept in (("8", ""), ("3", f"1 {GPU} more of f than the queue can ever have")):
+        manifest = json.dumps(job(4, namespace="a"))
+        found = room(nominal=nominal, change=Scenario(manifest=manifest))
+        assert (len(found.moves), len(found.starts), found.is_proven) == (1, 1, False)
+        assert [str(one.why) for one in found.queued] == ([kept] if kept else [])
+    label = job(4, namespace="a", labels={"kueue.x-k8s.io/priority-class": "high"})
+    found = room(change=Scenario(manifest=json.dumps(label)))
+    assert str(found.queued[0].why) == "not known: the input holds no WorkloadPriorityClass high"
+    assert str(found.sentence).endswith("; Kueue may keep back 1 pod")
+
+
+def test_a_shape_says_nothing_of_quota() -> None:
+    found = room(shape="gpu=4")
+    assert (len(found.moves), found.is_proven) == (1, True)
+    assert "A shape names no queue: whether Kueue has quota for such pods isn't asked." in notes(found)
+
+
+def test_a_suspended_job_that_waits_is_named(snapshot: Snapshot) -> None:
+    kept = {one.workload: str(one.why) for one in make_room(snapshot).queued}
+    assert kept["Job/team-a/next"].startswith("the queue is StrictFIFO") or "of a100" in kept["Job/team-a/next"]
+    assert "its pods aren't there yet" in kept["Job/team-b/eval"]
+    assert len(kept) == 5
