@@ -174,7 +174,7 @@ class _Graph:
         return self._of(template, name, path, (*above, name))
 
     def _of(self, template: Document, name: str, path: str, above: tuple[str, ...]) -> Counter[str]:
-        for field in (*_CHANGES_PODS, *_NOT_PODS, "templateRef", "daemon"):
+        for field in (*_CHANGES_PODS, *_NOT_PODS, "templateRef", "daemon", "synchronization"):
             if template.get(field):
                 self._untold[f"{path}.{field}"] = None
         if any(isinstance(template.get(field), Mapping) for field in _LEAVES):

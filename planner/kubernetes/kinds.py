@@ -239,7 +239,7 @@ ROLLOUT: Final = Kind(
     source="argo-rollouts `rollout/{canary,bluegreen,replicaset,sync,pause,trafficrouting}.go`, `utils/replicaset/canary.go`",
     modelled="canary with steps (setWeight, setCanaryScale, pause) with and without a traffic router, dynamicStableScale, "
     "minPodsPerReplicaSet, maxSurge, maxUnavailable; blue-green with previewReplicaCount, autoPromotion and scaleDownDelaySeconds; "
-    "undo, abort. A pause without a duration is promoted once nothing else moves; analyses, experiments, plugins and traffic "
+    "undo, abort. A pause without a duration is promoted once nothing else moves; analyses, plugins and traffic "
     "routers are assumed to pass at once.",
 )
 LEADER_WORKER_SET: Final = Kind(

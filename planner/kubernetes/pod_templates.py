@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cache
 from math import prod
 from typing import Any, Final
 
 from planner.ground import words
 from planner.ground.records import dataclass
-from planner.ground.vocabulary import DEFAULT_SCHEDULER, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
+from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, workflow
 from planner.kubernetes.kinds import JOB, POD, REMOVED
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.strange import Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.units import Units
 from planner.kubernetes.updates import (
     CRON_JOB,
@@ -109,8 +111,9 @@ class Templated:
     updates : what a change of one that is there does to its pods; None where that isn't modelled
     versions : of its group, the first that is served is read live; () where no server of today has it
     is_reviewed : whether the webhook is asked about each write: not of what controllers make all day (Pods, ReplicaSets, Jobs)
-    hides : fields, and beginnings of the names of annotations and labels (those with a ``/``, or ``name=value``), that change its pods
-        in a way that isn't told
+    also : (where, names of fields there) that change neither how many pods there are nor where they go, or are read elsewhere. What
+        stands neither here (with a dot behind it: as long as it says nothing) nor in `sets`, `groups` and `suspend` may do so: its pods aren't told; () of Kubernetes' own kinds
+    notes : the same of annotations and labels, by their whole names; asked of those that its project, or one that it hangs on, reads
     stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
     scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
@@ -127,7 +130,8 @@ class Templated:
     is_reviewed: bool = True
     scales: str | None = None
     composes: Callable[[Document], Composed] | None = None
-    hides: tuple[str, ...] = ()
+    also: tuple[tuple[str, str], ...] = ()
+    notes: str = ""
     stops: str = ""
     scheduler: str = ""
     refers: str = ""
@@ -202,13 +206,72 @@ class Placed:
         return tuple((one.template, self.groups * one.count) for one in self.sets)
 
 
-# who places them then hangs on the operator's flags (training-operator `pkg/controller.v1/common/pod.go` `createNewPod`), and how many
-# there are on an autoscaler that it makes (`pkg/controller.v1/pytorch/hpa.go` `ReconcileHPA`)
-_OF_KUBEFLOW: Final = (
-    "spec.runPolicy.schedulingPolicy.minAvailable", "spec.runPolicy.schedulingPolicy.queue", "spec.elasticPolicy",
+# not schedulingPolicy: who places them then hangs on the operator's flags (training-operator `pkg/controller.v1/common/pod.go`
+# `createNewPod`); nor elasticPolicy: how many there are hangs on an autoscaler (`pkg/controller.v1/pytorch/hpa.go` `ReconcileHPA`)
+_RUN_POLICY: Final = ("spec.runPolicy", "cleanPodPolicy ttlSecondsAfterFinished activeDeadlineSeconds backoffLimit")
+_KUBEFLOW: Final = (
+    _RUN_POLICY,
+    ("spec", "cleanPodPolicy nprocPerNode successPolicy backoffLimit activeDeadlineSeconds ttlSecondsAfterFinished"),
+)
+# not ray.io/scheduler-name and the like: pods get another scheduler where the operator was told so (kuberay
+# `ray-operator/controllers/ray/batchscheduler`)
+_RAY_NOTES: Final = (
+    "ray.io/ft-enabled ray.io/external-storage-namespace ray.io/overwrite-container-cmd ray.io/version ray.io/cluster ray.io/node-type "
+    "ray.io/group ray.io/is-ray-node ray.io/identifier ray.io/originated-from-cr-name ray.io/originated-from-crd ray.io/kuberay-version "
+    "ray.io/market-type ray.io/accelerator-type ray.io/region ray.io/availability-zone "
+    "ray.io/enable-serve-service"
+)
+_KNATIVE_NOTES: Final = " ".join(
+    f"{domain}.knative.dev/{name}"
+    for domain, names in (
+        ("serving", "creator lastModifier rollout-duration rolloutDuration progress-deadline"),
+        ("networking", "visibility ingress-class ingress.class certificate-class http-protocol"),
+        ("autoscaling", ("class metric target targetUtilizationPercentage target-utilization-percentage window max-scale maxScale "
+         "scale-down-delay scaleToZeroPodRetentionPeriod scale-to-zero-pod-retention-period targetBurstCapacity target-burst-capacity "
+         "panic-window-percentage panicWindowPercentage panic-threshold-percentage panicThresholdPercentage")),
+    )
+    for name in names.split()
 )  # fmt: skip
-# kuberay `ray-operator/controllers/ray/batchscheduler`: pods get another scheduler where the operator was told so
-_OF_RAY: Final = ("ray.io/scheduler-name", "ray.io/gang-scheduling-enabled")
+_KSERVE_NOTES: Final = (
+    " ".join(
+        f"serving.kserve.io/{name}"
+        for name in [
+            "deploymentMode=RawDeployment",
+            "deploymentMode=Standard",
+            "deploymentMode=Serverless",
+            "deploymentMode=Knative",
+            "autoscalerClass=hpa",
+            "autoscalerClass=external",
+            "autoscalerClass=none",
+            "metric",
+            "metrics",
+            "targetUtilizationPercentage",
+            "enable-prometheus-scraping",
+            "storageSecretName",
+            "secretName",
+            "s3-endpoint",
+            "s3-usehttps",
+            "s3-region",
+            "s3-verifyssl",
+            "s3-useanoncredential",
+            "enable-tag-routing",
+        ]
+    )
+    + " opendatahub.io/dashboard kserve.io/component"
+)
+_POD_FIELDS: Final = (
+    "activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers "
+    "hostAliases hostIPC hostNetwork hostPID hostUsers hostname imagePullSecrets initContainers nodeName nodeSelector os overhead "
+    "preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName "
+    "schedulingGates schedulingGroup securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain "
+    "terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes"
+)
+_OF_WORKFLOW: Final = (
+    "entrypoint templates arguments parallelism serviceAccountName automountServiceAccountToken volumes onExit hooks ttlStrategy podGC "
+    "activeDeadlineSeconds priority podPriority podPriorityClassName nodeSelector tolerations affinity schedulerName securityContext "
+    "imagePullSecrets hostNetwork dnsPolicy dnsConfig hostAliases artifactRepositoryRef archiveLogs artifactGC retryStrategy metrics "
+    "executor workflowMetadata podMetadata podDisruptionBudget runtimeClassName volumeClaimGC suspend"
+)
 _RAY_GROWS: Final = "groups are counted at their replicas, without what Ray's autoscaler adds where it is on"
 _MANAGERS: Final = (
     "ray.io/kuberay-operator", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator",
@@ -225,6 +288,8 @@ def _replicas(kind: str, group: str, *versions: str) -> Templated:
     return Templated(
         kind=kind, group=group, versions=versions, sets=(rows,), waits=_READY_REPLICAS, is_by_template=is_own, scales="",
         is_reviewed=kind != "ReplicaSet",
+        also=() if is_own else (("spec", ("selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds strategy updateStrategy "
+                                 "podManagementPolicy serviceName persistentVolumeClaimRetentionPolicy lifecycle triggers")),),
     )  # fmt: skip
 
 
@@ -237,7 +302,8 @@ def _replica_specs(
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
     return Templated(
         kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang,
-        suspend="spec.runPolicy.suspend", updates=updates, scales="worker", hides=_OF_KUBEFLOW,
+        suspend="spec.runPolicy.suspend", updates=updates, scales="worker",
+        also=(*_KUBEFLOW, (f"spec.{field}{{}}", "restartPolicy")),
     )  # fmt: skip
 
 
@@ -252,6 +318,19 @@ def _ray(cluster: str) -> tuple[PodSet, ...]:
     )
 
 
+def _ray_also(cluster: str) -> tuple[tuple[str, str], ...]:
+    """Not a group's `suspend`, nor what its `scaleStrategy` says: which of its pods go."""
+    group = "rayStartParams resources labels serviceType"
+    return (
+        (
+            cluster,
+            "rayVersion authOptions enableInTreeAutoscaling autoscalerOptions headServiceAnnotations gcsFaultToleranceOptions upgradeStrategy",
+        ),
+        (f"{cluster}.headGroupSpec", f"{group} enableIngress headService replicas"),
+        (f"{cluster}.workerGroupSpecs[]", f"{group} groupName idleTimeoutSeconds scaleStrategy."),
+    )
+
+
 def _served(*components: str) -> tuple[PodSet, ...]:
     return tuple(
         PodSet(role=one, base=f"spec.{one}", template="", is_spec=True, counts=(Count(path="minReplicas", floor=1),))
@@ -259,7 +338,10 @@ def _served(*components: str) -> tuple[PodSet, ...]:
     )
 
 
+_WORKFLOW_NOTES: Final = "workflows.argoproj.io/title workflows.argoproj.io/description workflows.argoproj.io/version"
+_NOTHING_MORE: Final = (("", ""),)
 _SUSPEND: Final = "spec.suspend"
+_SERVED: Final = ("predictor", "transformer", "explainer")
 _JOB: Final = PodSet(base="spec", counts=(Count(path="parallelism", at_most="completions"),))
 # a revision begins with the larger of both, and at least one pod (serving `pkg/reconciler/autoscaling/kpa/kpa.go` `intMax`)
 _SCALES: Final = tuple(
@@ -288,6 +370,27 @@ TEMPLATED: Final = (
         versions=("v1alpha1",),
         sets=(PodSet(base="spec", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.phase}=Healthy",
+        also=(
+            (
+                "spec",
+                "selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds progressDeadlineAbort rollbackWindow analysis",
+            ),
+            (
+                "spec.strategy.canary",
+                (
+                    "steps maxSurge maxUnavailable canaryService stableService trafficRouting analysis canaryMetadata stableMetadata pingPong "
+                    "dynamicStableScale minPodsPerReplicaSet scaleDownDelaySeconds scaleDownDelayRevisionLimit abortScaleDownDelaySeconds"
+                ),
+            ),
+            (
+                "spec.strategy.blueGreen",
+                (
+                    "activeService previewService previewReplicaCount autoPromotionEnabled autoPromotionSeconds scaleDownDelaySeconds maxUnavailable "
+                    "scaleDownDelayRevisionLimit prePromotionAnalysis postPromotionAnalysis activeMetadata previewMetadata abortScaleDownDelaySeconds"
+                ),
+            ),
+        ),
+        notes="rollout.argoproj.io/revision notifications.argoproj.io/subscribe",
     ),
     _replicas("CloneSet", "apps.kruise.io", "v1alpha1"),
     _replicas("StatefulSet", "apps.kruise.io", "v1beta1", "v1alpha1"),
@@ -295,7 +398,10 @@ TEMPLATED: Final = (
     Templated(
         kind="LeaderWorkerSet",
         group="leaderworkerset.x-k8s.io",
-        hides=(LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE, f"{_LWS_SIZE}.volumeClaimTemplates"),
+        also=(
+            ("spec", "startupPolicy rolloutStrategy networkConfig"),
+            (_LWS_SIZE, "restartPolicy subGroupPolicy persistentVolumeClaimRetentionPolicy"),
+        ),
         sets=(
             PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
             PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),)),
@@ -308,7 +414,8 @@ TEMPLATED: Final = (
         kind="RayCluster",
         group="ray.io",
         assumes=_RAY_GROWS,
-        hides=(*_OF_RAY, "spec.workerGroupSpecs[].suspend"),
+        also=_ray_also("spec"),
+        notes=_RAY_NOTES,
         versions=("v1", "v1alpha1"),
         sets=_ray("spec"),
         waits="jsonpath={.status.state}=ready",
@@ -319,7 +426,18 @@ TEMPLATED: Final = (
         kind="RayService",
         group="ray.io",
         assumes=_RAY_GROWS,
-        hides=(*_OF_RAY, "spec.rayClusterConfig.workerGroupSpecs[].suspend"),
+        also=(
+            (
+                "spec",
+                (
+                    "serveConfigV2 serveConfig serviceUnhealthySecondThreshold deploymentUnhealthySecondThreshold serveService "
+                    "excludeHeadPodFromServeSvc rayClusterDeletionDelaySeconds"
+                ),
+            ),
+            ("spec.upgradeStrategy", "type"),
+            *_ray_also("spec.rayClusterConfig"),
+        ),
+        notes=_RAY_NOTES,
         versions=("v1", "v1alpha1"),
         sets=_ray("spec.rayClusterConfig"),
         waits="jsonpath={.status.serviceStatus}=Running",
@@ -329,7 +447,18 @@ TEMPLATED: Final = (
         kind="RayJob",
         group="ray.io",
         assumes=_RAY_GROWS,
-        hides=(*_OF_RAY, "spec.rayClusterSpec.workerGroupSpecs[].suspend"),
+        also=(
+            (
+                "spec",
+                (
+                    "entrypoint metadata runtimeEnv runtimeEnvYAML jobId shutdownAfterJobFinishes ttlSecondsAfterFinished "
+                    "activeDeadlineSeconds backoffLimit submissionMode submitterConfig entrypointNumCpus entrypointNumGpus entrypointResources "
+                    "deletionStrategy deletionPolicy preRunningDeadlineSeconds"
+                ),
+            ),
+            *_ray_also("spec.rayClusterSpec"),
+        ),
+        notes=_RAY_NOTES,
         versions=("v1", "v1alpha1"),
         sets=(
             *_ray("spec.rayClusterSpec"),
@@ -343,6 +472,8 @@ TEMPLATED: Final = (
     Templated(
         kind="Service",
         group="serving.knative.dev",
+        also=(("spec", "traffic"),),
+        notes=f"{_KNATIVE_NOTES} {' '.join(_SCALES)}",
         waits="condition=Ready",
         updates=KNATIVE_SERVICE,
         sets=(
@@ -364,7 +495,14 @@ TEMPLATED: Final = (
         waits="condition=Running",
         gang=Gang.WHOLE,
         suspend="spec.runPolicy.suspend",
-        hides=_OF_KUBEFLOW,
+        also=(
+            *_KUBEFLOW,
+            (
+                "spec",
+                "slotsPerWorker mainContainer sshAuthMountPath launcherCreationPolicy mpiImplementation runLauncherAsWorker",
+            ),
+            ("spec.mpiReplicaSpecs{}", "restartPolicy"),
+        ),
         updates=MPI_JOB,
     ),
     _replica_specs("TFJob", "tfReplicaSpecs"),
@@ -376,13 +514,34 @@ TEMPLATED: Final = (
         group="kubeflow.org",
         versions=("v1", "v1beta1"),
         stops="kubeflow-resource-stopped",
+        also=_NOTHING_MORE,
+        notes=" ".join(
+            f"notebooks.kubeflow.org/{name}"
+            for name in [
+                "server-type",
+                "http-headers-request-set",
+                "http-rewrite-uri",
+                "last-activity",
+                "last_activity_check_timestamp",
+            ]
+        ),
         sets=(PodSet(base="spec"),),
         waits=_READY_REPLICAS,
     ),
     Templated(
         kind="JobSet",
         group="jobset.x-k8s.io",
-        hides=("alpha.jobset.sigs.k8s.io/", "spec.replicatedJobs[].dependsOn"),
+        also=(
+            ("spec", "network successPolicy failurePolicy startupPolicy ttlSecondsAfterFinished coordinator"),
+            ("spec.replicatedJobs[]", "name groupName template.metadata"),
+            (
+                "spec.replicatedJobs[].template.spec",
+                (
+                    "completionMode backoffLimit backoffLimitPerIndex maxFailedIndexes "
+                    "activeDeadlineSeconds ttlSecondsAfterFinished podFailurePolicy successPolicy podReplacementPolicy"
+                ),
+            ),
+        ),
         versions=("v1alpha2",),
         waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
         sets=(
@@ -403,12 +562,18 @@ TEMPLATED: Final = (
             kind="InferenceService",
             group=group,
             versions=("v1beta1",),
-            sets=_served("predictor", "transformer", "explainer"),
-            hides=(
-                "spec.predictor.workerSpec",
-                "serving.kserve.io/exp-dra",
-                "serving.kserve.io/deploymentMode=ModelMesh",
+            sets=_served(*_SERVED),
+            also=tuple(
+                (
+                    f"spec.{one}",
+                    (
+                        "maxReplicas scaleTarget scaleMetric scaleMetricType containerConcurrency timeout canaryTrafficPercent logger "
+                        "batcher labels annotations deploymentStrategy"
+                    ),
+                )
+                for one in _SERVED
             ),
+            notes=f"{_KSERVE_NOTES} {_KNATIVE_NOTES}",
             stops="serving.kserve.io/stop=true",
             assumes="what its storage initializer, and with Knative its queue proxy, ask for isn't counted",
             waits="condition=Ready",
@@ -423,7 +588,19 @@ TEMPLATED: Final = (
         waits="condition=Ready",
         sets=(),
         composes=llm_inference_service,
-        hides=("serving.kserve.io/exp-dra",),
+        also=(
+            *(
+                each
+                for part in ("spec", "spec.prefill")
+                for each in (
+                    (part, "template worker replicas scaling.minReplicas scaling.maxReplicas"),
+                    (f"{part}.parallelism", "data dataLocal dataRPCPort pipeline tensor expert"),
+                )
+            ),
+            ("spec", "model labels annotations baseRefs storageInitializer router.route router.gateway router.ingress"),
+            ("spec.router.scheduler", "template pool replicas config"),
+        ),
+        notes=_KSERVE_NOTES,
         stops="serving.kserve.io/stop=true",
         refers="baseRefs",
         assumes="what KServe's own configurations add (the pod of a scheduler whose template isn't given, a storage initializer) isn't counted",
@@ -436,6 +613,8 @@ TEMPLATED: Final = (
         sets=(),
         gang=Gang.IN_TURN,
         suspend=_SUSPEND,
+        also=(("spec", _OF_WORKFLOW),),
+        notes=_WORKFLOW_NOTES,
         composes=workflow,
         assumes="what its executor's containers ask for isn't counted",
     ),
@@ -448,6 +627,17 @@ TEMPLATED: Final = (
         gang=Gang.IN_TURN,
         suspend=_SUSPEND,
         updates=CRON_WORKFLOW,
+        also=(
+            ("spec.workflowSpec", _OF_WORKFLOW),
+            (
+                "spec",
+                (
+                    "schedule schedules timezone concurrencyPolicy startingDeadlineSeconds successfulJobsHistoryLimit "
+                    "failedJobsHistoryLimit workflowMetadata stopStrategy when"
+                ),
+            ),
+        ),
+        notes=_WORKFLOW_NOTES,
         composes=cron_workflow,
         assumes="what its executor's containers ask for isn't counted",
     ),
@@ -457,10 +647,9 @@ TEMPLATED: Final = (
         versions=("v1beta1", "v1alpha1"),
         waits="condition=InferenceReady",
         sets=(PodSet(template="inference.template", counts=(Count(path="resource.count"),)),),
-        hides=(
-            "resource.instanceType",
-            "resource.labelSelector",
-        ),  # Kaito brings nodes of its own, or takes those with these labels
+        also=(
+            ("inference", "config"),
+        ),  # not `instanceType` and `labelSelector`: Kaito brings nodes of its own, or takes those with these labels
     ),
     Templated(
         kind="Job",
@@ -468,6 +657,13 @@ TEMPLATED: Final = (
         scheduler="volcano",
         versions=("v1alpha1",),
         sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
+        also=(
+            (
+                "spec",
+                "schedulerName minAvailable plugins priorityClassName maxRetry ttlSecondsAfterFinished policies queue",
+            ),
+            ("spec.tasks[]", "name minAvailable policies maxRetry"),
+        ),
         waits="jsonpath={.status.state.phase}=Running",
         updates=VOLCANO_JOB,
     ),
@@ -552,10 +748,8 @@ def other_scheduler(row: Templated, document: Document) -> str:
 def untold_places(row: Templated, document: Document, told: frozenset[int]) -> list[str]:
     """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
     preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
-    places = [path for path in row.hides if "/" not in path and any(_values(document, path))]
+    places = list(_strange(row, document)) if row.also else []
     places += [path for path in _MANAGED if _at(document, path) not in (None, *_MANAGERS)]
-    hidden = [path for path in row.hides if "/" in path]
-    places += [f"{where}[{name}]" for where, name in _annotated_with(document, hidden)] if hidden else []
     if row.groups is not None and not _is_number(_at(document, row.groups.path)):
         places.append(row.groups.path)
     if row.composes is not None:
@@ -574,24 +768,27 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
         for _, path, base in _places(document, one.base)
         if _template(base, one)[1] is None and not (one.is_optional and _at(base, one.template) is None)
     ]
-    return list(dict.fromkeys(places + without + hidden_templates(document, apart=told)))
+    told_of = [one for one in places if not any(one.startswith(f"{where}.") for where in without)]
+    return list(dict.fromkeys(told_of + without + hidden_templates(document, apart=told)))
 
 
-def _annotated_with(
-    document: Document, beginnings: list[str], path: str = "", depth: int = 8
-) -> Iterator[tuple[str, str]]:
-    """(path, name) of each annotation and label, of the object or of a template in it, whose ``name=value`` begins so."""
-    for key, value in document.items():
-        where = f"{path}.{key}".lstrip(".")
-        if key in ("annotations", "labels") and isinstance(value, Mapping):
-            said = [(str(name), f"{name}={each}") for name, each in value.items()]
-            yield from ((where, name) for name, both in said if both.startswith(tuple(beginnings)))
-        elif depth and isinstance(value, Mapping):
-            yield from _annotated_with(value, beginnings, where, depth - 1)
-        elif depth and isinstance(value, list):
-            for place, one in enumerate(value[:100]):
-                if isinstance(one, Mapping):
-                    yield from _annotated_with(one, beginnings, f"{where}[{place}]", depth - 1)
+def _strange(row: Templated, document: Document) -> Iterator[str]:
+    """What of a document its row doesn't list."""
+    stops = {row.stops, row.stops.partition("=")[0]}
+    yield from strange_fields(document, _known(row))
+    yield from strange_notes(document, {*row.notes.split(), *stops})
+
+
+@cache
+def _known(row: Templated) -> Tree:
+    """The fields that are read of a document, or change nothing."""
+    paths = [row.suspend, row.groups.path if row.groups else "", *_MANAGED]
+    paths += [f"{where}.{name}" for where, names in row.also for name in names.split()]
+    for one in row.sets:
+        fields = _POD_FIELDS.split() if one.is_spec and not one.template else [one.template, one.fallback]
+        fields += [name for count in one.counts for name in (count.path, count.at_least, count.at_most)]
+        paths += [f"{one.base}.{name}".lstrip(".") for name in fields if name]
+    return tree(filter(None, paths))
 
 
 def told_lists(row: Templated, document: Document) -> frozenset[int]:
@@ -677,17 +874,6 @@ def _at(value: Any, path: str) -> Any:
     for part in path.split(".") if path else ():
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
-
-
-def _values(value: Any, path: str) -> Iterator[Any]:
-    """What is at a path, ``[]`` after a name meaning each of a list."""
-    head, mark, rest = path.partition("[].")
-    found = _at(value, head)
-    if not mark:
-        yield found
-    elif isinstance(found, list):
-        for one in found:
-            yield from _values(one, rest)
 
 
 def _places(document: Document, path: str) -> Iterator[tuple[str, str, Document]]:

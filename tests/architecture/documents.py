@@ -10,6 +10,7 @@ import io
 import os
 import re
 import shlex
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from planner.history import schema
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
 from planner.kubernetes import kinds, listed, versions
-from planner.kubernetes.pod_templates import TEMPLATED
+from planner.kubernetes.pod_templates import TEMPLATED, Templated
 from planner.rollout import glossary
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -76,7 +77,7 @@ accelerators it asks for and where.
 | kind | what is modelled | whose rules | recorded |
 | --- | --- | --- | --- |
 {played}
-What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a template that it
+What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a step that is an experiment (it has pods of its own) or that nobody knows, a template that it
 takes from another workload (`workloadRef`), a change of one that is midway with `dynamicStableScale`, a LeaderWorkerSet's change while
 its groups are of two revisions, and one with `volumeClaimTemplates`. Two rules of LeaderWorkerSet are 0.9's, from its source and not recorded, where the image of its
 controller in the snapshot shows it: a group is Ready only when its workers are, and the surge is kept where maxUnavailable is 0.
@@ -95,9 +96,12 @@ it names, one after another; KServe's own well-known ones aren't counted in.
 Cases of the projects' own unit tests are tests here, each with its commit and name: `tests/rollout/test_projects_own_cases.py`. More than
 a hundred manifests as people write them are answered, or not known with the GPUs that they ask for: `tests/questions/manifests_of_kinds.yaml`.
 
-Not known, though the kind is in the table, is one that says any of these:
+What an object says beyond its pods, their numbers and these fields may change either, so it is *not known*, and named:
 
 {hidden}
+Of annotations and labels that a controller of pods reads (`ray.io`, `kserve.io`, `knative.dev`, `sigs.k8s.io`, `opendatahub.io` and the other
+projects') as well those only that are named here.
+
 So is a version that isn't served, an object that another controller manages (`managedBy`), pods of another scheduler, and a number of pods
 that is a text. Of a Workflow: `withParam` with GPUs, `templateRef`, `podSpecPatch`, `templateDefaults`, daemons, resource and plugin
 templates; each of its pods has to find a node by itself, one after another.
@@ -176,11 +180,17 @@ def kinds_page() -> str:
     )  # fmt: skip
     placed = ", ".join(f"`{row.kind}` ({row.group or 'core'})" for row in others if row.updates is None)
     hidden = "".join(
-        f"- `{row.kind}` ({row.group}): {', '.join(f'`{one}`' for one in row.hides)}\n"
-        for row in TEMPLATED
-        if row.hides
+        f"- `{row.kind}` ({row.group}): {'; '.join(_read_of(row)) or 'none'}\n" for row in TEMPLATED if row.also
     )
     return KINDS_PAGE.format(own=own, played=played, changed=changed, placed=placed, hidden=hidden)
+
+
+def _read_of(row: Templated) -> Iterator[str]:
+    for where, names in row.also:
+        if names:
+            yield f"{f'{where}: ' if where else ''}{', '.join(f'`{name}`' for name in names.split() if not name.endswith('.'))}"
+    if row.notes:
+        yield f"annotations {', '.join(f'`{name}`' for name in row.notes.split())}"
 
 
 def versions_page() -> str:

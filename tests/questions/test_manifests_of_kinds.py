@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
+from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, rollout, where
 from planner.questions.gate import GateSettings
@@ -85,6 +87,28 @@ def test_a_manifest_is_answered_or_not_known_with_its_gpus(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, (answer, gpus, _) in CASES.items() if gpus and answer != "refused"])
 def test_what_asks_for_gpus_never_passes_where_none_is_free(name: str) -> None:
     assert not set(statuses(FULL, CASES[name][2]).values()) & {0}
+
+
+@pytest.mark.parametrize("name", [name for name, (answer, gpus, _) in CASES.items() if answer == "completes" and gpus])
+def test_a_field_that_nobody_read_makes_it_not_known(name: str) -> None:
+    """Of our own kinds' rows: Kubernetes' are whole, and what a controller plays has its own list."""
+    documents = [one for one in yaml.safe_load_all(CASES[name][2]) if one]
+    row = templated(documents[-1]["kind"], documents[-1]["apiVersion"])
+    if row is None or not row.also:
+        pytest.skip("a kind of Kubernetes")
+    unknown = dict.fromkeys(("gate", "rollout", "where"), int(ExitStatus.NOT_KNOWN))
+    spec, metadata = documents[-1].get("spec", documents[-1]), documents[-1]["metadata"]
+    spec["podsOnTop"] = {"count": 3}
+    assert statuses(FREE, yaml.safe_dump_all(documents)) == unknown
+    said = " ".join(
+        str(one.sentence) for one in gate.answer(FREE, GateSettings(manifest=yaml.safe_dump_all(documents))).workloads
+    )
+    assert "podsOnTop" in said
+    del spec["podsOnTop"]
+    spec["podsOnTop"] = None  # as if it weren't there
+    assert statuses(FREE, yaml.safe_dump_all(documents)) == statuses(FREE, CASES[name][2])
+    metadata.setdefault("annotations", {})["topology.ray.io/pods-on-top"] = "3"
+    assert statuses(FREE, yaml.safe_dump_all(documents)) == unknown
 
 
 def test_most_are_answered_or_honestly_not_known() -> None:

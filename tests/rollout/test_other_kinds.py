@@ -104,12 +104,19 @@ def test_a_template_of_another_workload_is_not_known() -> None:
     assert "workloadRef" in str(found.sentence)
 
 
-def test_a_field_that_is_not_modelled_makes_it_not_known() -> None:
+@pytest.mark.parametrize(
+    ("canary", "said"),
+    [
+        ({"replicaProgressThreshold": {"type": "Pod", "value": 1}}, "replicaProgressThreshold"),
+        ({"steps": [{"experiment": {"templates": [{"name": "b", "specRef": "canary"}]}}]}, "a step (experiment)"),
+        ({"steps": [{"setWeight": 50}, {"makesPods": {}}]}, "a step (unknown)"),
+    ],
+)
+def test_a_field_that_is_not_modelled_makes_it_not_known(canary: dict[str, object], said: str) -> None:
     case = recorded("argo-rollouts", "canary-000")
-    canary = {"maxSurge": 0, "maxUnavailable": 1, "replicaProgressThreshold": {"type": "Pod", "value": 1}}
-    found = asked(case, with_rollout(case, strategy={"canary": canary}))
+    found = asked(case, with_rollout(case, strategy={"canary": {"maxSurge": 0, "maxUnavailable": 1, **canary}}))
     assert found.verdict is Verdict.UNKNOWN
-    assert "replicaProgressThreshold" in str(found.sentence)
+    assert said in str(found.sentence)
 
 
 def test_claims_of_groups_are_not_known() -> None:

@@ -28,6 +28,7 @@ from planner.kubernetes.progressive import (
 from planner.kubernetes.records import Strategy
 from planner.kubernetes.shares import check_share
 
+_NO_STEP: Final = "unknown"
 _OTHER_STEPS: Final = ("analysis", "experiment", "set_header_route", "set_mirror_route", "plugin")
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", re.ASCII)
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -70,9 +71,12 @@ def _canary(canary: wire.Canary) -> Canary:
         )
         if one is not None
     ]
+    steps = tuple(map(_step, canary.steps or ()))
+    # an experiment makes pods of its own
+    unmodelled += [f"a step ({step.other})" for step in steps if step.other in ("experiment", _NO_STEP)][:1]
     delay = canary.scale_down_delay_seconds
     return Canary(
-        steps=tuple(map(_step, canary.steps or ())),
+        steps=steps,
         is_routed=routing is not None,
         whole_weight=(routing.max_traffic_weight if routing is not None else None) or WHOLE_WEIGHT,
         scales_stable=bool(canary.dynamic_stable_scale) and routing is not None,
@@ -94,7 +98,7 @@ def _step(step: wire.CanaryStep) -> CanaryStep:
         return CanaryStep(
             scale_replicas=scale.replicas, scale_weight=scale.weight, scale_matches=bool(scale.match_traffic_weight)
         )
-    return CanaryStep(other=next((name for name in _OTHER_STEPS if getattr(step, name) is not None), "unknown"))
+    return CanaryStep(other=next((name for name in _OTHER_STEPS if getattr(step, name) is not None), _NO_STEP))
 
 
 def seconds(duration: int | str | None) -> float | None:

@@ -3,7 +3,7 @@
 Source: argo-rollouts 1.9 `rollout/{canary,bluegreen,replicaset,sync,pause,trafficrouting,context}.go`,
 `utils/replicaset/{canary,replicaset}.go`. How many pods each set is to have is in `planner.rollout.controllers.argo_counts`.
 
-Assumed: analyses, experiments, plugins and traffic routers do at once what they are asked for; whoever waits for a promotion, or for
+Assumed: analyses, plugins and traffic routers do at once what they are asked for; whoever waits for a promotion, or for
 a pause to be over, gets it once nothing else moves (`go_on`).
 """
 

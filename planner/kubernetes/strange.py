@@ -1,0 +1,71 @@
+"""What an object says that its kind's row doesn't list: a field, an annotation or a label that may change how many pods there are, or who
+places them where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+Tree = dict[str, "Tree"]
+"""Names of fields → what is known below them, nothing for all; ``[]`` is each of a list, ``{}`` each of a map."""
+
+_OF_ALL: Final = ("apiVersion", "kind", "metadata", "status")
+_READ: Final = re.compile(
+    r"(^|\.)(ray\.io|kserve\.io|knative\.dev|kubeflow\.org|volcano\.sh|argoproj\.io|kaito\.sh|kruise\.io|opendatahub\.io|sigs\.k8s\.io"
+    r"|x-k8s\.io)$"
+)
+"""Prefixes of annotations and labels that a controller of pods reads."""
+_OTHERS: Final = re.compile(r"^(kueue\.x-k8s\.io|argocd\.argoproj\.io|client\.knative\.dev)$")
+"""Of those what another rule answers, or only people and clients read."""
+_SAYS_NOTHING: Final[tuple[object, ...]] = (None, "", [])
+
+
+def tree(paths: Iterable[str]) -> Tree:
+    """What is known, of paths: ``spec.tasks[].replicas``; with a dot behind it of a field nothing below is."""
+    found: Tree = {key: {} for key in _OF_ALL}
+    for path in sorted(paths, key=len):
+        at, parts = found, path.replace("[]", ".[]").replace("{}", ".{}").split(".")
+        for place, part in enumerate(parts):
+            if part in at and not at[part]:  # all below it is known
+                break
+            at = at.setdefault(part, {} if place == len(parts) - 1 else {"": {}})
+    return found
+
+
+def strange_fields(value: Any, known: Tree, path: str = "") -> Iterator[str]:
+    """The paths of what says something and isn't known."""
+    if not known or value in _SAYS_NOTHING:
+        return
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            below = known.get(str(key), known.get("{}"))
+            where = f"{path}.{key}".lstrip(".")
+            if below is not None:
+                yield from strange_fields(one, below, where)
+            elif one not in _SAYS_NOTHING:
+                yield where
+    elif isinstance(value, list) and "[]" in known:
+        for place, one in enumerate(value):
+            yield from strange_fields(one, known["[]"], f"{path}[{place}]")
+    else:
+        yield path
+
+
+def strange_notes(document: Mapping[str, Any], known: Container[str], path: str = "", depth: int = 8) -> Iterator[str]:
+    """Each annotation and label, of the object or of a template in it, that a controller of pods reads and that isn't known by its
+    name or as ``name=value``."""
+    for key, value in document.items():
+        where = f"{path}.{key}".lstrip(".")
+        if key in ("annotations", "labels") and isinstance(value, Mapping):
+            for name, one in value.items():
+                prefix = str(name).rpartition("/")[0]
+                if _READ.search(prefix) and not _OTHERS.match(prefix):
+                    if str(name) not in known and f"{name}={one}" not in known:
+                        yield f"{where}[{name}]"
+        elif depth and isinstance(value, Mapping):
+            yield from strange_notes(value, known, where, depth - 1)
+        elif depth and isinstance(value, list):
+            for place, one in enumerate(value[:100]):
+                if isinstance(one, Mapping):
+                    yield from strange_notes(one, known, f"{where}[{place}]", depth - 1)

@@ -1,0 +1,56 @@
+"""What an object says that its kind's row doesn't list."""
+
+from __future__ import annotations
+
+from planner.kubernetes.strange import strange_fields, strange_notes, tree
+
+KNOWN = tree(
+    ("spec.tasks[].replicas", "spec.sets{}.template", "spec.tasks[].scale.", "spec.policy.ends", "spec.policy")
+)
+
+
+def test_what_is_listed_is_known_with_all_below_it() -> None:
+    document = {
+        "apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "status": {"pods": 3},
+        "spec": {"tasks": [{"replicas": 2}, {"replicas": {"any": 1}, "scale": {}}], "sets": {"A": {"template": {"spec": 1}}}, "policy": {"other": 1}},
+    }  # fmt: skip
+    assert list(strange_fields(document, KNOWN)) == []
+
+
+def test_all_else_is_strange_unless_it_says_nothing() -> None:
+    tasks = [
+        {"replicas": 2, "dependsOn": ["a"], "scale": {"deleted": ["a"]}},
+        {"empty": [], "none": None, "said": False},
+    ]
+    document = {"data": {"a": 1}, "spec": {"tasks": tasks, "sets": {"A": {"replicas": 0}}}}
+    assert list(strange_fields(document, KNOWN)) == [
+        "data",
+        "spec.tasks[0].dependsOn",
+        "spec.tasks[0].scale.deleted",
+        "spec.tasks[1].said",
+        "spec.sets.A.replicas",
+    ]
+
+
+def test_another_shape_than_listed_is_strange() -> None:
+    assert list(strange_fields({"spec": ["a"]}, KNOWN)) == ["spec"]
+    assert list(strange_fields({"spec": {"tasks": {"replicas": 1}}}, KNOWN)) == ["spec.tasks.replicas"]
+    assert list(strange_fields({"spec": {"tasks": 3}}, KNOWN)) == ["spec.tasks"]
+
+
+def test_annotations_and_labels_that_a_controller_of_pods_reads_are_strange_unless_listed() -> None:
+    notes = {
+        "ray.io/gang": "true",
+        "ray.io/fine": "x",
+        "mode.kserve.io/m": "b",
+        "app.kubernetes.io/name": "x",
+        "xray.io/a": "b",
+    }
+    template = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "q", "jobset.sigs.k8s.io/a": "b"}}}
+    document = {"metadata": {"annotations": notes}, "spec": {"sets": [{"template": template}]}}
+    known = {"ray.io/fine", "mode.kserve.io/m=b"}
+    assert list(strange_notes(document, known)) == [
+        "metadata.annotations[ray.io/gang]",
+        "spec.sets[0].template.metadata.labels[jobset.sigs.k8s.io/a]",
+    ]
+    assert "metadata.annotations[mode.kserve.io/m]" in strange_notes(document, {"mode.kserve.io/m=other"})
