@@ -96,13 +96,13 @@ it names, one after another; KServe's own well-known ones aren't counted in.
 Cases of the projects' own unit tests are tests here, each with its commit and name: `tests/rollout/test_projects_own_cases.py`. More than
 a hundred manifests as people write them are answered, or not known with the GPUs that they ask for: `tests/questions/manifests_of_kinds.yaml`.
 
-What an object says beyond its pods, their numbers and these fields may change either, so it is *not known*, and named:
+What an object says beyond its pods, their numbers and these fields may change how many there are or where they go, so it is *not known*, and named:
 
 {hidden}
 Of annotations and labels that a controller of pods reads (`ray.io`, `kserve.io`, `knative.dev`, `sigs.k8s.io`, `opendatahub.io` and the other
 projects') as well those only that are named here.
 
-So is a version that isn't served, an object that another controller manages (`managedBy`), pods of another scheduler, and a number of pods
+Not known, too, is a version that isn't served, an object that another controller manages (`managedBy`), pods of another scheduler, and a number of pods
 that is a text. Of a Workflow: `withParam` with GPUs, `templateRef`, `podSpecPatch`, `templateDefaults`, daemons, resource and plugin
 templates; each of its pods has to find a node by itself, one after another.
 
