@@ -18,7 +18,6 @@ _READ: Final = re.compile(
 """Prefixes of annotations and labels that a controller of pods reads."""
 _OTHERS: Final = re.compile(r"^(kueue\.x-k8s\.io|argocd\.argoproj\.io|client\.knative\.dev)$")
 """Of those what another rule answers, or only people and clients read."""
-_SAYS_NOTHING: Final[tuple[object, ...]] = (None, "", [])
 
 
 def tree(paths: Iterable[str]) -> Tree:
@@ -35,7 +34,7 @@ def tree(paths: Iterable[str]) -> Tree:
 
 def strange_fields(value: Any, known: Tree, path: str = "") -> Iterator[str]:
     """The paths of what says something and isn't known."""
-    if not known or value in _SAYS_NOTHING:
+    if not known or _says_nothing(value):
         return
     if isinstance(value, Mapping):
         for key, one in value.items():
@@ -43,13 +42,17 @@ def strange_fields(value: Any, known: Tree, path: str = "") -> Iterator[str]:
             where = f"{path}.{key}".lstrip(".")
             if below is not None:
                 yield from strange_fields(one, below, where)
-            elif one not in _SAYS_NOTHING:
+            elif not _says_nothing(one):
                 yield where
     elif isinstance(value, list) and "[]" in known:
         for place, one in enumerate(value):
             yield from strange_fields(one, known["[]"], f"{path}[{place}]")
     else:
         yield path
+
+
+def _says_nothing(value: object) -> bool:
+    return value is None or value is False or value == "" or value == []
 
 
 def strange_notes(document: Mapping[str, Any], known: Container[str], path: str = "", depth: int = 8) -> Iterator[str]:

@@ -20,7 +20,7 @@ def test_what_is_listed_is_known_with_all_below_it() -> None:
 def test_all_else_is_strange_unless_it_says_nothing() -> None:
     tasks = [
         {"replicas": 2, "dependsOn": ["a"], "scale": {"deleted": ["a"]}},
-        {"empty": [], "none": None, "said": False},
+        {"empty": [], "none": None, "off": False, "said": True},
     ]
     document = {"data": {"a": 1}, "spec": {"tasks": tasks, "sets": {"A": {"replicas": 0}}}}
     assert list(strange_fields(document, KNOWN)) == [
