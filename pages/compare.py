@@ -4,20 +4,18 @@ from planner.ui import compare_view, drift_inputs, session, stored
 
 st.title("Compare")
 snapshot = session.cluster()
-st.caption("Only what differs: since another snapshot, or after changes to this cluster.")
+said = st.container()
 settings = compare_view.settings()
 others = drift_inputs.other_clusters()
 times = stored.two_moments()
 
-if times:
-    (earlier, later), history = times
-    compare_view.show(later, settings, [earlier], history)
-elif settings.changes or others:
-    compare_view.show(snapshot, settings, others)
+if times or settings.changes or others:
+    (earlier, later), history = times or ((None, snapshot), None)
+    compare_view.show(later, settings, [earlier] if earlier is not None else others, history, said)
 else:
-    kept = "Choose two times of the store above, upload" if stored.clusters() else "Upload"
-    st.info(
-        f"{kept} an earlier snapshot below, or write changes above, such as drain:pool/gpu-t4.",
+    kept = "Choose two times of the store, upload" if stored.clusters() else "Upload"
+    said.info(
+        f"{kept} an earlier snapshot below, or write changes, such as drain:pool/gpu-t4: only what differs is said.",
         title="? Nothing to compare with",
     )
 drift_inputs.upload()

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from planner.questions.drift import narrowed
-from planner.ui import drift_inputs, drift_view, filtered, session, usage_inputs
+from planner.ui import drift_inputs, drift_view, filtered, link, session, usage_inputs
 
 st.title("Drift")
 snapshot = session.cluster()
@@ -16,9 +16,11 @@ with answer:
 
 if report.services:
     service = drift_inputs.service(report)
-    drift_view.one(service, everything=drift_inputs.everything())
-    st.header("Suggested values")
-    drift_view.suggestions(service, snapshot)
+    differs, values = link.tabs(["What differs", "Suggested values"], key="part")
+    with differs:
+        drift_view.one(service, everything=drift_inputs.everything())
+    with values:
+        drift_view.suggestions(service, snapshot)
 
 drift_inputs.upload()
 usage_inputs.ask(snapshot)

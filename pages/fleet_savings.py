@@ -1,7 +1,18 @@
 import streamlit as st
 
 from planner.questions.savings import QUESTION, SavingsSettings, narrowed
-from planner.ui import cache, downloads, errors, filtered, fleet_view, own_history, price_age, savings_view, session
+from planner.ui import (
+    cache,
+    downloads,
+    errors,
+    filtered,
+    fleet_view,
+    link,
+    own_history,
+    price_age,
+    savings_view,
+    session,
+)
 
 st.title("What spot saves")
 snapshot = session.cluster()
@@ -14,12 +25,15 @@ fleet = fleet_view.fleet_of(found)
 with said:
     fleet_view.head(found)
     price_age.show(fleet.as_of)
-own_history.show(found)
-st.header("In this order")
-fleet_view.moves(found)
-st.header("Every way of buying it")
-savings_view.ways(found)
-st.header("Who bears it, before and after")
-fleet_view.bearers(found)
-fleet_view.kept_off(fleet)
+order, ways, bears = link.tabs(
+    ["In this order", "Every way of buying it", "Who bears it, before and after"], key="part"
+)
+with order:
+    fleet_view.moves(found)
+    fleet_view.kept_off(fleet)
+    own_history.show(found)
+with ways:
+    savings_view.ways(found)
+with bears:
+    fleet_view.bearers(found)
 downloads.answer(QUESTION, snapshot, SavingsSettings(filter=filtered.wanted()), found, rows="moves")

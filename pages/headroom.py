@@ -7,6 +7,7 @@ from planner.ui import (
     capacity_inputs,
     capacity_view,
     filtered,
+    link,
     queues_view,
     room_view,
     seats_view,
@@ -29,29 +30,27 @@ with said:
     seats_view.figures(every.nodes, snapshot)
 answer, nodes = capacity_question.narrowed(answer, kept), seats_question.narrowed(every, kept).nodes
 
-st.header("Node pools")
-st.caption("By requests of bound pods, not by use. Hatched: how far the pool may still grow, where somebody says.")
-capacity_view.pools(answer)
-
-st.header("More pods of a shape")
-typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
-capacity_view.what_fits(answer)
-room_view.show(snapshot, shape)
-
-survive_view.show(snapshot, given)
-queues_view.show(snapshot)
-
-st.header("Free GPUs, and whom they serve")
-capacity_view.stranded(answer.fragments)
-
-st.header("Seats")
-st.caption("Each node a row, each GPU a seat, by who holds it: by requests of bound pods, not by use.")
-seats_view.seats(seats_view.chosen(nodes))
-
-st.header("Where the next pod fits")
-st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
-seats_view.next_pods(every.nodes, snapshot, kept)
-
-st.header("All resources")
-capacity_view.resources(answer)
+more, pools, seats, free, losses, resources = link.tabs(
+    ["How many more", "Node pools", "Seats", "Free GPUs", "Make room, lose nodes", "All resources"], key="part"
+)
+with more:
+    typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
+    capacity_view.what_fits(answer)
+    queues_view.show(snapshot)
+with pools:
+    st.caption("By requests of bound pods, not by use. Hatched: how far the pool may still grow, where somebody says.")
+    capacity_view.pools(answer)
+with seats:
+    st.caption("Each node a row, each GPU a seat, by who holds it: by requests of bound pods, not by use.")
+    seats_view.seats(seats_view.chosen(nodes))
+    st.header("Where the next pod fits")
+    st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
+    seats_view.next_pods(every.nodes, snapshot, kept)
+with free:
+    capacity_view.stranded(answer.fragments)
+with losses:
+    room_view.show(snapshot, shape)
+    survive_view.show(snapshot, given)
+with resources:
+    capacity_view.resources(answer)
 capacity_view.download(snapshot, settings, answer, typed, shape)

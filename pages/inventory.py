@@ -10,7 +10,7 @@ what, other = st.columns([3, 2], gap="large")
 with other:
     st.header("Another cluster")
     inventory_view.another_cluster()
-    with st.expander("How to make a snapshot", icon=":material/terminal:", expanded=True):
+    with st.expander("How to make a snapshot", icon=":material/terminal:"):
         inventory_view.how_to()
 with what:
     st.header("Kinds of objects")

@@ -3,7 +3,7 @@ import streamlit as st
 from planner.figures import memory_classes, memory_eviction, memory_nodes
 from planner.questions import memory as plan_memory
 from planner.questions.question import Given
-from planner.ui import cache, charts, filtered, memory_inputs, memory_view, session
+from planner.ui import cache, charts, filtered, link, memory_inputs, memory_view, session
 
 st.title("Memory")
 snapshot = session.cluster()
@@ -16,31 +16,31 @@ with said:
     memory_view.stop_without_nodes(plan.cluster)
     memory_view.headline(plan)
 
-charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
-memory_view.drawn_nodes(plan.cluster)
-memory_view.nodes(plan.cluster)
-memory_view.risks(plan.findings)
-
-st.header("Who goes first on a node")
-st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
-node = memory_inputs.node(plan.cluster)
-st.markdown(memory_view.node_sentence(node))
-eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
-with eviction:
-    charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
-    memory_view.drawn_pods(node)
-    memory_view.order(node)
-with values:
-    st.caption("cgroup v2, in bytes; in brackets: not written, the kernel's default.")
-    memory_view.cgroups(node)
-with page_cache:
-    memory_view.page_cache(node, memory_inputs.size_gib())
-
-st.header("What would change")
-asked = memory_inputs.what_if(snapshot, kubelet.settings)
-question = plan_memory.memory_what_if
-memory_view.what_if(cache.answer(question, snapshot, kubelet.settings, asked.change, asked.settings, kubelet.stats))
-
-st.header("Classes")
-charts.show(memory_classes.figure(plan.cluster), key="classes", alt=memory_classes.alt(plan.cluster))
+risks, nodes, first, change = link.tabs(["Risks", "Nodes", "Who goes first on a node", "What would change"], key="part")
+with risks:
+    memory_view.risks(plan.findings)
+    st.header("Classes")
+    charts.show(memory_classes.figure(plan.cluster), key="classes", alt=memory_classes.alt(plan.cluster))
+with nodes:
+    charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
+    memory_view.drawn_nodes(plan.cluster)
+    memory_view.nodes(plan.cluster)
+with first:
+    st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
+    node = memory_inputs.node(plan.cluster)
+    st.markdown(memory_view.node_sentence(node))
+    eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
+    with eviction:
+        charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
+        memory_view.drawn_pods(node)
+        memory_view.order(node)
+    with values:
+        st.caption("cgroup v2, in bytes; in brackets: not written, the kernel's default.")
+        memory_view.cgroups(node)
+    with page_cache:
+        memory_view.page_cache(node, memory_inputs.size_gib())
+with change:
+    asked = memory_inputs.what_if(snapshot, kubelet.settings)
+    question = plan_memory.memory_what_if
+    memory_view.what_if(cache.answer(question, snapshot, kubelet.settings, asked.change, asked.settings, kubelet.stats))
 memory_view.download(snapshot, kubelet.settings, plan)

@@ -13,7 +13,6 @@ restarts_view.headline(plan.report)
 
 if plan.report.loops:
     restarts_view.loops(plan.report, snapshot)
-    restarts_view.memory(plan.report)
     loop = restarts_inputs.loop(plan.report.loops)
     restarts_view.story(loop)
     why, what = st.columns(2, gap="large")
@@ -23,8 +22,9 @@ if plan.report.loops:
     with what:
         st.header("What would help")
         restarts_view.cure(loop, snapshot)
-    st.header("Its log: what matters, and what is noise")
-    restarts_view.lines(loop)
+    with st.expander(restarts_view.log_title(loop), icon=":material/description:"):
+        restarts_view.lines(loop)
+    restarts_view.memory(plan.report)
 
 restarts_inputs.add_logs(cluster)
 usage_inputs.ask(cluster)

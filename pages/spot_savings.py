@@ -26,11 +26,14 @@ much, pays, fit, ways, basis = link.tabs(
 )
 with much:
     if much.open:
-        st.header("From on demand to spot")
-        charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
-        st.caption("Means of the simulated months, as the saving above: they add up.")
-        st.header("How much, how surely")
-        charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
+        left, right = st.columns(2, gap="large")
+        with left:
+            st.header("From on demand to spot")
+            charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
+            st.caption("Means of the simulated months, as the saving above: they add up.")
+        with right:
+            st.header("How much, how surely")
+            charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
         own_history.show(result)
 with pays:
     if pays.open:

@@ -7,7 +7,7 @@ from planner.ui.asked import Asked
 
 st.title("With changes")
 snapshot = session.cluster()
-st.caption("The same answers for the cluster after these changes, beside today's. The link holds the list.")
+said = st.container()
 asked = Asked(WhatIfSettings)
 settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)
 today = cache.ask(capacity.QUESTION, snapshot, settings, given)
@@ -17,13 +17,15 @@ if capacity_inputs.changes(asked, snapshot, [line.pool for line in today.pools])
     with errors.shown():
         wanted = asked.settings(limits=settings.pools.limits)
         answer = cache.ask(QUESTION, snapshot, wanted, capacity_inputs.priced(given))
-        capacity_view.steps(answer)
+        with said:
+            capacity_view.steps(answer)
         film_view.change(snapshot, wanted.changes)
         capacity_view.beside(answer)
         downloads.answer(QUESTION, snapshot, wanted, answer)
 else:
-    st.info(
-        "Add a change above: nodes, a drain, an upgrade, a lost zone, a taint, a resized workload.",
+    said.info(
+        "Add a change below (nodes, a drain, an upgrade, a lost zone, a taint, a resized workload): the same answers come for the cluster "
+        "after it, beside today's. The link holds the list.",
         title="? Nothing is changed",
     )
     with st.expander("How changes are written", icon=":material/edit_note:"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.ground import words
 from planner.history.levels import History
@@ -22,14 +23,16 @@ def settings() -> DiffSettings:
     return asked.settings()
 
 
-def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], history: History | None = None) -> None:
-    """What differs: after the changes where there are some, else from the other snapshot to this one."""
+def show(
+    snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], history: History | None, place: DeltaGenerator
+) -> None:
+    """What differs, in a sentence at `place`: after the changes where there are some, else from the other snapshot to this one."""
     first, then = (snapshot, ()) if asked.changes else (others[0], (snapshot,))
     limits = capacity_inputs.stated(snapshot)
     given = Given(limits=limits, book=prices.book(), others=then, history=None if asked.changes else history)
     with errors.shown(), st.spinner("Comparing …"):
         found = QUESTION.answer(first, asked, given)
-        st.markdown(f"**{words.literal(found.sentence)}**")
+        place.info(words.literal(found.sentence), icon=":material/difference:")
         for note in QUESTION.notes(found):
             st.caption(words.literal(words.sentence(note)))
         sheet.parts(QUESTION, found, *(one.name for one in QUESTION.listings if one.items(found)))

@@ -20,6 +20,7 @@ from planner.questions.question import Given
 from planner.ui import cache, charts, downloads, drift_inputs, errors, filtered, tables, verdict
 
 _MOST_EXPLAINED = 3
+_BESIDE = 2  # suggestions in a row
 
 
 def compared(
@@ -105,15 +106,18 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
     if not service.explanations:
         st.markdown(words.literal(service.sentence))
     told = telling.of_service(service)
-    if drift_memory.has_memory(told):
-        charts.show(drift_memory.figure(told), key="memory", alt=drift_memory.alt(told))
+    matrix, picture = st.columns(2, gap="large") if drift_memory.has_memory(told) else (st.container(), None)
+    if picture is not None:
+        with picture:
+            charts.show(drift_memory.figure(told), key="memory", alt=drift_memory.alt(told))
     rows = matrix_rows(told, everything=everything)
-    tables.show(
-        rows,
-        alt=str(service.sentence),
-        names=service.environments,
-        empty="Nothing differs between these environments.",
-    )
+    with matrix:
+        tables.show(
+            rows,
+            alt=str(service.sentence),
+            names=service.environments,
+            empty="Nothing differs between these environments.",
+        )
     _say_shown(len(told.environments), len(service.environments))
     st.caption(
         f"In brackets: against {words.literal(service.reference)}. Measured values are what was seen, not a need."
@@ -126,8 +130,9 @@ def suggestions(service: ServiceDrift, snapshot: Snapshot) -> None:
     if not service.suggestions:
         st.caption("Nothing measured suggests other values.")
         return
-    for suggestion in drift_inputs.suggestions(service):
-        with st.container(border=True):
+    beside = st.columns(_BESIDE, gap="small")
+    for place, suggestion in enumerate(drift_inputs.suggestions(service)):
+        with beside[place % _BESIDE], st.container(border=True):
             _suggestion(suggestion, snapshot)
 
 
@@ -143,9 +148,10 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
         verdict.show(adopted.rollout.verdict, adopted.rollout.headline, adopted.rollout.sentence)
     elif adopted.note:
         st.info(words.literal(adopted.note))
-    st.code(adopted.patch_yaml, language=None)
     if adopted.command:
         st.code(adopted.command, language=None, wrap_lines=True)
+    with st.expander("As YAML", icon=":material/code:"):
+        st.code(adopted.patch_yaml, language=None)
 
 
 @errors.part

@@ -28,7 +28,7 @@ MARK: Final = (
     + '<text x="38" y="21">Headroom</text></svg>'
 )
 STYLE: Final = """<style>
-[data-testid="stMainBlockContainer"] {max-width: 1600px; padding-left: clamp(1rem, 3vw, 3rem);
+[data-testid="stMainBlockContainer"] {max-width: 1600px; padding-top: 4.5rem; padding-bottom: 2rem; padding-left: clamp(1rem, 3vw, 3rem);
   padding-right: clamp(1rem, 3vw, 3rem);}
 :is(a, button, summary, input, textarea, [role="tab"], [role="radio"], [tabindex="0"]):focus-visible
   {outline: 3px solid #0072B2 !important; outline-offset: 2px !important;}

@@ -134,7 +134,7 @@ def nodes(cluster: ClusterMemory) -> None:
             rows, alt="Memory of every node in GiB", columns=dict.fromkeys(names, _GIB_COLUMN), key="all_nodes",
             on_pick=lambda place: memory_inputs.look_at(cluster.nodes[place].name),
         )  # fmt: skip
-        st.caption("Select a row to see below who goes first on that node.")
+        st.caption("Select a row: *Who goes first on a node* is about that node then.")
 
 
 def node_sentence(node: NodeReport) -> str:

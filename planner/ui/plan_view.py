@@ -16,7 +16,7 @@ from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, price_of
 from planner.questions.question import Given
-from planner.ui import cache, capacity_inputs, downloads, errors, filtered, opening, progress, sheet, tiles
+from planner.ui import cache, capacity_inputs, downloads, errors, filtered, link, opening, progress, sheet, tiles
 from planner.ui.asked import Asked
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
@@ -88,7 +88,18 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
                 tiles.show("For one rollout each", _money(found.usd_per_rollout))
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")
-    st.header("What to do")
+    names = ["What to do", "What is left", "In which order to roll out"]
+    do, left, order = link.tabs(names, key="part")
+    with do:
+        _what_to_do(found)
+    with left:
+        _left(found)
+    with order:
+        _order(found)
+    downloads.answer(QUESTION, snapshot, asked, found)
+
+
+def _what_to_do(found: PlanAnswer) -> None:
     if not found.measures:
         st.caption("Nothing has to be done." if not found.left else "No measure was found.")
     cards = alike(found.measures)
@@ -98,8 +109,9 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         st.caption(
             f"and {words.count(more, 'more measure')}: all of them, with their commands, are in the downloads below"
         )
-    _left(found)
-    st.header("In which order to roll out")
+
+
+def _order(found: PlanAnswer) -> None:
     st.caption(
         "Who needs nothing first; then what costs nothing; those that share spare nodes follow each other, so that the nodes "
         "are there once. Each was played with the whole plan in place."
@@ -112,7 +124,6 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         st.caption("No workload can be rolled out.")
     if found.order:
         st.caption(opening.SELECT)
-    downloads.answer(QUESTION, snapshot, asked, found)
 
 
 def _measures(card: Sequence[Numbered]) -> None:
@@ -143,8 +154,8 @@ def _measures(card: Sequence[Numbered]) -> None:
 
 def _left(found: PlanAnswer) -> None:
     if not found.left:
+        st.caption("✓ Nothing.")
         return
-    st.header("What is left")
     sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
 
 

@@ -24,7 +24,7 @@ from planner.restarts.model import (
     RestartReport,
 )
 from planner.restarts.wording import ACTIVITY, SOURCE
-from planner.ui import cache, charts, downloads, errors, filtered, opening, tables, tiles, verdict
+from planner.ui import cache, charts, downloads, errors, filtered, link, opening, tables, tiles, verdict
 from planner.ui.restarts_inputs import cause_words
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
@@ -94,10 +94,12 @@ def _ago(loop: Loop, snapshot: Snapshot) -> str:
 def memory(report: RestartReport) -> None:
     """The picture of memory, where any loop has one."""
     if drawn := restarts_memory.drawn_loops(report.loops):
-        st.header("Memory: given, used, and used where the same program works")
-        charts.show(restarts_memory.figure(report.loops), key="memory", alt=restarts_memory.alt(report.loops))
-        told = restarts_memory.told_loops(report.loops)
-        charts.part(len(drawn), len(told), "loop with memory to tell of", "the first in the table")
+        title = "Memory: given, used, and used where the same program works"
+        with link.expander(title, key="memory_chart", icon=":material/bar_chart:") as is_open:
+            if is_open:
+                charts.show(restarts_memory.figure(report.loops), key="memory", alt=restarts_memory.alt(report.loops))
+                told = restarts_memory.told_loops(report.loops)
+                charts.part(len(drawn), len(told), "loop with memory to tell of", "the first in the table")
 
 
 @errors.part
@@ -134,6 +136,13 @@ def cure(loop: Loop, snapshot: Snapshot) -> None:
         st.info(words.literal(found.note))
     if found.command:
         st.code(found.command, language=None, wrap_lines=True)
+
+
+def log_title(loop: Loop) -> str:
+    """What is in the log, before one opens it."""
+    if not loop.has_log:
+        return "Its log: none was read"
+    return f"Its log: {words.count(len(loop.suspects), 'line')} that {words.plural(len(loop.suspects), 'means', 'mean')} something, {len(loop.noise):,} of noise"
 
 
 @errors.part

@@ -82,7 +82,6 @@ def played(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot, Rol
 
 
 _STEP = {"event": "", "seconds": "after", "ready": "Ready in all"}
-_FEW_STEPS = 12  # shown at once
 _ANSWERED = "_rollout_answered"
 
 
@@ -114,8 +113,8 @@ def answer(result: RolloutResult) -> None:
     if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
     for message in dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads))):
-        st.caption("In Kubernetes' own words, as kubectl describe would show them")
-        st.code(str(message), language=None, wrap_lines=True)
+        with st.expander("In Kubernetes' own words, as kubectl describe would show them", icon=":material/terminal:"):
+            st.code(str(message), language=None, wrap_lines=True)
 
 
 def _beside(result: RolloutResult) -> None:
@@ -272,7 +271,6 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
     with link.expander(
         "Steps",
         key=f"steps_{place}",
-        is_open=not place and len(remedy.steps) <= _FEW_STEPS,
         icon=":material/format_list_numbered:",
     ) as is_open:
         if is_open:
