@@ -6,10 +6,12 @@ from planner.ui import cache, costs_view, filtered, idle_view, link, prices, ses
 
 st.title("Bill")
 snapshot, book = session.cluster(), prices.book()
+said = st.container()
 settings = costs_view.settings(snapshot)
 bill = narrowed(cache.ask(QUESTION, snapshot, settings, Given(book=book)), filtered.kept(snapshot))
 
-costs_view.head(bill, book)
+with said:
+    costs_view.head(bill, book)
 whose, pools, held = link.tabs(["Who it is for", "Pools", "Held and not used"], key="part")
 with whose:
     costs_view.shares(bill)

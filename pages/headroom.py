@@ -30,22 +30,28 @@ with said:
     seats_view.figures(every.nodes, snapshot)
 answer, nodes = capacity_question.narrowed(answer, kept), seats_question.narrowed(every, kept).nodes
 
-more, pools, seats, free, losses, resources = link.tabs(
-    ["How many more", "Node pools", "Seats", "Free GPUs", "Make room, lose nodes", "All resources"], key="part"
+MORE, NEXT, POOLS, SEATS, FREE = "How many more", "The next pod", "Node pools", "Seats", "Free GPUs"
+LOSSES = "Make room, lose nodes"
+ON_LINK = {
+    "make_room": LOSSES, "survive": LOSSES, "seats_pool": SEATS, "zone": SEATS, "only_free": SEATS, "seats_page": SEATS,
+    "size": FREE, "resource": POOLS, "pool_facts": POOLS,
+}  # fmt: skip
+more, following, pools, seats, free, losses, resources = link.tabs(
+    [MORE, NEXT, POOLS, SEATS, FREE, LOSSES, "All resources"], key="part", holds=ON_LINK
 )
 with more:
     typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
     capacity_view.what_fits(answer)
     queues_view.show(snapshot)
+with following:
+    st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
+    seats_view.next_pods(every.nodes, snapshot, kept)
 with pools:
     st.caption("By requests of bound pods, not by use. Hatched: how far the pool may still grow, where somebody says.")
     capacity_view.pools(answer)
 with seats:
     st.caption("Each node a row, each GPU a seat, by who holds it: by requests of bound pods, not by use.")
     seats_view.seats(seats_view.chosen(nodes))
-    st.header("Where the next pod fits")
-    st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
-    seats_view.next_pods(every.nodes, snapshot, kept)
 with free:
     capacity_view.stranded(answer.fragments)
 with losses:

@@ -16,7 +16,9 @@ with said:
     memory_view.stop_without_nodes(plan.cluster)
     memory_view.headline(plan)
 
-risks, nodes, first, change = link.tabs(["Risks", "Nodes", "Who goes first on a node", "What would change"], key="part")
+RISKS, NODES, FIRST, CHANGE = "Risks", "Nodes", "Who goes first on a node", "What would change"
+ON_LINK = {"node": FIRST, "size_gib": FIRST, "workload": CHANGE, "then_qos": CHANGE, "then_swap": CHANGE}
+risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part", holds=ON_LINK)
 with risks:
     memory_view.risks(plan.findings)
     st.header("Classes")

@@ -150,7 +150,7 @@ _WORKLOADS: Final = {
 }  # fmt: skip
 CHAPTERS: Final = (
     Chapter(
-        title="Readiness plan",
+        title="Unblock all",
         question="plan",
         table="measures",
         shown={

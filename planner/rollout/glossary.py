@@ -62,7 +62,7 @@ _OTHERS: Final = {
     "maxUnavailable": "How many pods of those wanted may be missing during a rollout.",
     RECREATE: "All old pods end before the first new one starts: nothing is served meanwhile, and nothing extra is needed.",
     "Way out": "Steps after which the rollout finishes; each was simulated on this very snapshot.",
-    "Readiness plan": "The least to change or add so that every workload can be rolled out.",
+    "Unblock all": "The least to change or add so that every workload can be rolled out.",
     "Preemption": "A pod of higher priority has others evicted to get their place.",
     "Eviction": "A pod is ended on its node, because memory runs short or somebody needs the place.",
     "Disruption budget": "How many pods of a workload must stay while nodes are drained.",

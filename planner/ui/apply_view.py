@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
@@ -20,17 +20,24 @@ _COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO = "Command", "YAML", "Dif
 
 @errors.part
 def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) -> None:
-    """Numbered blocks, each waited for, and the same as one script."""
-    for place, step in enumerate(found, 1):
-        st.markdown(f"**{place}.** {words.literal(step.what)}")
-        undo = (comment(f"undo: {one}").strip() for one in step.undo)
-        st.code(words.printable("\n".join([*step.commands, *undo])), language=None, wrap_lines=True)
+    """One block to copy, each step waited for; the same as a script that can be stopped; and what takes each step back."""
+    st.code(_block((place, step, step.commands) for place, step in enumerate(found, 1)), language=None, wrap_lines=True)
     source = f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
-    st.download_button(
-        "All steps as a script", data=lambda: script(title, found, source=source), file_name="way-out.sh",
-        mime="text/x-shellscript", icon=":material/terminal:", on_click="ignore", key=f"script-{key}",
-        help="It waits after each step and can be stopped; sh way-out.sh 3 goes on with step 3.",
-    )  # fmt: skip
+    with st.container(horizontal=True):
+        st.download_button(
+            "All steps as a script", data=lambda: script(title, found, source=source), file_name="way-out.sh",
+            mime="text/x-shellscript", icon=":material/terminal:", on_click="ignore", key=f"script-{key}",
+            help="It waits after each step and can be stopped; sh way-out.sh 3 goes on with step 3.",
+        )  # fmt: skip
+        if undone := [(place, step, step.undo) for place, step in enumerate(found, 1) if step.undo]:
+            with st.popover("Undo", icon=":material/undo:"):
+                st.code(_block(reversed(undone)), language=None, wrap_lines=True)
+
+
+def _block(steps: Iterable[tuple[int, Step, Sequence[str]]]) -> str:
+    """Each step's number and name as a comment, then its commands."""
+    blocks = ("\n".join([comment(f"{place}. {step.what}").strip(), *lines]) for place, step, lines in steps)
+    return words.printable("\n\n".join(blocks))
 
 
 @errors.part

@@ -6,7 +6,7 @@ by the default, and the page says so beside the widget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any, Final, TypeVar
@@ -128,9 +128,16 @@ def segments(label: str, options: Sequence[str], *, key: str, default: str | Non
     return value if isinstance(value, str) and value in options else first
 
 
-def tabs(names: Sequence[str], *, key: str) -> Sequence[Any]:
-    """Sections of one page, one in sight at a time; what isn't ``open`` need not be worked out."""
+def tabs(names: Sequence[str], *, key: str, holds: Mapping[str, str] | None = None) -> Sequence[Any]:
+    """Sections of one page, one in sight at a time; what isn't ``open`` need not be worked out.
+
+    A link that names a parameter in `holds` (→ its section) and no section opens there: its answer isn't hidden.
+    """
+    is_new = key not in st.session_state
     asked = _asked(key)
+    named = [section for parameter, section in (holds or {}).items() if parameter in st.query_params]
+    if is_new and not asked and named:
+        st.session_state[key] = named[0]
     shown = st.tabs(names, key=key, bind="query-params", on_change="rerun")
     _say_refused(key, [text for text in asked if text not in names], "there is no such section", names[0])
     return shown

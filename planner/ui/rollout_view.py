@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -82,6 +83,7 @@ def played(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot, Rol
 
 
 _STEP = {"event": "", "seconds": "after", "ready": "Ready in all"}
+_FEW_STEPS = 12  # shown at once, of the first way out
 _ANSWERED = "_rollout_answered"
 
 
@@ -252,10 +254,10 @@ def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy]
     """Ways out, each simulated: what it costs, and its steps. `price` says what nodes it adds cost."""
     if not result.remedies:
         return
-    st.header("Ways out")
-    st.caption("Each was simulated on this snapshot and completes. Every step waits until it is done.")
+    st.header("Ways out", help="Each was simulated on this snapshot and completes. Every step waits until it is done.")
+    beside = st.columns([2, 1], gap="medium") if len(result.remedies) > 1 else (st.container(),)
     for place, remedy in enumerate(result.remedies):
-        with st.container(border=True):
+        with beside[min(place, 1)], st.container(border=True):
             _remedy(remedy, place, price(remedy), snapshot)
 
 
@@ -268,13 +270,13 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
         *([price] if price else []),
     ]
     st.markdown(" ".join(f":blue-badge[{words.literal(one)}]" for one in said))
-    with link.expander(
-        "Steps",
-        key=f"steps_{place}",
-        icon=":material/format_list_numbered:",
-    ) as is_open:
-        if is_open:
-            apply_view.steps(remedy.steps, title=str(remedy.title), snapshot=snapshot, key=str(place))
+    steps = partial(apply_view.steps, remedy.steps, title=str(remedy.title), snapshot=snapshot, key=str(place))
+    if not place and len(remedy.steps) <= _FEW_STEPS:
+        steps()
+    else:
+        with link.expander("Steps", key=f"steps_{place}", icon=":material/format_list_numbered:") as is_open:
+            if is_open:
+                steps()
     if remedy.patch_yaml and remedy.kind is not RemedyKind.FREE_CAPACITY:  # there the patch is only a part of the cure
         st.button(
             "Try it here", key=f"try-{place}", icon=":material/play_arrow:", on_click=rollout_inputs.adopt_patch,

@@ -22,7 +22,9 @@ def asked(visitor: Visitor) -> dict[str, list[str]]:
 def test_what_is_typed_stands_in_the_sentence_and_in_the_copied_link(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=4000)
     visitor.open(WORKER)
-    expect(visitor.main().get_by_text("$438 a month kept").first).to_be_visible()  # beside the way out that adds a node
+    expect(
+        visitor.main().get_by_text("$438 a month: pods stay on it").first
+    ).to_be_visible()  # beside the way out that adds a node
     visitor.open(SPARES)
     expect(visitor.main().get_by_text("Surge 1 costs $438 a month as a spare T4")).to_be_visible()
     visitor.fill("Rollouts a month", "4")
@@ -64,7 +66,7 @@ def test_costs_say_what_pools_cost_what_is_idle_and_whom(visit: Callable[..., Vi
     visitor = visit(height=3000)
     visitor.open("costs?by=pool")
     expect(visitor.main().get_by_text("the lines add up to the bill, $36,972").first).to_be_visible()
-    expect(visitor.main().get_by_text("a snapshot can't fill 24 of them").first).to_be_visible()
+    expect(visitor.main().get_by_text("a snapshot can't fill 21 of them").first).to_be_visible()
     expect(
         visitor.main().get_by_text("$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)")
     ).to_be_visible()
@@ -74,7 +76,7 @@ def test_costs_say_what_pools_cost_what_is_idle_and_whom(visit: Callable[..., Vi
 
 def test_nodes_without_a_price_are_told_apart(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=3000)
-    visitor.open("costs?cluster=openb")
+    visitor.open("costs?cluster=openb&part=Pools")
     tile = visitor.main().get_by_test_id("stMetric").filter(has_text="Without a price")
     expect(tile.get_by_test_id("stMetricValue")).to_have_text("1,523")
     expect(visitor.main().get_by_text("has 32 CPUs, but n1-standard-8 has 8").first).to_be_visible()

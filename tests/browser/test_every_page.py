@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.dashboard import OUTPUT, Visitor, pages, rooms
+from tests.browser.dashboard import ALL_DRAWN, OUTPUT, Visitor, pages, rooms
 from tests.running_app import running_app
 
 PAGES = pages()
 FIRST_BOX_PIXELS = 300
+SCREEN_PIXELS = 900
 PHONE = ViewportSize(width=390, height=844)
 DARK = "rgb(16, 22, 29)"  # backgroundColor of [theme.dark]
 
@@ -53,20 +54,30 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
     assert "will be removed" not in log
 
 
-FORM_FIRST = ("What was read", "With changes", "Compare")
-"""Nothing is answered there before something is asked or chosen, or there is no verdict."""
+NO_VERDICT = "What was read"
 
 
+@pytest.mark.parametrize("width", [1360, 390])
 @pytest.mark.parametrize(
-    ("path", "title"), [one for one in PAGES if one[1] not in FORM_FIRST], ids=lambda one: one or "now"
+    ("path", "title"), [one for one in PAGES if one[1] != NO_VERDICT], ids=lambda one: one or "now"
 )
-def test_the_verdict_begins_on_the_first_screen(path: str, title: str, visit: Callable[..., Visitor]) -> None:
+def test_the_verdict_begins_on_the_first_screen(
+    path: str, title: str, width: int, visit: Callable[..., Visitor]
+) -> None:
     """Above everything but the page's name and what picks its one subject."""
-    visitor = visit(width=1360)
+    visitor = visit(width=width)
     visitor.open(path)
     box = visitor.main().get_by_test_id("stAlert").first.bounding_box()
     assert box is not None
     assert box["y"] < FIRST_BOX_PIXELS, title
+
+
+@pytest.mark.parametrize(("path", "title"), PAGES, ids=lambda one: one or "now")
+def test_a_page_of_the_demo_is_two_screens_high(path: str, title: str, visit: Callable[..., Visitor]) -> None:
+    visitor = visit(height=2 * SCREEN_PIXELS)  # all of it in the window, so that all of it is drawn
+    visitor.open(path)
+    visitor.page.wait_for_function(ALL_DRAWN)
+    assert visitor.main().evaluate("main => main.scrollHeight") <= 2 * SCREEN_PIXELS, title
 
 
 def every_chart_says_what_it_shows(visitor: Visitor) -> None:

@@ -21,6 +21,7 @@ def test_from_the_list_to_the_cause_the_noise_and_the_cure(visit: Callable[..., 
     expect(page.get_by_text("dev/celery was killed at its own memory limit (512Mi)")).to_be_visible()
     visitor.choose("Look at", "dev/api: workers killed by timeout")
     expect(page.get_by_text(re.compile("gunicorn's own timeout after 31 s"))).to_be_visible()
+    page.get_by_text(re.compile("^Its log: ")).click()
     expect(page.get_by_text(re.compile("Only here: none of 4 working pods")).first).to_be_visible()
     expect(page.get_by_text(re.compile("Noise: 4 of 4 working pods")).first).to_be_visible()
     expect(page.get_by_text(re.compile("Its 2 nodes have the room"))).to_be_visible()

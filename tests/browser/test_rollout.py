@@ -54,6 +54,7 @@ def test_surge_0_and_unavailable_1_complete_and_the_copied_link_shows_the_same(v
     visitor = visit()
     visitor.open(f"rollout?{KEPT}")
     title_of_verdict(visitor, HELD)
+    visitor.main().get_by_text("In Kubernetes' own words").click()
     expect(visitor.main().get_by_text("nodes are available").first).to_be_visible()
     visitor.main().get_by_text("What happens", exact=True).click()
     visitor.answered()

@@ -87,7 +87,7 @@ def test_both_ask_what_happens_meanwhile_and_agree(capsys: pytest.CaptureFixture
     assert found["meanwhile"] == rolled["meanwhile"]
     assert [one["bearing"] for one in found["meanwhile"]] == ["any_time", "never_decides"]
     status, out, _ = gate(capsys, "cluster.json", "-f", file, *then, "--output", "markdown")
-    assert "- meanwhile: after 2 min, pool gpu grows from 2 to 3 nodes\\: it may come at any time" in out
+    assert "- meanwhile: after 2 min, pool gpu grows from 2 to 3 nodes: it may come at any time" in out
     status, out, _ = gate(capsys, "cluster.json", "-f", file, *then, "--output", "csv", "--rows", "meanwhile")
     assert out.splitlines()[1].startswith("2m:add:gpu=1,120.0,")
 

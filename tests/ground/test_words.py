@@ -94,8 +94,12 @@ def test_literal_leaves_no_markdown(text: str) -> None:
     said = words.literal(text)
     assert said.replace("\\", "").replace("\u2060", "") == text
     assert "http" not in said.replace("\u2060http", ""), "no address becomes a link"
-    special = [place for place, letter in enumerate(said) if letter in "`*_[]()<>#$:~|!"]
+    special = [found.start() for found in re.finditer(r"[`*_\[\]()<>#$~|!]|:(?=[a-z])", said)]
     assert all(said[place - 1] == "\\" for place in special)
+
+
+def test_a_colon_of_a_sentence_is_no_markdown() -> None:
+    assert words.literal("stuck: 1 of 2, at 09:30") == "stuck: 1 of 2, at 09:30"
 
 
 def test_a_time_that_is_not_known_is_said() -> None:

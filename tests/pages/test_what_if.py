@@ -18,7 +18,7 @@ def metrics(app: AppTest, label: str) -> list[str]:
 
 def test_without_a_change_the_page_says_how_to_add_one() -> None:
     app = visit("what_if")
-    assert "Add a change above" in said(app)
+    assert "Add a change below" in said(app)
     assert "add:POOL=N" in list(table(app, "Written")["Written"])
 
 
