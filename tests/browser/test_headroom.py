@@ -13,7 +13,7 @@ from tests.browser.dashboard import Visitor
 
 def test_a_click_on_a_pool_of_the_large_cluster_opens_its_seats(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=1600)
-    visitor.open("headroom?cluster=openb")
+    visitor.open("headroom?cluster=openb&part=Seats")
     expect(visitor.main().get_by_text("Click a bar to open it")).to_be_visible()
     seats = visitor.main().get_by_role("figure", name=re.compile("GPUs by pool and zone"))
     bars = seats.locator(".barlayer .point path")
