@@ -29,16 +29,14 @@ with said:
     capacity_view.sentence(answer, kept)
     seats_view.figures(every.nodes, snapshot)
 answer, nodes = capacity_question.narrowed(answer, kept), seats_question.narrowed(every, kept).nodes
-
-MORE, NEXT, POOLS, SEATS, FREE = "How many more", "The next pod", "Node pools", "Seats", "Free GPUs"
-LOSSES = "Make room, lose nodes"
+MORE, NEXT, POOLS, SEATS = "How many more", "The next pod", "Node pools", "Seats"
+FREE, LOSSES, ALL = "Free GPUs", "Make room, lose nodes", "All resources"
 ON_LINK = {
-    "make_room": LOSSES, "survive": LOSSES, "seats_pool": SEATS, "zone": SEATS, "only_free": SEATS, "seats_page": SEATS,
-    "size": FREE, "resource": POOLS, "pool_facts": POOLS,
+    room_view.LINK: LOSSES, survive_view.LINK: LOSSES, "size": FREE, "resource": POOLS, "pool_facts": POOLS,
+    **dict.fromkeys(("seats_pool", "zone", "only_free", "seats_page"), SEATS),
 }  # fmt: skip
-more, following, pools, seats, free, losses, resources = link.tabs(
-    [MORE, NEXT, POOLS, SEATS, FREE, LOSSES, "All resources"], key="part", holds=ON_LINK
-)
+names = [MORE, NEXT, POOLS, SEATS, FREE, LOSSES, ALL]
+more, following, pools, seats, free, losses, resources = link.tabs(names, key="part", holds=ON_LINK)
 with more:
     typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
     capacity_view.what_fits(answer)

@@ -4,10 +4,10 @@ A page reads like this (pages/memory.py)::
 
     snapshot = session.cluster()
     kubelet = memory_inputs.kubelet(snapshot)
+    settings = plan_memory.MemorySettings(kubelet=kubelet.settings)
     whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
     plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
-    charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
-    memory_view.nodes(plan.cluster)
+    risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part", holds=ON_LINK)
     memory_view.download(snapshot, kubelet.settings, plan)
 
 `session` holds the cluster the user looks at, the embedded demo at first. `…_inputs` are widgets made by `asked`

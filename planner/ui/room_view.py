@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from planner.figures import moves_curve
@@ -11,6 +13,8 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.make_room import QUESTION, MakeRoomSettings
 from planner.ui import cache, charts, downloads, errors, film_view, link, sheet
 from planner.ui.asked import Asked
+
+LINK: Final = "make_room"  # what links call the section by
 
 
 @errors.part
@@ -28,7 +32,7 @@ def show(snapshot: Snapshot, shape: str) -> None:
     st.caption(
         words.literal(f"Which pods would have to move to make room: {whom}. The fewest evictions, every one played.")
     )
-    with link.expander("Which pods would have to move", key="make_room", icon=":material/move_down:") as is_open:
+    with link.expander("Which pods would have to move", key=LINK, icon=":material/move_down:") as is_open:
         if not is_open:
             return
         asked = Asked(MakeRoomSettings)

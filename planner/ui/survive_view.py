@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from planner.ground import words
@@ -11,13 +13,15 @@ from planner.questions.survive import QUESTION, SurviveSettings
 from planner.ui import cache, capacity_inputs, downloads, errors, link, sheet
 from planner.ui.asked import Asked
 
+LINK: Final = "survive"  # what links call the section by
+
 
 @errors.part
 def show(snapshot: Snapshot, given: Given) -> None:
     """Closed until somebody asks: on a large cluster it takes seconds."""
     st.header("What one loss would break")
     st.caption("Each node, zone, rack and each pool's spot nodes lost at once: every one is played.")
-    with link.expander("Lose each node once", key="survive", icon=":material/heart_broken:") as is_open:
+    with link.expander("Lose each node once", key=LINK, icon=":material/heart_broken:") as is_open:
         if not is_open:
             return
         asked = Asked(SurviveSettings)

@@ -192,7 +192,8 @@ def test_a_kind_that_is_not_in_the_table_is_named_with_its_pods() -> None:
 def test_an_object_without_a_template_of_its_own_is_named() -> None:
     preset = named("Workspace", "w", "ml", "kaito.sh/v1beta1", inference={"preset": {"name": "phi-4"}})
     with pytest.raises(
-        NotKnownError, match=r"Workspace/ml/w doesn't tell all of its pods: those of inference\.template"
+        NotKnownError,
+        match=r"Workspace/ml/w doesn't tell all of its pods: those of inference\.preset and inference\.template",
     ):
         asked(cluster(), preset)
 
