@@ -106,7 +106,7 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
     if not service.explanations:
         st.markdown(words.literal(service.sentence))
     told = telling.of_service(service)
-    matrix, picture = st.columns(2, gap="large") if drift_memory.has_memory(told) else (st.container(), None)
+    matrix, picture = st.columns([3, 2], gap="large") if drift_memory.has_memory(told) else (st.container(), None)
     if picture is not None:
         with picture:
             charts.show(drift_memory.figure(told), key="memory", alt=drift_memory.alt(told))

@@ -8,15 +8,15 @@ import pytest
 
 from tests.browser.dashboard import ALL_DRAWN, Visitor, pages
 
-_TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stDataFrame"]')].map(table => {
+_TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stDataFrame"]')].filter(table => table.offsetParent).map(table => {
   const scroller = table.querySelector('.dvn-scroller');
   return {wide: scroller ? scroller.scrollWidth - scroller.clientWidth : 0,
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
-FIRST = {  # on a phone, of the first table of a page
+FIRST = {  # on a phone, of the first table in sight
     "rollouts": ["Workload", "Its rollout now"],
-    "headroom": ["Pool", "Nodes", "GPUs", "GPUs held"],
-    "memory": ["Evicted", "Used", "Pod"],
+    "headroom?part=Node pools": ["Pool", "Nodes", "GPUs", "GPUs held"],
+    "memory?part=Who goes first on a node": ["Evicted", "Used", "Pod"],
     "restarts": ["Workload", "Cause"],
     "drift": ["Service"],
     "costs": ["Namespace", "Share", "$/month"],
