@@ -165,7 +165,7 @@ def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
     plan = _plan(put.cluster, put.asked, found)
     is_of_places = bool(what.shape or what.change)
     made = _described(put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure)
-    keeps = "may keep back" if any("not known" in str(one.why) for one in put.queued) else "keeps back"
+    keeps = "keeps back" if put.is_queue_known else "may keep back"
     more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
     return replace(
         made, queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
@@ -187,34 +187,34 @@ def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movabl
 
 
 class _Put(NamedTuple):
-    """The cluster at rest, the pods that are to start, whom Kueue keeps back; `is_sure`: whether nobody waits for Kueue's word."""
+    """The cluster at rest, the pods that are to start, whom Kueue keeps back (or may: not `is_queue_known`); `is_sure`: whether nobody
+    waits for Kueue's word."""
 
     cluster: Cluster
     asked: list[int]
     queued: tuple[StillWaiting, ...]
     is_sure: bool
+    is_queue_known: bool
 
 
 def _put(snapshot: Snapshot, what: Asked) -> _Put:
     places: Wanted = ()
     queued: tuple[StillWaiting, ...] = ()
-    is_sure = True
+    is_sure = is_queue_known = True
     if what.change is not None:
-        places, queued, is_sure = _made_by(snapshot, what.change)
+        places, queued, is_sure, is_queue_known = _made_by(snapshot, what.change)
     elif not what.shape:
         waiting = held(snapshot)
-        queued = tuple(
-            StillWaiting(workload=owner, pods=pods, why=Text(why))
-            for owner, pods, why in waiting.kept
-            if what.workload in ("", owner)
-        )
+        kept = [one for one in waiting.kept if what.workload in ("", one.owner)]
+        queued = tuple(StillWaiting(workload=one.owner, pods=one.pods, why=Text(one.why)) for one in kept)
+        is_queue_known = all(one.is_known for one in kept)
         snapshot, is_sure = waiting.snapshot, not (waiting.opened or waiting.kept)
     cluster = at_rest(compiled(snapshot).snapshot)
     if what.shape:
         places = _of_shape(cluster, what.shape, what.number)
     cluster = _with_pods(cluster, places) if places else cluster
     asked = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(queued))
-    return _Put(cluster, asked, queued, is_sure)
+    return _Put(cluster, asked, queued, is_sure, is_queue_known)
 
 
 def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
@@ -242,15 +242,17 @@ def _of_shape(cluster: Cluster, shape: str, number: int) -> Wanted:
     return ((Pod(namespace=asked.namespace, name=_PLACE, uid="", labels=asked.labels, spec=asked.spec), number),)
 
 
-def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillWaiting, ...], bool]:
-    """The pods of what a manifest makes anew, which of them Kueue keeps back, and whether it has no say."""
+def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillWaiting, ...], bool, bool]:
+    """The pods of what a manifest makes anew, which of them Kueue keeps back, whether it has no say, and whether what it does is known."""
     prepared, found, queued = prepare(snapshot, change), list[tuple[Pod, int]](), list[StillWaiting]()
     if prepared.unknown:
         raise NotKnownError(prepared.unknown[0].what)
-    revisions, is_sure = let_in(prepared.snapshot, prepared.revisions), True
+    revisions, is_sure, is_known = let_in(prepared.snapshot, prepared.revisions), True, True
     for plain, asked in zip(prepared.revisions, revisions, strict=True):
         revision, after = asked, asked.after
-        if said := _of_queue(prepared.snapshot, asked):
+        said, known = _of_queue(prepared.snapshot, asked)
+        is_known = is_known and known
+        if said:
             queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
             revision = plain  # a place is looked for all the same
         is_sure = is_sure and asked.queued is None and not said
@@ -276,18 +278,18 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillW
         ]
     if not found:
         raise InputError("the manifest makes no pods", where="-f", mend="Give a Deployment, a StatefulSet or a Job")
-    return found, tuple(queued), is_sure
+    return found, tuple(queued), is_sure, is_known
 
 
-def _of_queue(snapshot: Snapshot, one: Revision) -> str:
-    """Why Kueue doesn't let its pods in, or why that isn't known; "" where it does or has no say."""
+def _of_queue(snapshot: Snapshot, one: Revision) -> tuple[str, bool]:
+    """Why Kueue doesn't let its pods in, "" where it does or has no say; and whether that is known."""
     if one.queued is None:
         after = one.after
         said = queues.queued(snapshot, after.namespace, after.labels, [template for template, _ in one.templates])
-        return f"not known: {said}" if said else ""
+        return (f"not known: {said}" if said else ""), not said
     if one.queued.unknown:
-        return f"not known: {one.queued.unknown}"
-    return one.queued.said if one.queued.keeps_out else ""
+        return f"not known: {one.queued.unknown}", False
+    return (one.queued.said if one.queued.keeps_out else ""), True
 
 
 def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:

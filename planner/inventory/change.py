@@ -284,7 +284,7 @@ def _strategy_document(workload: Workload) -> Object:
 
 
 # ── the patch ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _patch_of(text: str, workload: Workload) -> Object:
+def patch_of(text: str, workload: Workload) -> Object:
     """The patch as plain values; one object, for this workload."""
     where = f"patch for {workload.key}"
     try:
@@ -314,7 +314,7 @@ def _patch_of(text: str, workload: Workload) -> Object:
 
 def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
     """The workload with the patch merged in, and the patched fields that the planner doesn't read."""
-    patch = _patch_of(text, workload)
+    patch = patch_of(text, workload)
     where = f"patch for {workload.key}"
     try:
         document = merge(document_of(workload), _meant(workload, _sealed(_without_lost_commands(patch))))

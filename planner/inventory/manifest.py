@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -55,6 +55,7 @@ from planner.kubernetes.pod_templates import (
     is_suspended,
     other_scheduler,
     resource_of,
+    strange_places,
     templated,
     waits_of,
 )
@@ -225,6 +226,7 @@ def read_manifest(
         elif kind in _WORKLOADS:
             applied, notes = _applied(kind, one, number, snapshot)
             workloads[applied.after.key] = applied
+            unknown += unread_in(applied.after.key, one)
             findings += notes
         elif kind in _BESIDE or queues.configures(one):
             beside.append(one)
@@ -370,6 +372,22 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
     is_new = before.traits.rolls_out and has_new_template(before, after)
     is_assumed = not before.applied and _leaves_out(before, after, one)
     return AppliedWorkload(before=before, after=after, has_new_template=is_new, is_assumed=is_assumed), []
+
+
+_READ_OF_PLAYED: Final = ("spec.paused", "spec.workloadRef")  # of a kind that is played, which its row needn't know
+
+
+def unread_in(key: str, given: Object) -> list[UnknownObject]:
+    """What a change of an object of another project's kind says that nobody read: its controller may act on it. `given`: the object as it
+    is applied, or a patch of it."""
+    kind = kind_in(key)
+    row = templated(kind.name, f"{kind.group}/{kind.version}") if kind.is_custom else None
+    every = strange_places(row, given) if row is not None else []
+    places = [one for one in every if not one.startswith(_READ_OF_PLAYED) and "$" not in one]
+    if not places:
+        return []
+    what = f"{words.listing(places)} of {key} may change its pods, and isn't read"
+    return [UnknownObject(key=key, what=what, mend="To see the rest, ask without it", may_help=True)]
 
 
 def _leaves_out(before: Workload, after: Workload, given: Object) -> bool:

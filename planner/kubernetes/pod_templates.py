@@ -748,7 +748,7 @@ def other_scheduler(row: Templated, document: Document) -> str:
 def untold_places(row: Templated, document: Document, told: frozenset[int]) -> list[str]:
     """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
     preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
-    places = list(_strange(row, document)) if row.also else []
+    places = strange_places(row, document)
     places += [path for path in _MANAGED if _at(document, path) not in (None, *_MANAGERS)]
     if row.groups is not None and not _is_number(_at(document, row.groups.path)):
         places.append(row.groups.path)
@@ -772,11 +772,11 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
     return list(dict.fromkeys(told_of + without + hidden_templates(document, apart=told)))
 
 
-def _strange(row: Templated, document: Document) -> Iterator[str]:
-    """What of a document its row doesn't list."""
+def strange_places(row: Templated, document: Document) -> list[str]:
+    """What of a document, or of a patch of one, its row doesn't list; [] of a row that lists nothing."""
     stops = {row.stops, row.stops.partition("=")[0]}
-    yield from strange_fields(document, _known(row))
-    yield from strange_notes(document, {*row.notes.split(), *stops})
+    notes = {*row.notes.split(), *stops}
+    return [*strange_fields(document, _known(row)), *strange_notes(document, notes)] if row.also else []
 
 
 @cache

@@ -11,8 +11,8 @@ from planner.ground.records import dataclass, replace
 from planner.ground.settings import setting
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory.account import get_command, hides, unseen_kind
-from planner.inventory.change import WorkloadChange, apply_change
-from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest
+from planner.inventory.change import WorkloadChange, apply_change, patch_of
+from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest, unread_in
 from planner.kubernetes.kinds import POD, ROLLING_TEXT, kind_in
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
@@ -143,6 +143,8 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
             change = replace(change, new_revision=False)
         after, has_new_template, notes = apply_change(workload, change)
         findings.extend(notes)
+        if change.patch:
+            unknown += tuple(unread_in(workload.key, patch_of(change.patch, workload)))
         changed = Revision(
             before=given.before if given else workload, after=after, never_ready=change.never_ready,
             has_new_template=has_new_template or (given is not None and given.has_new_template),

@@ -267,15 +267,24 @@ def let_in_now(
         yield _with_flavors(snapshot, other, [verdict])
 
 
+class KeptBack(NamedTuple):
+    """Pods of one object that Kueue keeps back, and why; not `is_known`: it may, and why that isn't known."""
+
+    owner: str
+    pods: int
+    why: str
+    is_known: bool
+
+
 class Held(NamedTuple):
     """`snapshot`: with the gates off the pods that Kueue lets in now, and with what their flavors add; `opened`: their uids.
 
-    `kept`: whom else of those that wait Kueue keeps back, by the object they are of: how many pods, and why.
+    `kept`: whom else of those that wait Kueue keeps back.
     """
 
     snapshot: Snapshot
     opened: frozenset[str] = frozenset()
-    kept: tuple[tuple[str, int, str], ...] = ()
+    kept: tuple[KeptBack, ...] = ()
 
 
 def held(snapshot: Snapshot) -> Held:
@@ -291,7 +300,7 @@ def _held(snapshot: Snapshot) -> Held:
         return Held(snapshot)
     names, keys = {one.key: name_of(one) for one in snapshot.queued_workloads}, workload_keys(snapshot)
     opened: dict[str, Pod] = {}
-    kept: dict[tuple[str, str], int] = {}
+    kept: dict[tuple[str, str, bool], int] = {}
     for record in snapshot.queued_workloads:
         if (verdict := found.get(record.key)) is None:
             continue
@@ -308,18 +317,22 @@ def _held(snapshot: Snapshot) -> Held:
             said = f"{verdict.outcome}: {said}"
         if verdict.outcome is Outcome.LET_IN:
             said += "; its pods aren't there yet, and headroom queues says whether they find nodes"
-        owner = keys[pod.uid] if pod is not None else names[record.key]
-        kept[owner, said] = kept.get((owner, said), 0) + sum(one.count for one in record.sets)
+        who = (
+            keys[pod.uid] if pod is not None else names[record.key],
+            said,
+            verdict.outcome is not Outcome.UNKNOWN,
+        )
+        kept[who] = kept.get(who, 0) + sum(one.count for one in record.sets)
     for pod in shut.values():
         said = "not known: no Workload of its own shows what it waits for"
         if missing := lacking(snapshot):
             said = f"not known: the snapshot holds no {listing(missing)}"
-        kept[keys[pod.uid], said] = kept.get((keys[pod.uid], said), 0) + 1
+        kept[keys[pod.uid], said, False] = kept.get((keys[pod.uid], said, False), 0) + 1
     pods = tuple(opened.get(one.uid, one) for one in snapshot.pods)
     return Held(
         replace(snapshot, pods=pods) if opened else snapshot,
         frozenset(opened),
-        tuple((owner, number, said) for (owner, said), number in kept.items()),
+        tuple(KeptBack(owner, number, said, is_known) for (owner, said, is_known), number in kept.items()),
     )
 
 

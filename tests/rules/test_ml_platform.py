@@ -13,12 +13,15 @@ from planner.cli import COMMANDS, headroom
 from planner.ground.errors import NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
+from planner.inventory.change import document_of
 from planner.kubernetes import kinds
 from planner.kubernetes.listed import LISTED
 from planner.kubernetes.owners import held_below, unjudged
 from planner.kubernetes.records import Snapshot
 from planner.questions import findings, gate, overview, rollout, seats
 from planner.questions.gate import GateSettings
+from planner.questions.question import NOTHING
+from planner.rollout.answers import Verdict
 from planner.sources import demo
 from tests.builders import ml_platform
 
@@ -144,3 +147,27 @@ def test_what_another_object_made_is_not_advised_to_be_set(cluster: Snapshot) ->
         assert ("owned-by-another" in told) is (key in owned)
     chat = rollout.answer(cluster, rollout.RolloutSettings(workloads=("Deployment/inference/chat-predictor",)))
     assert any("spec.predictor.deploymentStrategy" in one.mend for one in chat.findings)
+
+
+ASSISTANT = "Rollout/inference/assistant"
+
+
+@pytest.mark.parametrize("spec", [{"restartAt": "2026-11-25T00:00:00Z"}, {"later": {"pods": 3}}])
+def test_a_field_of_a_rollout_that_nobody_read_is_not_known_of_a_change_either(
+    spec: dict[str, Any], cluster: Snapshot
+) -> None:
+    """By a patch and by a manifest: Argo's controller restarts pods for `restartAt`, and who knows what for the next field."""
+    (field,) = spec
+    (there,) = (one for one in cluster.workloads if one.key == ASSISTANT)
+    manifest = document_of(there)
+    manifest["spec"] |= spec
+    text = json.dumps(manifest)
+    patched = rollout.RolloutSettings(workloads=(there.key,), patch=json.dumps({"spec": spec}))
+    for settings in (patched, rollout.RolloutSettings(manifest=text)):
+        found = rollout.answer(cluster, settings, NOTHING)
+        assert found.verdict is Verdict.UNKNOWN
+        assert f"spec.{field} of {ASSISTANT} may change its pods, and isn't read" in str(found.sentence)
+    known = '{"spec": {"paused": true, "rollbackWindow": {"revisions": 3}}}'
+    said = rollout.answer(cluster, rollout.RolloutSettings(workloads=(there.key,), patch=known), NOTHING)
+    assert "isn't read" not in str(said.sentence)
+    assert not gate.answer(cluster, GateSettings(manifest=text), NOTHING).passes
