@@ -104,6 +104,22 @@ WARNINGS_SWITCH: Final = "headroom.dev/warnings"  # "off" on a workload: nothing
 HAMI_REGISTER: Final = "hami.io/node-nvidia-register"  # cut down to how many pods may share each card
 KEDA_PAUSED: Final = "autoscaling.keda.sh/paused"
 KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
+# Kueue
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"  # a label of what is queued
+KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"  # a label: the WorkloadPriorityClass
+KUEUE_LEAST_PODS: Final = "kueue.x-k8s.io/job-min-parallelism"  # an annotation of a Job
+KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"  # a label of Pods, or an annotation: let in together
+KUEUE_GROUP_COUNT: Final = "kueue.x-k8s.io/pod-group-total-count"  # an annotation of these
+KUEUE_ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"  # a scheduling gate of pods that wait for it
+KUEUE_NOTES: Final = frozenset({KUEUE_LEAST_PODS, KUEUE_POD_GROUP, KUEUE_GROUP_COUNT} | {
+    f"kueue.x-k8s.io/{name}" for name in (
+        "podset-required-topology", "podset-preferred-topology", "podset-unconstrained-topology", "podset-group-name", "podset-slice-size",
+        "podset-slice-required-topology", "podset-slice-required-topology-constraints", "elastic-job", "admission-gated-by", "priority-boost",
+        "job-completions-equal-parallelism", "pod-group-fast-admission", "pod-group-serving", "workload-allowed-resource-flavors",
+    )
+})  # fmt: skip
+"""Annotations of objects and pod templates that Kueue decides by: kueue at ff69552e79ad, `apis/` and `pkg/`."""
+
 KEPT_ANNOTATIONS: Final = frozenset(
     {
         KEDA_PAUSED,
@@ -125,16 +141,11 @@ KEPT_ANNOTATIONS: Final = frozenset(
         *CONSUMES_REQUEST,
         SELECTED_NODE,
         SPOT_OPT_OUT,
+        *KUEUE_NOTES,
     }
 )
 
 APP_NAME: Final = "app.kubernetes.io/name"
-
-# Kueue
-KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"  # a label of what is queued
-KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"  # a label: the WorkloadPriorityClass
-KUEUE_LEAST_PODS: Final = "kueue.x-k8s.io/job-min-parallelism"  # an annotation of a Job
-KUEUE_ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"  # a scheduling gate of pods that wait for it
 
 # Namespaces that belong to the cluster, not to its users
 SYSTEM_NAMESPACES: Final = frozenset(

@@ -39,7 +39,7 @@ from planner.kubernetes import queues
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
-from planner.kubernetes.composed import FoundSet
+from planner.kubernetes.composed import Composed, FoundSet
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in, no_longer_served
 from planner.kubernetes.nodes import minor_version
@@ -534,7 +534,10 @@ def _placed(
         return replace(_told_in_part(_key(kind, namespace, name), more), gpus=max(_most(more), told_gpus))
     if not sets or not groups:
         return _without_pods(_key(kind, namespace, name))
+    counted = row.counted(one) if row.counted is not None else Composed(sets=())
     placed = Placed(
+        beside=tuple(PlacedSet(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
+        uncounted=words.listing(counted.untold, most=None),
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=row.assumes,
         scheduler=other_scheduler(row, one),

@@ -314,3 +314,35 @@ def _asked(container: Document) -> int:
 def _whole(value: object) -> int | None:
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else None
+
+
+# ── what Kueue counts of Ray's ───────────────────────────────────────────────────────────────────────────────────────
+_SUBMITTER: Final = {"containers": [{"name": "ray-job-submitter", "resources": {
+    "requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}}]}  # fmt: skip
+
+
+def ray_counted(document: Document) -> Composed:
+    """The pods of a RayCluster or RayJob that Kueue counts beyond its sets, and why these aren't what it counts.
+
+    Source: kueue at ff69552e79ad, `pkg/controller/jobs/raycluster/{common,raycluster_webhook}.go`, `rayjob/{rayjob_controller,
+    rayjob_webhook}.go`.
+    """
+    spec = _mapping(document.get("spec"))
+    cluster, is_job = (_mapping(spec.get("rayClusterSpec", spec)), "rayClusterSpec" in spec)
+    notes, why = _mapping(_mapping(document.get("metadata")).get("annotations")), []
+    if cluster.get("enableInTreeAutoscaling"):
+        why.append("Kueue's webhook refuses one that scales itself (enableInTreeAutoscaling), but for elastic jobs")
+    if cluster.get("gcsFaultToleranceOptions") or str(notes.get("ray.io/ft-enabled")).lower() == "true":
+        why.append("what Kueue counts for cleaning up Ray's Redis isn't modelled")
+    for one in map(_mapping, _listed(cluster.get("workerGroupSpecs"))):
+        number = _count(one.get("replicas"), -1)
+        if not _count(one.get("minReplicas")) <= number <= _count(one.get("maxReplicas"), 2**31):
+            why.append("Kueue counts the replicas of a group, of which KubeRay makes another number of pods")
+    mode, given = spec.get("submissionMode") or "K8sJobMode", "submitterPodTemplate" in spec
+    if is_job and not spec.get("shutdownAfterJobFinishes"):
+        why.append("Kueue's webhook refuses a RayJob that keeps its cluster (shutdownAfterJobFinishes)")
+    if is_job and (mode == "SidecarMode" or (mode != "K8sJobMode" and given)):
+        why.append(f"what Kueue counts of a submitter in {mode} isn't modelled")
+    submits = is_job and mode == "K8sJobMode" and not given
+    submitter = FoundSet(role="submitter", path="spec", template={"spec": _SUBMITTER}, count=1)
+    return Composed(sets=(submitter,) if submits else (), untold=tuple(dict.fromkeys(why)))

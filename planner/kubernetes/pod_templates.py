@@ -16,7 +16,7 @@ from typing import Any, Final
 from planner.ground import words
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
-from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, workflow
+from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, ray_counted, workflow
 from planner.kubernetes.kinds import JOB, POD, REMOVED
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -119,6 +119,7 @@ class Templated:
     refers : where it names the objects that its own fields are laid over, one after another
     assumes : what of its pods isn't counted, as a sentence without a full stop
     composes : what tells its pods where paths and counts don't; `sets` is empty then
+    counted : the pods that Kueue counts beyond its sets, and why it counts others; None: its sets are what it counts
     scales : the role whose pods ``kubectl scale`` counts; None where its kind has no such subresource
     """
 
@@ -130,6 +131,7 @@ class Templated:
     is_reviewed: bool = True
     scales: str | None = None
     composes: Callable[[Document], Composed] | None = None
+    counted: Callable[[Document], Composed] | None = None
     also: tuple[tuple[str, str], ...] = ()
     notes: str = ""
     stops: str = ""
@@ -159,6 +161,7 @@ class Placed:
     `resource`: what kubectl calls its kind,
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
+    `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these.
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
     `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
@@ -170,6 +173,8 @@ class Placed:
     waits: tuple[str, ...] = ()
     idle: Idle = Idle.NO
     is_assumed: bool = False
+    beside: tuple[PlacedSet, ...] = ()
+    uncounted: str = ""
     old: tuple[PlacedSet, ...] = ()
     leaving: frozenset[str] = frozenset()
     scheduler: str = ""
@@ -414,6 +419,7 @@ TEMPLATED: Final = (
         kind="RayCluster",
         group="ray.io",
         assumes=_RAY_GROWS,
+        counted=ray_counted,
         also=_ray_also("spec"),
         notes=_RAY_NOTES,
         versions=("v1", "v1alpha1"),
@@ -447,6 +453,7 @@ TEMPLATED: Final = (
         kind="RayJob",
         group="ray.io",
         assumes=_RAY_GROWS,
+        counted=ray_counted,
         also=(
             (
                 "spec",

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from planner.ground import words
 from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
 from planner.kubernetes.records import Labels, Presence, Snapshot, Template
 
@@ -84,9 +85,33 @@ def _version(snapshot: Snapshot) -> str:
 
 def of_rules(snapshot: Snapshot) -> str:
     """By which rules of Kueue's an answer is, as words."""
-    if (found := version(snapshot)) in ("", PLAYED):
-        return f"by the rules and default feature gates of Kueue {PLAYED}"
-    return f"by the rules and default feature gates of Kueue {PLAYED}, though its controllers here are of {found}"
+    found, said = version(snapshot), f"by the rules and default feature gates of Kueue {PLAYED}"
+    if found == PLAYED:
+        return said
+    if not found:
+        return f"{said} (which version runs here isn't seen)"
+    said = f"{said}, though its controllers here are of {found}"
+    if _numbers(found) > _numbers(PLAYED):
+        return f"{said}, newer than these rules"
+    differs = [f"{what} since {since}" for since, what in _SINCE.items() if is_before(found, since)]
+    return f"{said} ({words.listing(differs, most=None)})" if differs else said
+
+
+FAIR_SINCE: Final = "0.17"  # `FairSharingPreemptWithinNominal`, `FairSharingPrioritizeNonBorrowing`
+_SINCE: Final = {
+    "0.10": "a RayJob's submitter is counted", FAIR_SINCE: "fair sharing spares who lives on its own quota",
+    "0.20": "who would be evicted for two at once is looked for again for the second",
+}  # fmt: skip
+"""What is otherwise in earlier versions: kueue's tags v0.9.5 to v0.19.2, `pkg/features/kube_features.go`, `rayjob_controller.go`."""
+
+
+def is_before(found: str, since: str) -> bool:
+    """Whether a version is older than another; "" is none."""
+    return bool(found) and _numbers(found) < _numbers(since)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _with_default(snapshot: Snapshot) -> frozenset[str]:

@@ -20,6 +20,10 @@ _OTHERS: Final = re.compile(r"^(kueue\.x-k8s\.io|argocd\.argoproj\.io|client\.kn
 """Of those what another rule answers, or only people and clients read."""
 
 
+_FALSE_UNLESS_SAID: Final = frozenset({"suspend"})
+"""Fields that are false where nothing is said; of every other one that isn't known ``false`` may switch something off."""
+
+
 def tree(paths: Iterable[str]) -> Tree:
     """What is known, of paths: ``spec.tasks[].replicas``; with a dot behind it of a field nothing below is."""
     found: Tree = {key: {} for key in _OF_ALL}
@@ -42,7 +46,7 @@ def strange_fields(value: Any, known: Tree, path: str = "") -> Iterator[str]:
             where = f"{path}.{key}".lstrip(".")
             if below is not None:
                 yield from strange_fields(one, below, where)
-            elif not _says_nothing(one):
+            elif not _says_nothing(one, str(key)):
                 yield where
     elif isinstance(value, list) and "[]" in known:
         for place, one in enumerate(value):
@@ -51,8 +55,8 @@ def strange_fields(value: Any, known: Tree, path: str = "") -> Iterator[str]:
         yield path
 
 
-def _says_nothing(value: object) -> bool:
-    return value is None or value is False or value == "" or value == []
+def _says_nothing(value: object, name: str = "") -> bool:
+    return value is None or value == "" or value == [] or (value is False and name in _FALSE_UNLESS_SAID)
 
 
 def strange_notes(document: Mapping[str, Any], known: Container[str], path: str = "", depth: int = 8) -> Iterator[str]:

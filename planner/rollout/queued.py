@@ -1,8 +1,8 @@
 """Whether Kueue lets the pods of a change in: the Workloads that its integrations would make of it, put to the rules of its queues.
 
 What is let in gets what its flavors add to a pod, so that its place is looked for there; what isn't keeps Kueue's gate. Of Jobs,
-JobSets, Kubeflow's and LeaderWorkerSets all pods of one Workload are let in or none; of a Deployment each pod by itself, and old
-pods hold their quota until they are gone.
+JobSets, Ray's, Kubeflow's, LeaderWorkerSets and pod groups all pods of one Workload are let in or none; of a Deployment each pod by
+itself, and old pods hold their quota until they are gone.
 
 Source: kueue at ff69552e79ad, `pkg/controller/jobs/*/` (`PodSets`), `pkg/controller/jobframework/reconciler.go` (`ExtractPriority`),
 `pkg/workload/resources.go` (`AdjustResources`), `pkg/podset/podset.go` (`FromAssignment`), and the frameworks that are on by default:
@@ -15,7 +15,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_LEAST_PODS, KUEUE_PRIORITY_CLASS, KUEUE_QUEUE
+from planner.ground.vocabulary import (
+    KUEUE_ADMISSION_GATE,
+    KUEUE_GROUP_COUNT,
+    KUEUE_LEAST_PODS,
+    KUEUE_POD_GROUP,
+    KUEUE_PRIORITY_CLASS,
+    KUEUE_QUEUE,
+)
 from planner.ground.words import listing
 from planner.kubernetes import queues
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
@@ -50,20 +57,29 @@ from planner.scheduling.kueue.standing import ADMITTED, FINISHED
 
 MOST_PODS: Final = 200
 """Of a Deployment, each of which stands in its queue by itself; more aren't played."""
-_ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob"})
+_ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})
 """Kinds whose integration is on by default in every version; of others something of the cluster has to show it."""
 _KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"})
 _PODS: Final = frozenset({POD.name, DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name})
 _PREFIX: Final = f"{queues.GROUP}/"
 _KNOWN: Final = frozenset({KUEUE_QUEUE, KUEUE_PRIORITY_CLASS, f"{_PREFIX}managed", f"{_PREFIX}max-exec-time-seconds"})
+_KNOWN_OF: Final = {
+    JOB.name: {KUEUE_LEAST_PODS}, POD.name: {KUEUE_POD_GROUP, KUEUE_GROUP_COUNT, f"{_PREFIX}retriable-in-group"},
+}  # fmt: skip
 _NEVER: Final = (Outcome.NEVER, Outcome.REFUSED, Outcome.STOPPED)
 
 
 class _Asked(NamedTuple):
-    """The Workloads that a change would make; `unknown`: why that isn't known."""
+    """The Workloads that a change would make; `unknown`: why that isn't known; `part`: which of their sets it is, "" for all."""
 
     workloads: tuple[QueuedWorkload, ...] = ()
     unknown: str = ""
+    part: str = ""
+
+    def own(self, verdict: Verdict) -> Verdict:
+        """Of its Workload's verdict what is its own: of a pod group's one pod."""
+        mine = tuple(one._replace(pods=1) for one in verdict.given if one.name == self.part)
+        return replace(verdict, given=mine) if self.part else verdict
 
 
 def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision, ...]:
@@ -74,9 +90,14 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
             asked[place] = _asked(snapshot, one, place)
     if not asked:
         return tuple(revisions)
-    found = (
-        played_with(snapshot, [each for one in asked.values() for each in one.workloads]) if _is_seen(snapshot) else {}
-    )
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place in asked:
+        if name := _group(revisions[place]):
+            groups.setdefault((revisions[place].after.namespace, name), []).append(place)
+    for (space, name), places in groups.items():
+        asked |= _together(snapshot, space, name, {each: asked[each] for each in places}, revisions)
+    workloads = {each.key: each for one in asked.values() for each in one.workloads}
+    found = played_with(snapshot, list(workloads.values())) if _is_seen(snapshot) else {}
     return tuple(
         _as_let_in(snapshot, one, asked[place], found) if place in asked else one
         for place, one in enumerate(revisions)
@@ -132,6 +153,8 @@ def _unknown_kind(snapshot: Snapshot, one: Revision) -> str:
     kind, placed = one.after.kind, one.placed
     if placed is not None and (placed.rules or placed.old or placed.leaving or placed.scheduler):
         return f"how Kueue goes on with a {kind} that changes isn't modelled"
+    if placed is not None and placed.uncounted:
+        return placed.uncounted
     if placed is None and kind not in (DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name):
         return f"how Kueue queues a {kind} isn't modelled"
     if kind in (STATEFUL_SET.name, LEADER_WORKER_SET.name) and one.before is not None:
@@ -146,7 +169,7 @@ def _unknown_kind(snapshot: Snapshot, one: Revision) -> str:
 
 def _said_besides(after: Workload, templates: Iterable[Template]) -> str:
     """What else of Kueue's is said of it, and isn't modelled."""
-    known = _KNOWN | {KUEUE_LEAST_PODS} if after.kind == JOB.name else _KNOWN
+    known = _KNOWN | _KNOWN_OF.get(after.kind, set())
     keys = {*after.labels, *after.annotations, *(key for one in templates for key in (*one.labels, *one.annotations))}
     more = sorted(key for key in keys if key.startswith(_PREFIX) and key not in known)
     if any(one.spec.scheduling_gates for one in templates):
@@ -173,7 +196,7 @@ def _sets(snapshot: Snapshot, one: Revision) -> tuple[QueuedSet, ...]:
                 name=each.role or f"set-{number}", count=each.count, spec=counted(each.template.spec),
                 least=int(least) if least.isdecimal() else None,
             )
-            for number, each in enumerate(one.placed.sets)
+            for number, each in enumerate((*one.placed.sets, *one.placed.beside))
         )  # fmt: skip
     if after.groups is not None and after.worker_template is not None:
         leader = QueuedSet(name="leader", count=1, spec=counted(after.template.spec))
@@ -227,6 +250,47 @@ def _without_quota(snapshot: Snapshot, workload: Workload) -> str:
     if lost or len(mine) < workload.replicas:
         return f"no Workload shows that {'its pod ' + lost[0] if lost else 'all its pods'} has quota"
     return ""
+
+
+# ── pods that are let in together ────────────────────────────────────────────────────────────────────────────────────
+def _group(one: Revision) -> str:
+    """The group of Kueue's that a Pod is one of, "" where it is none."""
+    after = one.after
+    return (
+        (after.labels.get(KUEUE_POD_GROUP) or after.annotations.get(KUEUE_POD_GROUP, ""))
+        if after.kind == POD.name
+        else ""
+    )
+
+
+def _together(
+    snapshot: Snapshot, space: str, name: str, asked: Mapping[int, _Asked], revisions: Sequence[Revision]
+) -> dict[int, _Asked]:
+    """One Workload of a group's pods, in sets of those that are alike (`pod_controller.go` `constructGroupPodSets`)."""
+    first, *others = (revisions[place].after for place in asked)
+    totals = {one.annotations.get(KUEUE_GROUP_COUNT, "") for one in (first, *others)}
+    unknown = next((one.unknown for one in asked.values() if one.unknown), "")
+    records = [each for one in asked.values() for each in one.workloads]
+    if any(pod.namespace == space and pod.labels.get(KUEUE_POD_GROUP) == name for pod in snapshot.pods) or any(
+        one.key == f"{space}/{name}" for one in snapshot.queued_workloads
+    ):
+        unknown = f"pods of group {name} are there already, and what comes to a group isn't modelled"
+    elif totals != {str(len(asked))}:
+        unknown = f"{len(asked)} pods of group {name} come with this change, and {KUEUE_GROUP_COUNT} says {listing(sorted(totals))}"
+    elif len({(one.queue, one.priority) for one in records}) > 1:
+        unknown = f"pods of group {name} name different queues or priorities"
+    if unknown:
+        return dict.fromkeys(asked, _Asked(unknown=unknown))
+    alike: dict[PodSpec, list[int]] = {}
+    for place, one in asked.items():
+        alike.setdefault(one.workloads[0].sets[0].spec, []).append(place)
+    sets = tuple(
+        QueuedSet(name=f"set-{number}", count=len(some), spec=spec) for number, (spec, some) in enumerate(alike.items())
+    )
+    whole = replace(records[0], sets=sets)
+    return {
+        place: _Asked(workloads=(whole,), part=f"set-{number}") for number, some in enumerate(alike.values()) for place in some
+    }  # fmt: skip
 
 
 def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
@@ -367,7 +431,7 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
         return replace(one, queued=Queued(unknown=asked.unknown))
     if not asked.workloads:
         return replace(one, queued=Queued(said="it makes no more pods than it has"))
-    mine = [found[each.key] for each in asked.workloads]
+    mine = [asked.own(found[each.key]) for each in asked.workloads]
     own = {each.key for each in asked.workloads}
     if unknown := _doubt(snapshot, one, mine, found):
         return replace(one, queued=Queued(unknown=unknown))
@@ -459,8 +523,8 @@ def _as_flavored(snapshot: Snapshot, one: Revision, way: Sequence[Sequence[str]]
     said = f"ClusterQueue {queue} has quota of {listing(names)} for it" if queue and names else "Kueue lets it in"
     queued = Queued(said=said)
     if one.placed is not None:
-        sets = tuple(
-            replace(each, template=added(each.template, some)) for each, some in zip(one.placed.sets, way, strict=True)
+        sets = tuple(  # those that stand beside come later, and aren't placed
+            replace(each, template=added(each.template, some)) for each, some in zip(one.placed.sets, way, strict=False)
         )
         return replace(one, queued=queued, placed=_resumed(replace(one.placed, sets=sets)))
     template = added(one.after.template, way[0])

@@ -20,13 +20,14 @@ def test_what_is_listed_is_known_with_all_below_it() -> None:
 def test_all_else_is_strange_unless_it_says_nothing() -> None:
     tasks = [
         {"replicas": 2, "dependsOn": ["a"], "scale": {"deleted": ["a"]}},
-        {"empty": [], "none": None, "off": False, "said": True},
+        {"empty": [], "none": None, "suspend": False, "off": False, "said": True},
     ]
     document = {"data": {"a": 1}, "spec": {"tasks": tasks, "sets": {"A": {"replicas": 0}}}}
     assert list(strange_fields(document, KNOWN)) == [
         "data",
         "spec.tasks[0].dependsOn",
         "spec.tasks[0].scale.deleted",
+        "spec.tasks[1].off",  # a default of true may be switched off by it
         "spec.tasks[1].said",
         "spec.sets.A.replicas",
     ]

@@ -19,9 +19,11 @@ FAIR: Final = "InCohortFairSharing"
 
 
 class Rules(NamedTuple):
-    """Kueue's own configuration, which no object of the cluster tells. `fair`: the preemption strategies of fair sharing."""
+    """Kueue's own configuration, which no object of the cluster tells. `fair`: the preemption strategies of fair sharing;
+    `is_old`: its controllers share fairly by older rules."""
 
     fair: tuple[str, ...] | None = None
+    is_old: bool = False
 
 
 def order(held: Held, queue: str) -> tuple[bool, bool, int, float, str]:

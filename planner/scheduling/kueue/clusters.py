@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.ground.records import replace
-from planner.kubernetes.queues import NEEDED
+from planner.kubernetes.queues import FAIR_SINCE, NEEDED, is_before, version
 from planner.kubernetes.records import ClusterQueue, Presence, QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES
@@ -32,7 +32,8 @@ def objects_of(snapshot: Snapshot) -> Objects:
 
 def rules_of(snapshot: Snapshot) -> Rules:
     """How Kueue shares: fairly where it writes shares into the ClusterQueues' status, which it does then only; with its default strategies."""
-    return Rules(fair=STRATEGIES if any(one.has_share for one in snapshot.cluster_queues) else None)
+    is_fair = any(one.has_share for one in snapshot.cluster_queues)
+    return Rules(fair=STRATEGIES if is_fair else None, is_old=is_fair and is_before(version(snapshot), FAIR_SINCE))
 
 
 def played(snapshot: Snapshot) -> dict[str, Verdict]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.flavors import Assigner, Flavors, fewer
 from planner.scheduling.kueue.preemption import possible, targets
-from planner.scheduling.kueue.tree import Held, Node, Queue, Share, Tree, Use
+from planner.scheduling.kueue.tree import FlavorResource, Held, Node, Queue, Share, Tree, Use
 from planner.scheduling.kueue.wanting import Assignment, Mode, Possible, Target, Wanting
 
 
@@ -75,14 +75,25 @@ def nominate(
     tree, flavors, rules = state
     queue = tree.queues[wanting.queue]
 
+    known: dict[object, list[Target]] = {}
+
+    def whom(use: Use, short: frozenset[FlavorResource]) -> list[Target]:
+        key = frozenset(use.items()), short  # where one resource lacks, the oracle and who nominates ask the same
+        if key not in known:
+            known[key] = targets(tree, queue, wanting, use, short, rules)
+        return known[key]
+
     def oracle(flavor: str, resource: str, amount: int) -> tuple[Possible, int]:
-        return possible(tree, queue, wanting, (flavor, resource), amount, rules)
+        fr = (flavor, resource)
+        return possible(tree, queue, fr, amount, whom({fr: amount}, frozenset((fr,))))
 
     assigner = Assigner(wanting, queue, flavors, oracle, is_fair=rules.fair is not None)
 
     def attempt(counts: Sequence[int] | None) -> tuple[Assignment, list[Target]]:
         found = assigner.assign(counts, tried, allowed)
-        return found, _targets(state, queue, wanting, found) if found.mode == Mode.PREEMPT else []
+        if found.mode != Mode.PREEMPT:
+            return found, []
+        return found, whom({fr: one for fr, one in found.use.items() if one}, found.needs_preemption)
 
     whole, gone = attempt(None)
     if whole.mode == Mode.FIT or gone or not wanting.may_be_less:
@@ -98,11 +109,6 @@ def nominate(
     if least < len(steps):
         return Entry(wanting, queue, *tries[least])
     return Entry(wanting, queue, whole, [])
-
-
-def _targets(state: State, queue: Queue, wanting: Wanting, found: Assignment) -> list[Target]:
-    use = {fr: amount for fr, amount in found.use.items() if amount}
-    return targets(state.tree, queue, wanting, use, found.needs_preemption, state.rules)
 
 
 def run(

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner.ground.records import dataclass
+from planner.kubernetes.queues import FAIR_SINCE
 from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Namespace, QueuedWorkload
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
@@ -356,6 +357,8 @@ def _not_modelled(made: _Play, verdict: Verdict, record: QueuedWorkload) -> str:
         name in flavors and flavors[name].topology for name in of_queue
     ):
         return "whether it fits a topology isn't modelled"
+    if made.state.rules.is_old and made.state.tree.queues[verdict.queue].parent is not None:
+        return f"fair sharing of a Kueue before {FAIR_SINCE} isn't modelled"
     if not record.created_at:
         return "since when it waits isn't said"
     return ""

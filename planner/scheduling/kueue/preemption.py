@@ -41,11 +41,9 @@ def targets(
     return _classical(preemptor)
 
 
-def possible(
-    tree: Tree, queue: Queue, wanting: Wanting, fr: FlavorResource, amount: int, rules: Rules
-) -> tuple[Possible, int]:
-    """What a preemption for this resource alone would be, and how high it would borrow then (`SimulatePreemption`)."""
-    found = targets(tree, queue, wanting, {fr: amount}, frozenset((fr,)), rules)
+def possible(tree: Tree, queue: Queue, fr: FlavorResource, amount: int, found: list[Target]) -> tuple[Possible, int]:
+    """What a preemption for this resource alone would be, whose targets are `found`, and how high it would borrow then
+    (`SimulatePreemption`)."""
     for one in found:
         tree.queues[one.held.queue].remove_all(one.held.uses)
     borrow, _ = lowest_that_fits(queue, fr, amount)

@@ -59,9 +59,7 @@ def state_of(objects: Objects, rules: Rules = Rules()) -> State:  # noqa: B008 a
     """Quotas, and who holds some. It is changed by what is played on it: one for each question."""
     cohorts = [(Node(one.name, _quotas(one.groups), one.weight), one.parent) for one in objects.cohorts]
     tree = Tree(cohorts, [(_queue(one), one.cohort) for one in objects.cluster_queues])
-    for workload in objects.workloads:
-        if (held := held_by(workload)) is not None and held.queue in tree.queues:
-            tree.hold(held)
+    tree.hold_all(held for one in objects.workloads if (held := held_by(one)) is not None and held.queue in tree.queues)
     levels = {one.name: one.levels for one in objects.topologies}
     flavors = {one.name: one for one in objects.flavors}
     known = {one.name: levels.get(one.topology) for one in objects.flavors if one.topology}

@@ -299,6 +299,16 @@ class Tree:
         queue.held[one.key] = one
         queue.add_all(one.uses)
 
+    def hold_all(self, some: Iterable[Held]) -> None:
+        """The same of many at once."""
+        uses: dict[tuple[str, FlavorResource], int] = {}
+        for one in some:
+            self.queues[one.queue].held[one.key] = one
+            for fr, amount in one.uses.items():
+                uses[one.queue, fr] = uses.get((one.queue, fr), 0) + amount
+        for (name, fr), amount in uses.items():
+            self.queues[name].add(fr, amount)
+
     def let_go(self, one: Held) -> None:
         queue = self.queues[one.queue]
         del queue.held[one.key]
