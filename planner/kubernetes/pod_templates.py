@@ -237,33 +237,7 @@ _KNATIVE_NOTES: Final = " ".join(
     )
     for name in names.split()
 )  # fmt: skip
-_KSERVE_NOTES: Final = (
-    " ".join(
-        f"serving.kserve.io/{name}"
-        for name in [
-            "deploymentMode=RawDeployment",
-            "deploymentMode=Standard",
-            "deploymentMode=Serverless",
-            "deploymentMode=Knative",
-            "autoscalerClass=hpa",
-            "autoscalerClass=external",
-            "autoscalerClass=none",
-            "metric",
-            "metrics",
-            "targetUtilizationPercentage",
-            "enable-prometheus-scraping",
-            "storageSecretName",
-            "secretName",
-            "s3-endpoint",
-            "s3-usehttps",
-            "s3-region",
-            "s3-verifyssl",
-            "s3-useanoncredential",
-            "enable-tag-routing",
-        ]
-    )
-    + " opendatahub.io/dashboard kserve.io/component"
-)
+_KSERVE_NOTES: Final = " ".join(f"serving.kserve.io/{name}" for name in ["deploymentMode=RawDeployment", "deploymentMode=Standard", "deploymentMode=Serverless", "deploymentMode=Knative", "autoscalerClass=hpa", "autoscalerClass=external", "autoscalerClass=none", "metric", "metrics", "targetUtilizationPercentage", "enable-prometheus-scraping", "storageSecretName", "secretName", "s3-endpoint", "s3-usehttps", "s3-region", "s3-verifyssl", "s3-useanoncredential", "enable-tag-routing"]) + " opendatahub.io/dashboard kserve.io/component"  # fmt: skip
 _POD_FIELDS: Final = (
     "activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers "
     "hostAliases hostIPC hostNetwork hostPID hostUsers hostname imagePullSecrets initContainers nodeName nodeSelector os overhead "
@@ -358,158 +332,71 @@ TEMPLATED: Final = (
     Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),), waits=POD.waits, is_reviewed=False),
     Templated(kind="Job", group="batch", sets=(_JOB,), waits=JOB.waits, suspend=_SUSPEND, is_reviewed=False),
     Templated(
-        kind="CronJob",
-        group="batch",
+        kind="CronJob", group="batch",
         sets=(PodSet(base="spec.jobTemplate.spec", counts=_JOB.counts),),
-        waits="",
-        suspend=_SUSPEND,
-        is_by_template=True,
-        updates=CRON_JOB,
+        waits="", suspend=_SUSPEND, is_by_template=True, updates=CRON_JOB,
     ),
     _replicas("ReplicationController", "", "v1"),
     _replicas("ReplicaSet", "apps", "v1"),
     _replicas("ReplicaSet", "extensions"),
     Templated(
-        kind="Rollout",
-        group="argoproj.io",
-        versions=("v1alpha1",),
+        kind="Rollout", group="argoproj.io", versions=("v1alpha1",),
         sets=(PodSet(base="spec", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.phase}=Healthy",
-        also=(
-            (
-                "spec",
-                "selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds progressDeadlineAbort rollbackWindow analysis",
-            ),
-            (
-                "spec.strategy.canary",
-                (
-                    "steps maxSurge maxUnavailable canaryService stableService trafficRouting analysis canaryMetadata stableMetadata pingPong "
-                    "dynamicStableScale minPodsPerReplicaSet scaleDownDelaySeconds scaleDownDelayRevisionLimit abortScaleDownDelaySeconds"
-                ),
-            ),
-            (
-                "spec.strategy.blueGreen",
-                (
-                    "activeService previewService previewReplicaCount autoPromotionEnabled autoPromotionSeconds scaleDownDelaySeconds maxUnavailable "
-                    "scaleDownDelayRevisionLimit prePromotionAnalysis postPromotionAnalysis activeMetadata previewMetadata abortScaleDownDelaySeconds"
-                ),
-            ),
-        ),
+        also=(("spec", "selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds progressDeadlineAbort rollbackWindow analysis",),
+            ("spec.strategy.canary",
+            ("steps maxSurge maxUnavailable canaryService stableService trafficRouting analysis canaryMetadata stableMetadata pingPong "
+            "dynamicStableScale minPodsPerReplicaSet scaleDownDelaySeconds scaleDownDelayRevisionLimit abortScaleDownDelaySeconds")),
+            ("spec.strategy.blueGreen",
+            ("activeService previewService previewReplicaCount autoPromotionEnabled autoPromotionSeconds scaleDownDelaySeconds maxUnavailable "
+            "scaleDownDelayRevisionLimit prePromotionAnalysis postPromotionAnalysis activeMetadata previewMetadata abortScaleDownDelaySeconds"),)),
         notes="rollout.argoproj.io/revision notifications.argoproj.io/subscribe",
     ),
     _replicas("CloneSet", "apps.kruise.io", "v1alpha1"),
     _replicas("StatefulSet", "apps.kruise.io", "v1beta1", "v1alpha1"),
     _replicas("DeploymentConfig", "apps.openshift.io", "v1"),
     Templated(
-        kind="LeaderWorkerSet",
-        group="leaderworkerset.x-k8s.io",
-        also=(
-            ("spec", "startupPolicy rolloutStrategy networkConfig"),
-            (_LWS_SIZE, "restartPolicy subGroupPolicy persistentVolumeClaimRetentionPolicy"),
-        ),
-        sets=(
-            PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
-            PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),)),
-        ),
-        waits="condition=Available",
-        gang=Gang.GROUP,
-        groups=Count(path="spec.replicas"),
+        kind="LeaderWorkerSet", group="leaderworkerset.x-k8s.io",
+        also=(("spec", "startupPolicy rolloutStrategy networkConfig"),
+            (_LWS_SIZE, "restartPolicy subGroupPolicy persistentVolumeClaimRetentionPolicy")),
+        sets=(PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
+            PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),))),
+        waits="condition=Available", gang=Gang.GROUP, groups=Count(path="spec.replicas"),
     ),
     Templated(
-        kind="RayCluster",
-        group="ray.io",
-        assumes=_RAY_GROWS,
-        counted=ray_counted,
-        also=_ray_also("spec"),
-        notes=_RAY_NOTES,
-        versions=("v1", "v1alpha1"),
-        sets=_ray("spec"),
-        waits="jsonpath={.status.state}=ready",
-        suspend=_SUSPEND,
-        updates=RAY_CLUSTER,
+        kind="RayCluster", group="ray.io", assumes=_RAY_GROWS, counted=ray_counted, also=_ray_also("spec"), notes=_RAY_NOTES,
+        versions=("v1", "v1alpha1"), sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND, updates=RAY_CLUSTER,
     ),
     Templated(
-        kind="RayService",
-        group="ray.io",
-        assumes=_RAY_GROWS,
-        also=(
-            (
-                "spec",
-                (
-                    "serveConfigV2 serveConfig serviceUnhealthySecondThreshold deploymentUnhealthySecondThreshold serveService "
-                    "excludeHeadPodFromServeSvc rayClusterDeletionDelaySeconds"
-                ),
-            ),
-            ("spec.upgradeStrategy", "type"),
-            *_ray_also("spec.rayClusterConfig"),
-        ),
-        notes=_RAY_NOTES,
-        versions=("v1", "v1alpha1"),
-        sets=_ray("spec.rayClusterConfig"),
-        waits="jsonpath={.status.serviceStatus}=Running",
+        kind="RayService", group="ray.io", assumes=_RAY_GROWS,
+        also=(("spec", ("serveConfigV2 serveConfig serviceUnhealthySecondThreshold deploymentUnhealthySecondThreshold serveService "
+            "excludeHeadPodFromServeSvc rayClusterDeletionDelaySeconds")), ("spec.upgradeStrategy", "type"),
+            *_ray_also("spec.rayClusterConfig")),
+        notes=_RAY_NOTES, versions=("v1", "v1alpha1"), sets=_ray("spec.rayClusterConfig"), waits="jsonpath={.status.serviceStatus}=Running",
         updates=RAY_SERVICE,
     ),
     Templated(
-        kind="RayJob",
-        group="ray.io",
-        assumes=_RAY_GROWS,
-        counted=ray_counted,
-        also=(
-            (
-                "spec",
-                (
-                    "entrypoint metadata runtimeEnv runtimeEnvYAML jobId shutdownAfterJobFinishes ttlSecondsAfterFinished "
-                    "activeDeadlineSeconds backoffLimit submissionMode submitterConfig entrypointNumCpus entrypointNumGpus entrypointResources "
-                    "deletionStrategy deletionPolicy preRunningDeadlineSeconds"
-                ),
-            ),
-            *_ray_also("spec.rayClusterSpec"),
-        ),
-        notes=_RAY_NOTES,
-        versions=("v1", "v1alpha1"),
-        sets=(
-            *_ray("spec.rayClusterSpec"),
-            PodSet(role="submitter", base="spec", template="submitterPodTemplate", is_optional=True),
-        ),
-        waits="jsonpath={.status.jobDeploymentStatus}=Running",
-        gang=Gang.WHOLE,
-        suspend=_SUSPEND,
-        updates=RAY_JOB,
+        kind="RayJob", group="ray.io", assumes=_RAY_GROWS, counted=ray_counted,
+        also=(("spec", ("entrypoint metadata runtimeEnv runtimeEnvYAML jobId shutdownAfterJobFinishes ttlSecondsAfterFinished "
+            "activeDeadlineSeconds backoffLimit submissionMode submitterConfig entrypointNumCpus entrypointNumGpus entrypointResources "
+            "deletionStrategy deletionPolicy preRunningDeadlineSeconds")), *_ray_also("spec.rayClusterSpec")),
+        notes=_RAY_NOTES, versions=("v1", "v1alpha1"),
+        sets=(*_ray("spec.rayClusterSpec"), PodSet(role="submitter", base="spec", template="submitterPodTemplate", is_optional=True),),
+        waits="jsonpath={.status.jobDeploymentStatus}=Running", gang=Gang.WHOLE, suspend=_SUSPEND, updates=RAY_JOB,
     ),
     Templated(
-        kind="Service",
-        group="serving.knative.dev",
-        also=(("spec", "traffic"),),
-        notes=f"{_KNATIVE_NOTES} {' '.join(_SCALES)}",
-        waits="condition=Ready",
-        updates=KNATIVE_SERVICE,
-        sets=(
-            PodSet(
-                base="spec",
-                counts=(Count(annotations=_SCALES),),
-            ),
-        ),
+        kind="Service", group="serving.knative.dev", also=(("spec", "traffic"),), notes=f"{_KNATIVE_NOTES} {' '.join(_SCALES)}",
+            waits="condition=Ready", updates=KNATIVE_SERVICE,
+        sets=(PodSet(base="spec", counts=(Count(annotations=_SCALES),)),),
     ),
     _replica_specs("PyTorchJob", "pytorchReplicaSpecs", Gang.WHOLE),
     Templated(
-        kind="MPIJob",
-        group="kubeflow.org",
-        versions=("v2beta1", "v1"),
-        sets=(
-            PodSet(role="launcher", base="spec.mpiReplicaSpecs.Launcher", counts=(Count(path="replicas"),)),
-            PodSet(role="worker", base="spec.mpiReplicaSpecs.Worker", counts=(Count(path="replicas", default=0),)),
-        ),
-        waits="condition=Running",
-        gang=Gang.WHOLE,
-        suspend="spec.runPolicy.suspend",
-        also=(
-            *_KUBEFLOW,
-            (
-                "spec",
-                "slotsPerWorker mainContainer sshAuthMountPath launcherCreationPolicy mpiImplementation runLauncherAsWorker",
-            ),
-            ("spec.mpiReplicaSpecs{}", "restartPolicy"),
-        ),
+        kind="MPIJob", group="kubeflow.org", versions=("v2beta1", "v1"),
+        sets=(PodSet(role="launcher", base="spec.mpiReplicaSpecs.Launcher", counts=(Count(path="replicas"),)),
+            PodSet(role="worker", base="spec.mpiReplicaSpecs.Worker", counts=(Count(path="replicas", default=0),))),
+        waits="condition=Running", gang=Gang.WHOLE, suspend="spec.runPolicy.suspend",
+        also=(*_KUBEFLOW, ("spec", "slotsPerWorker mainContainer sshAuthMountPath launcherCreationPolicy mpiImplementation runLauncherAsWorker"),
+            ("spec.mpiReplicaSpecs{}", "restartPolicy")),
         updates=MPI_JOB,
     ),
     _replica_specs("TFJob", "tfReplicaSpecs"),
@@ -517,52 +404,22 @@ TEMPLATED: Final = (
     _replica_specs("PaddleJob", "paddleReplicaSpecs"),
     _replica_specs("JAXJob", "jaxReplicaSpecs"),
     Templated(
-        kind="Notebook",
-        group="kubeflow.org",
-        versions=("v1", "v1beta1"),
-        stops="kubeflow-resource-stopped",
-        also=_NOTHING_MORE,
-        notes=" ".join(
-            f"notebooks.kubeflow.org/{name}"
-            for name in [
-                "server-type",
-                "http-headers-request-set",
-                "http-rewrite-uri",
-                "last-activity",
-                "last_activity_check_timestamp",
-            ]
-        ),
-        sets=(PodSet(base="spec"),),
-        waits=_READY_REPLICAS,
+        kind="Notebook", group="kubeflow.org", versions=("v1", "v1beta1"), stops="kubeflow-resource-stopped", also=_NOTHING_MORE,
+        notes=" ".join(f"notebooks.kubeflow.org/{name}" for name in ["server-type", "http-headers-request-set", "http-rewrite-uri",
+            "last-activity", "last_activity_check_timestamp",]),
+        sets=(PodSet(base="spec"),), waits=_READY_REPLICAS,
     ),
     Templated(
-        kind="JobSet",
-        group="jobset.x-k8s.io",
-        also=(
-            ("spec", "network successPolicy failurePolicy startupPolicy ttlSecondsAfterFinished coordinator"),
+        kind="JobSet", group="jobset.x-k8s.io",
+        also=(("spec", "network successPolicy failurePolicy startupPolicy ttlSecondsAfterFinished coordinator"),
             ("spec.replicatedJobs[]", "name groupName template.metadata"),
-            (
-                "spec.replicatedJobs[].template.spec",
-                (
-                    "completionMode backoffLimit backoffLimitPerIndex maxFailedIndexes "
-                    "activeDeadlineSeconds ttlSecondsAfterFinished podFailurePolicy successPolicy podReplacementPolicy"
-                ),
-            ),
-        ),
+            ("spec.replicatedJobs[].template.spec", ("completionMode backoffLimit backoffLimitPerIndex maxFailedIndexes "
+            "activeDeadlineSeconds ttlSecondsAfterFinished podFailurePolicy successPolicy podReplacementPolicy"),)),
         versions=("v1alpha2",),
         waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
-        sets=(
-            PodSet(
-                base="spec.replicatedJobs[]",
-                template="template.spec.template",
-                counts=(
-                    Count(path="replicas"),
-                    Count(path="template.spec.parallelism", at_most="template.spec.completions"),
-                ),
-            ),
-        ),
-        suspend=_SUSPEND,
-        updates=JOB_SET,
+        sets=(PodSet(base="spec.replicatedJobs[]", template="template.spec.template", counts=(Count(path="replicas"),
+            Count(path="template.spec.parallelism", at_most="template.spec.completions"),)),),
+        suspend=_SUSPEND, updates=JOB_SET,
     ),
     *(
         Templated(
@@ -589,63 +446,27 @@ TEMPLATED: Final = (
         for group in ("serving.kserve.io", "serving.kubeflow.org")
     ),
     Templated(
-        kind="LLMInferenceService",
-        group="serving.kserve.io",
-        versions=("v1alpha2", "v1alpha1"),
-        waits="condition=Ready",
-        sets=(),
-        composes=llm_inference_service,
-        also=(
-            *(
-                each
-                for part in ("spec", "spec.prefill")
-                for each in (
-                    (part, "template worker replicas scaling.minReplicas scaling.maxReplicas"),
-                    (f"{part}.parallelism", "data dataLocal dataRPCPort pipeline tensor expert"),
-                )
-            ),
-            ("spec", "model labels annotations baseRefs storageInitializer router.route router.gateway router.ingress"),
-            ("spec.router.scheduler", "template pool replicas config"),
-        ),
-        notes=_KSERVE_NOTES,
-        stops="serving.kserve.io/stop=true",
-        refers="baseRefs",
+        kind="LLMInferenceService", group="serving.kserve.io", versions=("v1alpha2", "v1alpha1"), waits="condition=Ready", sets=(),
+            composes=llm_inference_service,
+        also=(*(each for part in ("spec", "spec.prefill") for each in ((part, "template worker replicas scaling.minReplicas scaling.maxReplicas"),
+            (f"{part}.parallelism", "data dataLocal dataRPCPort pipeline tensor expert"),)), ("spec",
+            "model labels annotations baseRefs storageInitializer router.route router.gateway router.ingress"), ("spec.router.scheduler",
+            "template pool replicas config")),
+        notes=_KSERVE_NOTES, stops="serving.kserve.io/stop=true", refers="baseRefs",
         assumes="what KServe's own configurations add (the pod of a scheduler whose template isn't given, a storage initializer) isn't counted",
     ),
     Templated(
-        kind="Workflow",
-        group="argoproj.io",
-        versions=("v1alpha1",),
-        waits="condition=PodRunning",
-        sets=(),
-        gang=Gang.IN_TURN,
-        suspend=_SUSPEND,
-        also=(("spec", _OF_WORKFLOW),),
-        notes=_WORKFLOW_NOTES,
-        composes=workflow,
+        kind="Workflow", group="argoproj.io", versions=("v1alpha1",), waits="condition=PodRunning", sets=(), gang=Gang.IN_TURN, suspend=_SUSPEND,
+            also=(("spec", _OF_WORKFLOW),), notes=_WORKFLOW_NOTES, composes=workflow,
         assumes="what its executor's containers ask for isn't counted",
     ),
     Templated(
-        kind="CronWorkflow",
-        group="argoproj.io",
-        versions=("v1alpha1",),
-        waits="",
-        sets=(),
-        gang=Gang.IN_TURN,
-        suspend=_SUSPEND,
-        updates=CRON_WORKFLOW,
-        also=(
-            ("spec.workflowSpec", _OF_WORKFLOW),
-            (
-                "spec",
-                (
-                    "schedule schedules timezone concurrencyPolicy startingDeadlineSeconds successfulJobsHistoryLimit "
-                    "failedJobsHistoryLimit workflowMetadata stopStrategy when"
-                ),
-            ),
-        ),
-        notes=_WORKFLOW_NOTES,
-        composes=cron_workflow,
+        kind="CronWorkflow", group="argoproj.io", versions=("v1alpha1",), waits="", sets=(), gang=Gang.IN_TURN, suspend=_SUSPEND,
+            updates=CRON_WORKFLOW,
+        also=(("spec.workflowSpec", _OF_WORKFLOW), ("spec",
+            ("schedule schedules timezone concurrencyPolicy startingDeadlineSeconds successfulJobsHistoryLimit "
+            "failedJobsHistoryLimit workflowMetadata stopStrategy when"),)),
+        notes=_WORKFLOW_NOTES, composes=cron_workflow,
         assumes="what its executor's containers ask for isn't counted",
     ),
     Templated(
@@ -659,22 +480,13 @@ TEMPLATED: Final = (
         ),  # not `instanceType` and `labelSelector`: Kaito brings nodes of its own, or takes those with these labels
     ),
     Templated(
-        kind="Job",
-        group="batch.volcano.sh",
-        scheduler="volcano",
-        versions=("v1alpha1",),
+        kind="Job", group="batch.volcano.sh", scheduler="volcano", versions=("v1alpha1",),
         sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
-        also=(
-            (
-                "spec",
-                "schedulerName minAvailable plugins priorityClassName maxRetry ttlSecondsAfterFinished policies queue",
-            ),
-            ("spec.tasks[]", "name minAvailable policies maxRetry"),
-        ),
-        waits="jsonpath={.status.state.phase}=Running",
-        updates=VOLCANO_JOB,
+        also=(("spec", "schedulerName minAvailable plugins priorityClassName maxRetry ttlSecondsAfterFinished policies queue",), ("spec.tasks[]",
+            "name minAvailable policies maxRetry")),
+        waits="jsonpath={.status.state.phase}=Running", updates=VOLCANO_JOB,
     ),
-)
+)  # fmt: skip
 
 RUNTIME_GROUP: Final = "serving.kserve.io"
 RUNTIMES: Final = {"ServingRuntime": True, "ClusterServingRuntime": False}

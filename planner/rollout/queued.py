@@ -50,10 +50,11 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Admission
 from planner.rollout.run import Queued, Revision, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.kueue.clusters import lacking, played, played_with
+from planner.scheduling.kueue.clusters import lacking, objects_of, played, played_with
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.saying import name_of, why
-from planner.scheduling.kueue.standing import ADMITTED, FINISHED
+from planner.scheduling.kueue.standing import ADMITTED, FINISHED, state_of
+from planner.scheduling.kueue.tree import Node
 
 MOST_PODS: Final = 200
 """Of a Deployment, each of which stands in its queue by itself; more aren't played."""
@@ -444,7 +445,7 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
         roots = _roots(snapshot)
         others = [
             each for key, each in found.items()
-            if key not in own and each.outcome not in (*_NEVER, Outcome.LET_IN) and roots.get(each.queue) == roots.get(mine[0].queue)
+            if key not in own and each.outcome not in (*_NEVER, Outcome.LET_IN) and roots.get(each.queue) is roots.get(mine[0].queue)
         ]  # fmt: skip
         return _rolled(snapshot, one, mine, said, others)
     if not out:
@@ -454,18 +455,9 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
     return _gated(one, said)
 
 
-def _roots(snapshot: Snapshot) -> dict[str, str]:
+def _roots(snapshot: Snapshot) -> dict[str, Node]:
     """ClusterQueue → the cohort above all others of it, or itself."""
-    parents = {one.name: one.parent for one in snapshot.cohorts if one.parent}
-
-    def root(name: str) -> str:
-        seen: set[str] = set()
-        while name in parents and name not in seen:
-            seen.add(name)
-            name = parents[name]
-        return name
-
-    return {one.name: root(one.cohort) if one.cohort else f"/{one.name}" for one in snapshot.cluster_queues}
+    return {name: one.root() for name, one in state_of(objects_of(snapshot)).tree.queues.items()}
 
 
 def _doubt(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict], found: Mapping[str, Verdict]) -> str:

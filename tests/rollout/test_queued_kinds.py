@@ -45,7 +45,7 @@ def pod_spec(gpus: int = 0) -> Object:
 def ray(kind: str = "RayCluster", *, replicas: int | None = 2, gpus: int = 4, **more: Any) -> Object:
     """A head without a GPU and a group of workers."""
     group = {"groupName": "g", "minReplicas": 1, "maxReplicas": 4, "template": {"spec": pod_spec(gpus)}}
-    spec = {
+    spec: Object = {
         "headGroupSpec": {"template": {"spec": pod_spec()}},
         "workerGroupSpecs": [group | ({} if replicas is None else {"replicas": replicas})],
     }

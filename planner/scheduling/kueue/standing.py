@@ -5,7 +5,7 @@ Source: kueue `pkg/workload/workload.go` (`Info`, `Ordering`), `pkg/cache/queue/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Final
 
@@ -13,7 +13,6 @@ from planner.ground.records import dataclass
 from planner.kubernetes.records import (
     ClusterQueue,
     Cohort,
-    FrozenMap,
     LocalQueue,
     PodSpec,
     QueuedWorkload,
@@ -141,13 +140,3 @@ def _asked(spec: PodSpec) -> dict[str, int]:
 def in_order(some: Iterable[Wanting]) -> list[Wanting]:
     """As they stand in a queue: the highest priority first, then the oldest."""
     return sorted(some, key=lambda one: (-one.priority, one.queued_at, one.uid))
-
-
-def by_queue(objects: Objects) -> Mapping[str, list[Wanting]]:
-    """ClusterQueue → who waits in it, in order. Those whose LocalQueue isn't there are in none."""
-    into = {(one.namespace, one.name): one.cluster_queue for one in objects.local_queues}
-    found: dict[str, list[Wanting]] = {}
-    for one in objects.workloads:
-        if waits(one) and (queue := into.get((one.namespace, one.queue))):
-            found.setdefault(queue, []).append(wanting(one, queue))
-    return FrozenMap({name: in_order(some) for name, some in found.items()})

@@ -21,7 +21,7 @@ from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.flavors import Assigner
 from planner.scheduling.kueue.play import over_its_limit
 from planner.scheduling.kueue.preemption import targets
-from planner.scheduling.kueue.standing import Objects, by_queue, state_of, wanting
+from planner.scheduling.kueue.standing import Objects, in_order, state_of, waits, wanting
 from planner.scheduling.kueue.wanting import Mode, Possible
 
 TABLES = Path(__file__).parent / "tables"
@@ -186,8 +186,7 @@ def scheduled(name: str, case: Case) -> tuple[Any, Any]:
     objects = reading.objects("workloads")
     is_fair = case["fair"] or name == "TestScheduleForFairSharing"
     state = state_of(objects, Rules(fair=STRATEGIES if is_fair else None))
-    waiting = by_queue(objects)
-    found = _cycle_of(state, objects, {key: list(some) for key, some in waiting.items()})
+    found = _cycle_of(state, objects, _by_queue(objects))
     want = (
         {
             key: (one["cluster_queue"], {each["name"]: (each["flavors"], each["count"]) for each in one["sets"]})
@@ -198,6 +197,16 @@ def scheduled(name: str, case: Case) -> tuple[Any, Any]:
         case["inadmissible"],
     )
     return want, found
+
+
+def _by_queue(objects: Objects) -> dict[str, list[Any]]:
+    """ClusterQueue → who waits in it, in order. Those whose LocalQueue isn't there are in none."""
+    into = {(one.namespace, one.name): one.cluster_queue for one in objects.local_queues}
+    found: dict[str, list[Any]] = {}
+    for one in objects.workloads:
+        if waits(one) and (queue := into.get((one.namespace, one.queue))):
+            found.setdefault(queue, []).append(wanting(one, queue))
+    return {name: in_order(some) for name, some in found.items()}
 
 
 def _cycle_of(state: State, objects: Objects, waiting: dict[str, list[Any]]) -> Any:
