@@ -36,7 +36,8 @@ from planner.scheduling.shape import Shape, compile_alike
 
 _MOST_TOGETHER: Final = 100  # losses of several nodes of one pool that are played, of all pools
 _MOST_MENDS: Final = 300  # losses that are played with spare nodes
-_MOST_UNITS: Final = 1_500_000  # of work for one loss: where many push others out it takes minutes
+_MOST_UNITS: Final = 1_500_000  # of work for one loss: where many push others out it takes minutes;
+_MOST_NODES: Final = 1_000  # on more nodes than that fewer, since each unit takes longer there
 _MOST_PODS: Final = 200  # on what is lost, for which spare nodes are looked for
 _MOST_WAITING: Final = 100  # pods today, which take spare nodes first: beyond that none are looked for
 _MOST_IN_VAIN: Final = 3  # nodes of a pool
@@ -174,13 +175,19 @@ def survival(
     cluster = at_rest(compiled(snapshot).snapshot)
     player = Player(cluster)
     kinds = _alike(cluster)
-    played, too_large = list[tuple[_Lost, Outcome]](), list[str]()
+    units = _MOST_UNITS * _MOST_NODES // max(_MOST_NODES, cluster.node_count)
+    played, too_large, hopeless = list[tuple[_Lost, Outcome]](), list[str](), set[Scope]()
     for one in (*_single(cluster, kinds), *_at_once(cluster, label)):
+        if one.scope in hopeless:  # a smaller one was too large
+            too_large.append(one.name)
+            continue
         try:
-            with part(units=_MOST_UNITS):
+            with part(units=units):
                 played.append((one, player.lose(one.nodes)))
         except TooLargeError:
             too_large.append(one.name)
+            if one.scope is not Scope.NODE:
+                hopeless.add(one.scope)
     mender = _Mender(player, book)
     order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
     mends = {i: mender.mend(*played[i]) for i in order}
@@ -192,7 +199,7 @@ def survival(
     made = Survival(
         sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, {lost.nodes[0] for lost, *_ in alone})), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
-        manifests=mender.manifests(spare), too_large=tuple(too_large),
+        manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
     )  # fmt: skip
     return replace(made, sentence=Text(_sentence(made)))
 
@@ -251,7 +258,7 @@ def _single(cluster: Cluster, kinds: Iterable[Sequence[int]]) -> Iterator[_Lost]
 
 
 def _at_once(cluster: Cluster, label: str) -> Iterator[_Lost]:
-    """Groups of at least two nodes, each once."""
+    """Groups of at least two nodes, each once, the smallest of a scope first."""
     groups: dict[tuple[Scope, str], list[int]] = defaultdict(list)
     for place, node in enumerate(cluster.nodes):
         if zone(node):
@@ -261,7 +268,7 @@ def _at_once(cluster: Cluster, label: str) -> Iterator[_Lost]:
                 groups[Scope.RACK, f"{key}={node.labels[key]}"].append(place)
         if is_spot(node):
             groups[Scope.SPOT, node_pool(node) or NO_POOL].append(place)
-    for (scope, name), places in sorted(groups.items()):
+    for (scope, name), places in sorted(groups.items(), key=lambda one: (one[0][0], len(one[1]), one[0][1])):
         if len(places) > 1:
             yield _Lost(scope=scope, name=name, nodes=tuple(places))
 

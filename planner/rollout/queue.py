@@ -27,7 +27,7 @@ from planner.ground.records import replace
 from planner.rollout.lines import LONG_AGO, Feasible, Group, Line, Member, has_left, member_of
 from planner.rollout.queueing_hints import ClusterEvent
 from planner.rollout.waiting import Waiter, waiting_of
-from planner.scheduling.cluster import BoolArray
+from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scheduler import Attempt, Scheduler
@@ -37,6 +37,11 @@ from planner.scheduling.state import State
 Key: TypeAlias = tuple[bool, int, int, int]  # who goes first: backing off, −priority, turn, number in the turn
 _LAST: Key = (True, 2**62, 0, 0)  # after everybody
 Rivals: TypeAlias = tuple[tuple[LivePod, int], ...]
+
+
+def _alike_lines(cluster: Cluster) -> tuple[Alike, ...]:
+    """Of the snapshot's lines."""
+    return tuple(alike(cluster, one.shape) for one in waiting_of(cluster).lines)
 
 
 class SchedulingQueue:
@@ -116,13 +121,13 @@ class SchedulingQueue:
         self._served: Line | None = None  # of whom one was tried since
         lines = () if is_thorough else self._waiting.lines
         self._at_first: list[Line] = []  # the snapshot's
-        for one in lines:
+        for one, key in zip(lines, self.cluster.remember(_alike_lines), strict=False):
             group = self._resources if Fails.RESOURCES in one.refused_by else Group()
             line = self._begin_line(one.shape, one.refused_by, group, is_plain=True, indices=one.indices)
             self._at_first.append(line)
             if group is self._resources:
                 self._has_resources = True
-                self._lines[alike(self.cluster, one.shape)] = line
+                self._lines[key] = line
         may_try = np.ones(len(self._waiting.lines), dtype=np.bool_) if left_out is None else ~left_out
         self._feasible = Feasible(
             state, scheduler, self._waiting, self._at_first, may_try, self._resources, self._became_feasible

@@ -388,10 +388,12 @@ def insufficient(state: State, shape: Shape, nodes: NDArray[np.intp]) -> tuple[C
     return names, too_small
 
 
-def reasons_for(state: State, shape: Shape, codes: NDArray[np.uint8]) -> tuple[Counter[str], BoolArray]:
-    """What refused the pod over all nodes, and where removing other pods could help: bool[node]."""
+def reasons_for(
+    state: State, shape: Shape, codes: NDArray[np.uint8], nodes: NDArray[np.intp] | None = None
+) -> tuple[Counter[str], BoolArray]:
+    """What refused the pod over all nodes (or `nodes`, none of them absent), and where removing other pods could help: bool[node]."""
     reasons: Counter[str] = Counter()
-    if state.absent:
+    if state.absent and nodes is None:
         codes = codes.copy()
         codes[list(state.absent)] = Fails.NOTHING
     numbers = np.bincount(codes, minlength=256)
@@ -401,7 +403,7 @@ def reasons_for(state: State, shape: Shape, codes: NDArray[np.uint8]) -> tuple[C
     resolvable = _RESOLVABLE[codes]
     short = np.flatnonzero(codes == Fails.RESOURCES)
     if len(short):
-        found, too_small = insufficient(state, shape, short)
+        found, too_small = insufficient(state, shape, short if nodes is None else nodes[short])
         reasons.update({"Too many pods" if name == PODS else f"Insufficient {name}": n for name, n in found.items()})
         resolvable[short[too_small]] = False
     return reasons, resolvable

@@ -287,12 +287,11 @@ class Scheduler:
         for node, rivals in self._rivals_by_node(pod).items():
             with self._beside(rivals, node):
                 crowded[node] = fails_on(state, shape, node)
-                if crowded[node]:
-                    there = np.zeros_like(codes)
-                    there[node] = crowded[node]
-                    found, helps = reasons_for(state, shape, there)
+                if crowded[node] and node not in state.absent:
+                    here = np.array([node])
+                    found, helps = reasons_for(state, shape, np.array([crowded[node]], dtype=codes.dtype), here)
                     reasons.update(found)
-                    resolvable |= helps
+                    resolvable[node] |= helps[0]
                     codes[node] = Fails.NOTHING
         found, helps = reasons_for(state, shape, codes)
         for node, code in crowded.items():

@@ -154,6 +154,8 @@ def _varied(item: Item, number: int) -> Item:
     if kind in _ROLLED:
         if _fewer(item["metadata"]["name"], number) and spec.get("replicas"):
             spec["replicas"] -= 1
+            status = item["status"]  # what its controller counts is what is there
+            status |= {key: status[key] - 1 for key in status if key.endswith(("eplicas", "Replicas")) and status[key]}
         _vary_pod(spec["template"]["metadata"], spec["template"]["spec"], number)
     elif kind == "Pod":
         _vary_pod(item["metadata"], spec, number)

@@ -70,6 +70,7 @@ def test_a_crowd_is_so_many_copies_of_the_demo() -> None:
 
 def test_no_two_copies_are_alike_if_so_asked() -> None:
     crowded = crowd.snapshot(3, varied=True)
+    assert crowded.presence == crowd.snapshot(1).presence  # nothing counts more pods than there are
     specs = {w.template.spec for w in crowded.workloads if w.name == "web" and w.namespace.startswith("prod")}
     assert len(specs) == 3
     assert {w.replicas for w in crowded.workloads if w.name == "web" and w.namespace.startswith("prod")} == {5, 6}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import yaml
 
 from planner.capacity.changes import parse_change
+from planner.capacity.losses import Outcome, Player
 from planner.capacity.survival import Loss, Scope, Survival, survival
 from planner.capacity.what_if import apply
+from planner.ground.budget import TooLargeError
 from planner.rollout.prepared import compiled
 from planner.sources import demo
 from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, snapshot
@@ -115,3 +119,17 @@ def test_what_costs_too_much_is_named_and_not_answered(monkeypatch: pytest.Monke
     made = found(node("n0", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
     assert (made.losses, made.too_large) == ((), ("n0",))
     assert "too large to be played: n0" in str(made.sentence)
+
+
+def test_what_is_larger_than_what_cost_too_much_isnt_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    zones = [node(f"n{i}", zone="a" if i < 3 else "b" if i < 5 else "c") for i in range(7)]
+    tried: list[tuple[int, ...]] = []
+
+    def lose(_: Player, nodes: Sequence[int], *__: object) -> Outcome:
+        tried.append(tuple(nodes))
+        raise TooLargeError("too large")
+
+    monkeypatch.setattr(Player, "lose", lose)
+    made = found(*zones, deployment("a", ["n0"], pod_spec()))
+    assert [len(one) for one in tried if len(one) > 1] == [2]  # the first of the two smallest, and no other
+    assert [name for name in made.too_large if name in "abc"] == ["a", "b", "c"]
