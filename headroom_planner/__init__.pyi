@@ -146,6 +146,7 @@ def overview(
     label: str | None = ...,
     verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
+    limits: Any = ...,
 ) -> Answer:
     """Every workload's own rollout, were it changed now; GPUs by model."""
 

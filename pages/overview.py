@@ -1,14 +1,14 @@
 import streamlit as st
 
 from planner.questions.overview import QUESTION, OverviewSettings, narrowed
-from planner.ui import cache, filtered, findings, overview_view, plan_view, session
+from planner.ui import cache, capacity_inputs, filtered, findings, overview_view, plan_view, session
 from planner.ui.findings import untold
 
 st.title("Now")
 snapshot = session.cluster()
 overview_view.what_this_is()
 kept = filtered.kept(snapshot)
-overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings()), kept)
+overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings(), capacity_inputs.given(snapshot)), kept)
 found = findings.of(snapshot)
 
 overview_view.story(snapshot, overview, kept)

@@ -90,13 +90,15 @@ def what_if(
         usd_per_month_before=cost_cluster(book, snapshot).usd_per_month if book else None,
         usd_per_month_after=cost_cluster(book, then).usd_per_month if book else None,
     )
-    answer = _with_rollouts(answer, snapshot, then) if with_rollouts else answer
+    answer = _with_rollouts(answer, snapshot, then, limits) if with_rollouts else answer
     return replace(answer, sentence=Text(_sentence(answer)))
 
 
-def _with_rollouts(answer: WhatIfAnswer, snapshot: Snapshot, then: Snapshot) -> WhatIfAnswer:
-    now = snapshot.derived.once(overviews.overview, snapshot).workloads
-    later = overviews.overview(then).workloads
+def _with_rollouts(
+    answer: WhatIfAnswer, snapshot: Snapshot, then: Snapshot, limits: tuple[PoolLimits, ...]
+) -> WhatIfAnswer:
+    now = overviews.overview(snapshot, limits).workloads
+    later = overviews.overview(then, limits).workloads
     before = {line.workload: line.verdict for line in now}
     todays, thens = (Counter(line.verdict for line in lines) for lines in (now, later))
     return replace(

@@ -16,7 +16,7 @@ from planner.capacity.node_groups import Missing, NodeGroup, Sizes, is_karpenter
 from planner.capacity.node_pools import NodePool
 from planner.capacity.spare import Consumers, buffered, request_told
 from planner.capacity.untold import untold, without_devices
-from planner.ground.budget import TOO_LARGE, TooLargeError
+from planner.ground.budget import TOO_LARGE, TooLargeError, too_large
 from planner.ground.errors import NotKnownError
 from planner.ground.records import dataclass, replace
 from planner.ground.words import Text, count, listing, plural
@@ -110,13 +110,12 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GrowthAnswer:
-    """The growth that completes it, if any, and the sentence either way; `unknown`: what has to be known to say; `is_luck`:
-    whether it completes hangs on who of those that wait is tried first."""
+    """The growth that completes it, if any, and the sentence either way; `unknown`: what has to be known to say, chance too:
+    who of those that wait is tried first."""
 
     growth: Growth | None
     sentence: Text
     unknown: str = ""
-    is_luck: bool = False
 
 
 def limit_of(pool: NodePool) -> str:
@@ -153,9 +152,7 @@ def grow(
         return GrowthAnswer(growth=None, sentence=Text())
     asked = _Asked(cluster, revisions, stuck, how or Autoscaling(), seed)
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
-    refused: list[str] = []
     unknown: list[str] = []
-    luck = ""
     for some in (stated, pools) if len(stated) < len(pools) else (pools,):
         if not some:
             continue
@@ -164,22 +161,19 @@ def grow(
             if tried.play():
                 found = tried.growth()
                 return GrowthAnswer(growth=found, sentence=Text(found.sentence))
-            if not unknown and (missing := tried.missing(waiting)):
-                unknown.append(missing)
-            luck = luck or tried.luck(waiting)
+            if not unknown and (lacks := tried.missing(waiting) or tried.luck(waiting)):
+                unknown.append(lacks)
         except TooLargeError:
-            refused.append(f"whether it completes once {tried.names} {tried.has_grown} is not known: {TOO_LARGE}")
+            unknown.append(f"whether it completes once {tried.names} {tried.has_grown} is {TOO_LARGE}")
             break
-    if not refused and not unknown and (lacks := _lacking(asked, pools, waiting)):
+    if not unknown and (lacks := _lacking(asked, pools, waiting)):
         unknown.append(lacks)
-    if not refused:
-        said = [request_told(cluster.snapshot, one) for one in revisions]
-        unknown += [words for words, is_known in said if not is_known]
-        refused += [words for words, is_known in said if words and is_known]
+    said = [request_told(cluster.snapshot, one) for one in revisions]
+    unknown += [words for words, is_known in said if not is_known]
+    refused = [words for words, is_known in said if words and is_known]
     if not refused and not unknown:
         refused += _past_limits(asked, pools) or _why_none(asked, waiting)
-    words = Text("; ".join(filter(None, (luck, *refused))))
-    return GrowthAnswer(growth=None, sentence=words, unknown="; ".join(unknown), is_luck=bool(luck))
+    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(unknown))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -285,7 +279,7 @@ class _Scaling:
     @property
     def names(self) -> str:
         found = dict.fromkeys(new.pool.name for wave in self._waves for new in wave)
-        return ("pool " if len(found) == 1 else "pools ") + " and ".join(found)
+        return "node pools" if not found else ("pool " if len(found) == 1 else "pools ") + " and ".join(found)
 
     @property
     def has_grown(self) -> str:
@@ -296,12 +290,17 @@ class _Scaling:
         return [new for wave in self._waves for new in wave]
 
     def play(self) -> bool:
-        """Whether it completes with what they bring."""
-        for _ in range(_MOST_ROUNDS):
-            wave = self._next()
-            if not wave or len(self.new) + len(wave) > _MOST_NODES:
-                return False
+        """Whether it completes with what they bring.
+
+        Raises
+        ------
+        TooLargeError
+            When that is too large to play: what more nodes would do isn't known then.
+        """
+        while wave := self._next():
             self._waves.append(wave)
+            if len(self._waves) > _MOST_ROUNDS or len(self.new) > _MOST_NODES:
+                raise too_large()
             self._run = self._asked.played(self._waves)
             if self._run.completed:
                 return True
@@ -443,7 +442,7 @@ def _lacking(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> str:
     try:
         completes = tried.play()
     except TooLargeError:
-        return ""
+        completes = True  # for all that is known
     return "; ".join(dict.fromkeys(more[one] for one in more if one in tried.grown)) if completes else ""
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
 from planner.capacity.filters import ALL, Filter, Kept, keep
+from planner.capacity.glanced import glanced
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.capacity.rollouts import growing
 from planner.ground import parts
-from planner.ground.budget import LIST_UNITS, allowed
-from planner.ground.records import dataclass
+from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
+from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, listing
 from planner.inventory.account import get_command, missing, told, unseen, without_workloads
+from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several
 from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.kubernetes.versions import not_recorded
-from planner.rollout.answers import Reason, Verdict
+from planner.rollout.answers import GROWING_REASONS, Reason, Verdict
 from planner.rollout.glance import Answer, Answers, nodes_with_pods, restarted, unjudged_words
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared import compiled
@@ -46,6 +50,7 @@ class WorkloadOverview:
     node_pools: tuple[str, ...]
     lowest_ready: int | None = 0  # at the worst moment of its rollout
     headline: Text = NO_WORDS  # a dozen words, without the verdict
+    is_growth_automatic: bool = False  # of what needs growth: whether autoscalers bring it, within limits that are known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +68,38 @@ class ClusterOverview:
     hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
 
 
-def overview(snapshot: Snapshot) -> ClusterOverview:
-    """Every workload's own rollout, were its template changed now; GPUs by model. Played once a snapshot (`played`)."""
+def overview(snapshot: Snapshot, known: tuple[PoolLimits, ...] = ()) -> ClusterOverview:
+    """Every workload's own rollout, were its template changed now, with the nodes that pools may bring as far as somebody says
+    so; GPUs by model. Played once a snapshot, and once for what is `known` of pools."""
+    return snapshot.derived.once(_grown, snapshot, known) if growing(snapshot, known) else on_todays_nodes(snapshot)
+
+
+def on_todays_nodes(snapshot: Snapshot) -> ClusterOverview:
+    """The same, were no pool to grow."""
     return snapshot.derived.once(played, snapshot)
 
 
 @allowed(units=LIST_UNITS)
+def _grown(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> ClusterOverview:
+    """`on_todays_nodes`, and of what finds no room what it comes to once pools grow, as `rollout` says it; what is too large to
+    play beside all others isn't known."""
+    today, cluster, pools = on_todays_nodes(snapshot), compiled(snapshot), growing(snapshot, known)
+    answers = Answers(cluster, lambda cluster, revision: glanced(cluster, revision, pools)[0])
+    lacking = [line.verdict is Verdict.STUCK and line.reason in GROWING_REASONS for line in today.workloads]
+    rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
+    asked = [restarted(workload) for workload, lacks in zip(rolled, lacking, strict=True) if lacks]
+    with part(units=QUESTION_UNITS):
+        found = iter(parts.each(asked, answers.of))
+    lines = tuple(
+        _overview_line(cluster, workload, next(found)) if lacks else line
+        for workload, line, lacks in zip(rolled, today.workloads, lacking, strict=True)
+    )
+    return replace(today, workloads=lines, sentence=sentence_of(snapshot, lines))
+
+
+@allowed(units=LIST_UNITS)
 def played(snapshot: Snapshot) -> ClusterOverview:
-    """`overview`, played anew."""
+    """`on_todays_nodes`, played anew."""
     cluster = compiled(snapshot)
     answers = Answers(cluster)
     rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
@@ -102,13 +131,15 @@ def sentence_of(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kep
 
 def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
     """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
-    stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
-    unknown = len(lines) - stuck - known
+    counted = Counter(line.verdict for line in lines)
+    stuck, known, unknown = (counted[one] for one in (Verdict.STUCK, Verdict.COMPLETES, Verdict.UNKNOWN))
+    grows = counted[Verdict.NEEDS_GROWTH]
+    grow = f", {grows:,} could once node pools grow" if grows else ""
     refused = [one for one in unseen(snapshot) if one.state.hides and one.kind in _JUDGED_BY]
     if refused:
         why = told(refused)
         return (
-            f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now, {known:,} could."
+            f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now{grow}, {known:,} could."
         )
     if not lines:
         return without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
@@ -117,11 +148,13 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
         lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
         why = f": no {listing([several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
         adds = f" To add them: {get_command(lacking)}" if lacking else ""
-        no = f"{stuck:,} could not be rolled out now, " if stuck else ""
+        no = f"{stuck:,} could not be rolled out now{grow}, " if stuck or grow else ""
         only = "" if kept.is_all else f" Only workloads{which}{rest}"
         return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
     if stuck:
-        return f"{stuck:,} of {len(lines):,} workloads{which} could not be rolled out now{rest}"
+        return f"{stuck:,} of {len(lines):,} workloads{which} could not be rolled out now{grow}{rest}"
+    if grows:
+        return f"{grows:,} of {len(lines):,} workloads{which} could be rolled out once node pools grow{rest}"
     if len(lines) > 1:
         return f"All {len(lines):,} workloads{which} could be rolled out now{rest}"
     return f"The one workload{which} could be rolled out now{rest}"
@@ -146,6 +179,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> Work
         node_pools=tuple(sorted({node_pools(cluster)[n] for n in nodes} - {""})),
         lowest_ready=known(answer.lowest_ready, POD.name, NODE.name),
         headline=answer.headline,
+        is_growth_automatic=answer.is_growth_automatic,
     )
 
 
@@ -175,6 +209,6 @@ def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:
     return FrozenMap({line.workload: line.verdict for line in whole.workloads})
 
 
-def kept_by(snapshot: Snapshot, wanted: Filter) -> Kept:
+def kept_by(snapshot: Snapshot, wanted: Filter, known: tuple[PoolLimits, ...] = ()) -> Kept:
     """What a filter lets through; workloads are played only where it asks for their verdicts."""
-    return keep(snapshot, wanted, verdicts_of(overview(snapshot)) if wanted.verdicts else EMPTY)
+    return keep(snapshot, wanted, verdicts_of(overview(snapshot, known)) if wanted.verdicts else EMPTY)

@@ -261,10 +261,8 @@ def _grown(
         return _needs_growth(result, prepared, answer.growth, keys, how)
     more = f"; {answer.sentence}" if answer.sentence else ""
     stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
-    if answer.is_luck and stays.ties is not None:
-        hangs = Text(f"{stays.ties.outcome} with today's nodes; with those that may come chance decides")
-        stays = replace(stays, ties=replace(stays.ties, proven=False, sentence=hangs))
-    unknown = [Unknown(what=answer.unknown, may_help=True, mend="Give --node-pools and --instance-types that say it")]
+    mend = "Give --node-pools and --instance-types that say it; what is chance a higher priority of its pods decides"
+    unknown = [Unknown(what=answer.unknown, may_help=True, mend=mend)]
     return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
 
 
@@ -275,7 +273,7 @@ def _of_todays_nodes(ties: Ties, snapshot: Snapshot) -> Ties:
     said = (
         f"{ties.outcome} on today's nodes (proven); whether their pools grow isn't known: give --node-pools or --limits"
     )
-    return replace(ties, sentence=Text(said))
+    return replace(ties, proven=False, sentence=Text(said))
 
 
 def _with_unasked(

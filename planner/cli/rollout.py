@@ -27,6 +27,7 @@ from planner.questions import strategy_costs as costs_question
 from planner.questions.certificate import CertificateSettings, parse_levers
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.overview import OverviewSettings
+from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.strategies import STRATEGIES, StrategiesAnswer, StrategiesSettings
@@ -38,7 +39,7 @@ from planner.rollout.scripts import script, steps_of
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded, manifests
 
-_OF_ONE: Final = ("--patch", "--recreate", "--node-pools", "--gke", "--costs", "--strategies", "--levers", "--script")
+_OF_ONE: Final = ("--patch", "--recreate", "--costs", "--strategies", "--levers", "--script")
 
 _MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those of any
 
@@ -108,9 +109,8 @@ def command(
     one_reader_of_stdin(cluster, *manifest_files, patch_file or "")
     if not asked["workload"] and not manifest_files:
         mine = options.flags_of(RolloutSettings)
-        options.need(
-            "--workload or --filename", [one for one in (*mine, *_OF_ONE) if one not in ("--workload", "--namespace")]
-        )
+        of_all = {"--workload", "--namespace", *options.flags_of(PoolSettings)}
+        options.need("--workload or --filename", [one for one in (*mine, *_OF_ONE) if one not in of_all])
     if not with_costs:
         options.need("--costs", ["--commitments", *options.flags_of(SpareSettings)])
     if not with_costs and levers is None:
@@ -121,8 +121,9 @@ def command(
         options.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
     if not asked["workload"] and not manifest_files:
-        every = OVERVIEW.answer(snapshot, OverviewSettings(), Given())
-        return plain.tell(OVERVIEW, [snapshot], OverviewSettings(), every, output_format=output_format, fail_on=fail_on)
+        of_every = options.read(OverviewSettings, {"limits": asked["limits"]})
+        every = OVERVIEW.answer(snapshot, of_every, Given(limits=pool_limits(snapshot, pool_files, gke)))
+        return plain.tell(OVERVIEW, [snapshot], of_every, every, output_format=output_format, fail_on=fail_on)
     more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
     if manifest_files:
         given_manifests = manifests.read(manifest_files)

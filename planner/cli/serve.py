@@ -91,11 +91,14 @@ def command(
     say = partial(click.echo, err=True)
     given = Given(book=price_book(own_prices, discounts))
 
+    called = click.get_current_context()
+
     def limits_of(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
-        return pool_limits(snapshot, pool_files, gke)
+        with called.scope(cleanup=False):  # in whichever thread: --instance-types stand there
+            return pool_limits(snapshot, pool_files, gke)
 
     waiting.end()
-    reviewers, teller = Reviewers(workers, say, policy), Teller(given)
+    reviewers, teller = Reviewers(workers, say, policy), Teller(given, limits_of)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)
     if is_live:
         from planner.sources import live

@@ -22,7 +22,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from planner.ground.records import dataclass
 from planner.history import kept
-from planner.history.api_words import NAMES, PART, PROGRAMS, VALUED, WORD, found, is_plain_number, is_said
+from planner.history.api_words import NAMES, PART, PROGRAMS, WORD, found, is_plain_number, is_said, is_valued
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes.accelerators import accelerator
 from planner.kubernetes.records import FrozenMap, Snapshot
@@ -188,10 +188,8 @@ class _Walk:
 
     def _record(self, record: dict[str, Any]) -> dict[str, Any]:
         """Of a requirement, taint or toleration about a label whose values everybody has, the values stay too."""
-        is_valued = record.get("key") in VALUED
-        return {
-            key: one if is_valued and key in ("value", "values") else self.of(one, key) for key, one in record.items()
-        }
+        stays = ("value", "values") if is_valued(str(record.get("key"))) else ()
+        return {key: one if key in stays else self.of(one, key) for key, one in record.items()}
 
     def _map(self, field: str, value: dict[str, Any]) -> dict[str, Any]:
         return {self._key(key): self._value(field, key, one) for key, one in value.items()}
@@ -200,18 +198,18 @@ class _Walk:
         """Resources that are an accelerator's, or Kubernetes' own, say what there is, not whose it is."""
         resource = key.removeprefix("requests.").removeprefix("limits.")
         if accelerator(resource) is None:
-            return self.name(key)
+            return key if is_valued(key) else self.name(key)
         self.keep("resources", resource)
         return key
 
     def _value(self, field: str, key: str, value: Any) -> Any:
-        if key in VALUED and isinstance(value, str):
+        if is_valued(key) and isinstance(value, str):
             self.keep(f"label {key}", value)
             return value
         return self.of(value, field if isinstance(value, str) else "")
 
     def _text(self, field: str, text: str) -> str:
-        if is_sealed(text) or not text:
+        if is_sealed(text) or not text or is_valued(text):
             return text
         if field == "manifest":
             template = self.of(json.loads(base64.b64decode(text)))

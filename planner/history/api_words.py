@@ -162,6 +162,12 @@ VALUED: Final = (
     vocabulary.NVIDIA_SHARING_STRATEGY,
 )
 """Label keys whose values everybody has: zones, machine types, GPU models, how a node was bought."""
+_OF_MACHINES: Final = (
+    "karpenter.k8s.aws/instance-", "eks.amazonaws.com/instance-", "karpenter.azure.com/sku-", "karpenter.k8s.gcp/instance-",
+    "karpenter.kwok.sh/instance-", "cloud.google.com/machine-family", "cloud.google.com/gke-gpu-driver-version",
+    "cloud.google.com/gke-os-distribution", "cloud.google.com/gke-max-pods-per-node", "cloud.google.com/gke-cpu-scaling-level",
+)  # fmt: skip
+"""What keys begin with that tell a machine's family, size and parts: NodePools choose by them."""
 _KINDS: Final = {NODE.name, POD.name, REPLICATION_CONTROLLER, *wire.READ, *(one.kind for one in TEMPLATED)}
 ENUMERATIONS: Final = frozenset(_ENUMERATIONS.split()) | _KINDS
 NAMES: Final = frozenset(_NAMES.split()) | ENUMERATIONS | _parts_of_tables()
@@ -172,6 +178,11 @@ _SAID: Final = frozenset(word.lower() for word in re.findall(r"[A-Za-z']+", _SEN
 def is_plain_number(part: str) -> bool:
     """A short number, which is an amount, a port, a version; a long one is an account's, an address tells a machine."""
     return part in _NOT_MATCHABLE or _NUMBER.fullmatch(part) is not None
+
+
+def is_valued(key: str) -> bool:
+    """Whether a label's key and its values are the same in everybody's cluster."""
+    return key in VALUED or key.startswith(_OF_MACHINES)
 
 
 def is_said(word: str) -> bool:

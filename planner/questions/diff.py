@@ -19,6 +19,7 @@ from planner.ground.words import Text, count, listing, usd
 from planner.history.days import since
 from planner.history.levels import BILL, IDLE, Streak
 from planner.inventory.changed import SpecChange, changed
+from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
@@ -107,7 +108,8 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     facts = [dict(_numbers(one, given, skipped)) for one in sides]
     found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
     unseen = _unseen_kinds(sides)
-    workloads = _workloads(*map(_lines, sides), unseen=unseen)
+    limits = () if given.others else given.limits  # they are of the first cluster
+    workloads = _workloads(*(_lines(one, limits) for one in sides), unseen=unseen)
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
@@ -123,8 +125,8 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
 
 
-def _lines(side: Snapshot) -> dict[str, WorkloadOverview]:
-    return {line.workload: line for line in side.derived.once(overviews.overview, side).workloads}
+def _lines(side: Snapshot, limits: tuple[PoolLimits, ...]) -> dict[str, WorkloadOverview]:
+    return {line.workload: line for line in overviews.overview(side, limits).workloads}
 
 
 def _other_side(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
@@ -172,7 +174,7 @@ def _workloads(
 
 
 def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
-    told = list(overview.QUESTION.facts(snapshot.derived.once(overviews.overview, snapshot)))
+    told = list(overview.QUESTION.facts(overviews.on_todays_nodes(snapshot)))
     kept = [one for one in told if one.metric in _NUMBERS]
     if given.book is not None:
         alone = replace(given, others=(), limits=())

@@ -17,22 +17,24 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, Want, fact, unit_of
 from planner.rollout.answers import Verdict
 from planner.rollout.wording import words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverviewSettings:
-    """Which workloads are listed; each as it is."""
+    """Which workloads are listed, each as it is, and how far node pools may grow."""
 
     filter: Filter = settings_within(Filter)
+    pools: PoolSettings = settings_within(PoolSettings)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: OverviewSettings, _given: Given = NOTHING) -> ClusterOverview:
+def answer(snapshot: Snapshot, settings: OverviewSettings, given: Given = NOTHING) -> ClusterOverview:
     """`overview`, of the workloads that the filter lets through."""
-    whole = overview(snapshot)
+    whole = overview(snapshot, settings.pools.known(given))
     return narrowed(snapshot, whole, keep(snapshot, settings.filter, verdicts_of(whole)))
 
 
@@ -121,6 +123,7 @@ QUESTION: Final = Question(
     ),
     facts=facts,
     listings=(_WORKLOADS, _GPUS),
+    wants=(Want.POOLS,),
     about="""Every workload's own rollout if its template changed now, with everything else as it is; GPUs by model.
 
     Exits 0 when the question is answered, 4 when nodes or pods are missing from the snapshot or a list that was refused

@@ -77,7 +77,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
         raise InputError("a budget of money needs prices", where="most_usd", mend="Give a price book")
     tell("Every workload's rollout is played", 0.0)
     share = settings.least_ready_percent / 100
-    now = {line.workload: line for line in overviews.overview(snapshot).workloads}
+    now = {line.workload: line for line in overviews.on_todays_nodes(snapshot).workloads}
     states = {
         key: State(line.verdict, line.reason, str(line.headline), line.lowest_ready or 0, line.replicas or 0)
         for key, line in now.items()
@@ -92,7 +92,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
     planner = Planner(World(compiled(snapshot), {}, {}, ()), states, share, aims, given.book, snapshot, pools)
     whole = planner.plan()
     whole = replace(whole, sentence=QUESTION.of_those_seen(snapshot, whole.sentence))
-    return narrowed(whole, overviews.kept_by(snapshot, settings.filter))
+    return narrowed(whole, overviews.kept_by(snapshot, settings.filter, settings.pools.known(given)))
 
 
 def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from planner.ground.budget import part
@@ -32,13 +32,14 @@ class Answer:
     lowest_ready: int = 0
     replicas: int = 0
     headline: Text = NO_WORDS
+    is_growth_automatic: bool = False  # of what needs growth: whether autoscalers bring it, within limits that are known
 
 
 class Answers:
-    """Workloads' own rollouts, each a question by itself; those that are alike have one answer."""
+    """Workloads' own rollouts, each a question by itself; those that are alike have one answer. `ask`: as `glance`."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, ask: Callable[[Cluster, Revision], Glance] | None = None) -> None:
+        self._cluster, self._ask = cluster, ask or glance
         self._known: dict[Hashable, Answer] = {}
 
     def of(self, revision: Revision) -> Answer:
@@ -49,7 +50,7 @@ class Answers:
         if known is not None:
             return known
         with part():
-            found = glance(self._cluster, revision)
+            found = self._ask(self._cluster, revision)
         if key is not None and not found.names_objects:
             self._known[key] = found.answer
         return found.answer
@@ -64,16 +65,20 @@ def restarted(workload: Workload) -> Revision:
 class Glance:
     """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck.
 
-    `names_objects`: see `Explanation`; what isn't known may lie in an object of the namespace.
+    `names_objects`: see `Explanation`; what isn't known may lie in an object of the namespace. `tells_others`: the sentence
+    names who takes nodes that come.
     """
 
     answer: Answer
     run: Run | None = None
     why: Explanation | None = None
+    tells_others: bool = False
 
     @property
     def names_objects(self) -> bool:
-        return self.answer.verdict is Verdict.UNKNOWN or (self.why is not None and self.why.names_objects)
+        return (
+            self.tells_others or self.answer.verdict is Verdict.UNKNOWN or (self.why is not None and self.why.names_objects)
+        )
 
 
 def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ()) -> Glance:

@@ -45,7 +45,7 @@ class ClusterMetrics:
 
 def cluster_metrics(snapshot: Snapshot, given: Given, most_series: int = MOST_SERIES) -> ClusterMetrics:
     """Verdicts, GPUs by model, cost and savings of one snapshot."""
-    found = overview.answer(snapshot, overview.OverviewSettings())
+    found = overview.answer(snapshot, overview.OverviewSettings(), given)
     families = [*_verdicts(found, most_series), _gpus(snapshot, found, most_series)]
     problems = []
     if given.book is not None:
@@ -69,8 +69,8 @@ def _verdicts(found: ClusterOverview, most: int) -> list[Family]:
             [((verdict.value,), counts[verdict]) for verdict in Verdict], most,
         ),
         _family(
-            "workload_rollable", "Whether a workload could be rolled out now: 1 or 0; one that isn't known is left out.",
-            names, [(tuple(line.workload.split("/", 2)), line.verdict is not Verdict.STUCK) for line in known], most,
+            "workload_rollable", "Whether a workload could be rolled out now, with nodes that an autoscaler brings: 1 or 0; one that isn't known is left out.",
+            names, [(tuple(line.workload.split("/", 2)), line.is_growth_automatic or line.verdict is Verdict.COMPLETES) for line in known], most,
         ),
         _family(
             "workload_gpus", "GPUs that all replicas of a workload ask for; without any it is left out.", names,

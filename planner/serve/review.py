@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from planner.capacity.growth import grow, waiting_shape
+from planner.capacity.glanced import glanced
 from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_ups import failed_scale_ups
 from planner.ground.budget import TooLargeError, UnwantedError, allowed
@@ -37,8 +37,8 @@ from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import Idle, Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
-from planner.rollout.answers import GROWING_REASONS, Reason, RemedyKind, Verdict
-from planner.rollout.glance import Glance, glance
+from planner.rollout.answers import Reason, RemedyKind, Verdict
+from planner.rollout.glance import Glance
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
@@ -525,23 +525,17 @@ def _told(
     snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...], along: tuple[Revision, ...] = ()
 ) -> _Told:
     cluster = compiled(snapshot)
-    seen = glance(cluster, revision, along)
+    seen, growth = glanced(cluster, revision, pools, along)
+    if growth is not None:
+        return _Told(
+            Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.grows_by_itself,
+            lowest_ready=seen.answer.lowest_ready,
+            failed="; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key)),
+        )  # fmt: skip
     if seen.answer.verdict is not Verdict.STUCK or seen.run is None or seen.why is None:
         return _Told(seen.answer.verdict, lowest_ready=seen.answer.lowest_ready)
     if seen.why.reason is Reason.PAUSED:
         return _Told(Verdict.STUCK, is_paused=True)
-    if pools and seen.why.reason in GROWING_REASONS:
-        shape = waiting_shape(seen.run, revision.after.key)
-        answer = grow(cluster, [*along, revision], seen.run, shape, pools)
-        growth = answer.growth
-        if growth is None and answer.unknown:
-            return _Told(Verdict.UNKNOWN, lowest_ready=seen.answer.lowest_ready)
-        if growth is not None:
-            return _Told(
-                Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.grows_by_itself,
-                lowest_ready=min(one.ready for one in growth.run.moments[revision.after.key][1:]),
-                failed="; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key)),
-            )  # fmt: skip
     return _Told(Verdict.STUCK, str(seen.answer.sentence), _way_out(snapshot, revision, seen, along))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from planner.ground.errors import SourceError
+from planner.ground.records import replace
+from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.processes.holder import Holder
 from planner.questions.question import Given
@@ -14,10 +17,10 @@ NICENESS: Final = 10
 
 
 class Teller:
-    """Works metrics out; its process begins with `start`, else with the first."""
+    """Works metrics out; its process begins with `start`, else with the first. `limits`: what is known of a snapshot's pools."""
 
-    def __init__(self, given: Given) -> None:
-        self._given = given
+    def __init__(self, given: Given, limits: Callable[[Snapshot], tuple[PoolLimits, ...]] = lambda _: ()) -> None:
+        self._given, self._limits = given, limits
         self._process: Holder | None = None
         self._is_ended = False
 
@@ -38,7 +41,7 @@ class Teller:
         process = self._process
         assert process is not None
         try:
-            found = process.run(cluster_metrics, snapshot, self._given)
+            found = process.run(cluster_metrics, snapshot, replace(self._given, limits=self._limits(snapshot)))
         except (EOFError, OSError):
             if not self._is_ended:
                 process.restart()

@@ -18,7 +18,7 @@ from planner.kubernetes.selectors import read_selector
 from planner.processes.identity import identity
 from planner.questions.overview import QUESTION, OverviewSettings
 from planner.rollout.wording import WORD
-from planner.ui import cache, errors, link
+from planner.ui import cache, capacity_inputs, errors, link
 
 WITHOUT: Final = frozenset({"what_if", "compare", "clusters", "history"})
 """Pages about the whole cluster, or about several: nothing of them is filtered."""
@@ -75,10 +75,11 @@ def kept(snapshot: Snapshot) -> Kept:
     asked = wanted()
     if asked.is_empty:
         return ALL
-    key = identity(snapshot), asked
+    given = capacity_inputs.given(snapshot)
+    key = identity(snapshot), asked, given.limits
     known = st.session_state.get(_KEPT)
     if known is None or known[0] != key:
-        played = verdicts_of(cache.ask(QUESTION, snapshot, OverviewSettings())) if asked.verdicts else EMPTY
+        played = verdicts_of(cache.ask(QUESTION, snapshot, OverviewSettings(), given)) if asked.verdicts else EMPTY
         known = st.session_state[_KEPT] = key, keep(snapshot, asked, played)
     found: Kept = known[1]
     return found

@@ -67,7 +67,7 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Kept) -> None:
     """What could not be rolled out now, in one box; of what the filter lets through, which is said."""
     which = "" if kept.is_all else words.literal(f" {kept.said}")
     troubled, total = trouble(overview), len(overview.workloads)
-    stuck = [line for line in troubled if line.verdict is not Verdict.UNKNOWN]
+    stuck, grows = ([line for line in troubled if line.verdict is one] for one in (Verdict.STUCK, Verdict.NEEDS_GROWTH))
     if not total:
         title = "? Not known" if QUESTION.lacks(snapshot) else "? Nothing to roll out"
         st.info(words.literal(overview.sentence), title=title, icon=":material/help:")
@@ -77,13 +77,17 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Kept) -> None:
             title=f"✓ All {words.count(total, 'workload')}{which} could be rolled out now",
             icon=":material/check_circle:",
         )  # fmt: skip
+    elif grows and not stuck:
+        title = f"△ {len(grows):,} of {words.count(total, 'workload')}{which} could be rolled out once node pools grow"
+        st.warning(words.literal(overview.sentence), title=title, icon=":material/trending_up:")
     elif not stuck:
         title = f"? Of {len(troubled):,} of {words.count(total, 'workload')}{which} it isn't known whether they could be rolled out"
         verdict.unknown(title, overview.sentence)
     else:
         causes = Counter(verdict.REASON[line.reason] or verdict.WORD[line.verdict].lower() for line in stuck)
+        more = f" {len(grows):,} more {words.plural(len(grows), 'needs', 'need')} node pools to grow." if grows else ""
         st.error(
-            words.literal(f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}."),
+            words.literal(f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}.{more}"),
             icon=":material/block:",
             title=f"✗ {len(stuck):,} of {words.count(total, 'workload')}{which} could not be rolled out now",
         )

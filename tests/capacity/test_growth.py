@@ -73,10 +73,9 @@ def waits(priority: int | None = None) -> list[Item]:
 
 def test_who_of_equals_gets_the_only_node_that_comes_is_chance() -> None:
     found = asked(full(waits()), *parse_typed_limits("t4=3"))
-    assert found.verdict is Verdict.STUCK
-    assert "to Deployment/ml/b, which waits with the same priority, or to its own pods is chance" in str(found.growth)
-    assert found.ties is not None
-    assert str(found.ties.sentence).endswith("with those that may come chance decides")
+    assert found.verdict is Verdict.UNKNOWN
+    assert "to Deployment/ml/b, which waits with the same priority, or to its own pods is chance" in str(found.sentence)
+    assert found.ties is None
 
 
 def test_a_node_that_goes_to_a_higher_priority_is_no_chance() -> None:
@@ -193,5 +192,15 @@ def test_a_growth_too_large_to_play_is_said_to_be_unknown(monkeypatch: pytest.Mo
         growth, "simulate", lambda *given, **more: replace(simulate(*given, **more), completed=False, is_cut=True)
     )
     found = asked(full(), *parse_typed_limits("t4=5"))
-    assert found.verdict is Verdict.STUCK
-    assert str(found.growth) == "whether it completes once pool t4 has grown is not known: too large to play through"
+    assert found.verdict is Verdict.UNKNOWN
+    assert str(found.sentence).startswith(
+        "not known: whether it completes once pool t4 has grown is too large to play through. Without that, it is stuck"
+    )
+    assert found.ties is None
+
+
+def test_more_nodes_than_are_played_are_not_known_to_be_too_few() -> None:
+    crowd = deployment("b", [""] * 300, pod_spec(gpus=1))
+    found = asked(full(crowd), *parse_typed_limits("t4=900"))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "is too large to play through" in str(found.sentence)

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from planner.rollout.answers import Verdict
 from tests.conformance import growth_cases
 from tests.conformance.comparison import Comparison
 
 HERE = Path(__file__).parent / "growth"
 
-# Decided by chance: three equals wait, two nodes come one after the other, and who is backing off just then is tried last.
-UNDECIDED = {"others-take-all"}
+# Decided by chance: equals wait, fewer nodes come than it takes for all, and who is backing off just then is tried last. Of these
+# two, which ask the same, one was recorded to complete and one to be stuck.
+UNDECIDED = {"others-take-all", "others-big"}
 LEAST_SHARE = 0.95
 
 
@@ -31,19 +33,23 @@ def test_every_verdict_agrees(compared: list[Comparison]) -> None:
     assert {one.case for one in compared if one.is_verdict and not one.agrees} == UNDECIDED
 
 
-def test_where_chance_decides_it_is_said_so_and_nothing_is_called_proven() -> None:
+def test_where_chance_decides_it_is_not_known_and_said_so() -> None:
     for name in UNDECIDED:
         found = growth_cases.play(json.loads(gzip.decompress((HERE / f"{name}.json.gz").read_bytes())))
-        assert "is chance" in str(found.growth)
+        assert found.verdict is Verdict.UNKNOWN
+        assert "is chance" in str(found.sentence)
         assert "With its own first it completes" in str(found.sentence)
-        assert found.ties is not None
-        assert not found.ties.proven
+        assert found.ties is None
 
 
 def test_nothing_is_said_to_complete_that_did_not(compared: list[Comparison]) -> None:
     verdicts = [one for one in compared if one.is_verdict and one.expected == "stuck"]
     assert len(verdicts) > 30
-    assert [one.case for one in verdicts if one.got != "stuck"] == []
+    assert {one.case for one in verdicts if one.got != "stuck"} <= UNDECIDED
+
+
+def test_no_verdict_is_wrong_in_silence(compared: list[Comparison]) -> None:
+    assert {one.got for one in compared if one.is_verdict and not one.agrees} == {"unknown"}
 
 
 @pytest.mark.parametrize("field", ["pool", "number within one"])

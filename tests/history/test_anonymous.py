@@ -24,15 +24,23 @@ from planner.history import kept
 from planner.history.anonymous import anonymised
 from planner.history.api_words import PROGRAMS, is_plain_number
 from planner.inventory.change import WorkloadChange
+from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.kubernetes.nodes import machine_type, node_pool
 from planner.kubernetes.records import FrozenMap, Snapshot, Taint
-from planner.questions import question_called
+from planner.questions import overview, question_called
+from planner.questions import rollout as question
 from planner.questions.question import Given
+from planner.questions.rollout import RolloutSettings
+from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
-from planner.sources import demo, kubectl
+from planner.sources import demo, kubectl, node_pools
 from planner.sources.cluster import read_cluster
 from planner.sources.prices import embedded_book
 from planner.spot.suitability import BACKGROUND
 from tests.architecture.tree import ROOT
+from tests.builders import eks
+from tests.builders.objects import deployment, node, pod_spec
+from tests.builders.objects import snapshot as of_items
 from tests.builders.planted import Planter, texts_of
 from tests.capacity.teams import queue, teams
 from tests.capacity.teams import read as read_teams
@@ -267,3 +275,38 @@ def test_a_damaged_one_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_bytes(whole)
     with pytest.raises(InputError, match="larger than may be read"):
         read_cluster(str(tmp_path / "c.json"), limit_bytes=1000)
+
+
+def verdicts(cluster: Snapshot, limits: tuple[PoolLimits, ...]) -> list[tuple[Any, ...]]:
+    given = Given(limits=limits)
+    lines = overview.answer(cluster, overview.OverviewSettings(), given).workloads
+    found = [question.answer(cluster, RolloutSettings(workloads=(line.workload,), runs=1), given) for line in lines]
+    return [
+        (line.verdict, one.verdict, one.extra_nodes, one.fewest_nodes, sorted(machine_type(node) for node in one.new_nodes))
+        for line, one in zip(lines, found, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("has_types", [False, True])
+def test_a_cluster_of_karpenters_grows_the_same_under_other_names(has_types: bool) -> None:
+    """Its NodePools choose machines by labels that tell family and size."""
+    before = eks.snapshot()
+    types = node_pools.read_bytes(json.dumps(eks.instance_types()).encode(), name="types.json") if has_types else ()
+    found = verdicts(before, types)
+    assert found == verdicts(hidden(before), types)
+    assert [one for one in found if one[0] is Verdict.NEEDS_GROWTH]
+    assert hidden(before).node_pools[0].requirements == before.node_pools[0].requirements
+
+
+def test_a_gke_cluster_grows_the_same_under_other_names() -> None:
+    surge = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+    labels = {"cloud.google.com/gke-nodepool": "secretive", "cloud.google.com/machine-family": "g2", "topology.kubernetes.io/zone": "us-west1-b"}
+    nodes = [node(f"gke-c-secretive-1-{i}", gpus=1, labels=labels) for i in range(2)]
+    picky = pod_spec(gpus=1, nodeSelector={"cloud.google.com/machine-family": "g2"})
+    before = of_items(nodes, deployment("serve", [one["metadata"]["name"] for one in nodes], picky, **surge))
+    after = hidden(before)
+    assert after.nodes[0].labels["cloud.google.com/machine-family"] == "g2"
+    assert node_pool(after.nodes[0]) not in ("secretive", "")
+    for most in (2, 8):
+        assert verdicts(before, parse_typed_limits(f"secretive={most}")) == verdicts(after, parse_typed_limits(f"{node_pool(after.nodes[0])}={most}"))  # fmt: skip
+    assert verdicts(before, parse_typed_limits("secretive=8"))[0][0] is Verdict.NEEDS_GROWTH

@@ -1,0 +1,154 @@
+"""Clusters whose pools may grow: every door says of a workload what ``headroom rollout`` says of it."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from planner.capacity.overview import on_todays_nodes
+from planner.capacity.rollouts import growing
+from planner.cli import main
+from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.kubernetes.records import Snapshot
+from planner.questions import gate, overview, report, rollout
+from planner.questions.question import Given
+from planner.rollout.answers import Verdict
+from planner.serve.cluster_metrics import cluster_metrics
+from planner.serve.review import Silence, read_request, review
+from planner.sources import node_pools
+from tests.builders import eks
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.conformance.rollout_cases import WHOLE_LISTS
+
+RECORDED: Final = Path(__file__).parents[1] / "conformance" / "growth"
+SURGE: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+
+
+def read(value: Any) -> tuple[PoolLimits, ...]:
+    return node_pools.read_bytes(json.dumps(value).encode(), name="pools.json")
+
+
+def of_recording(name: str) -> tuple[list[Item], Snapshot, tuple[PoolLimits, ...]]:
+    case = json.loads(gzip.decompress((RECORDED / f"{name}.json.gz").read_bytes()))
+    items = case["cluster"]["items"]
+    found = build_snapshot([Part(items=items, listed=WHOLE_LISTS)], source=name)
+    files = [one for one in (case["node_pools"], case.get("instance_types")) if one]
+    return items, found, node_pools.stated(found, tuple(limit for one in files for limit in read(one)))
+
+
+def alike() -> list[Item]:
+    """Four that differ in nothing but their namespaces, which have one answer."""
+    found = [node(f"n{i}", pool="t4", gpus=1) for i in range(4)]
+    for i in range(4):
+        text = json.dumps(deployment("a", [f"n{i}"], pod_spec(gpus=1), namespace=f"ml-{i}", **SURGE))
+        found += json.loads(text.replace('"uid": "', f'"uid": "{i}-'))
+    return found
+
+
+def cluster(name: str) -> tuple[list[Item], Snapshot, tuple[PoolLimits, ...]]:
+    if name == "eks":
+        return eks.items(), eks.snapshot(), ()
+    if name == "eks with instance types":
+        return eks.items(), eks.snapshot(), read(eks.instance_types())
+    if name.startswith("alike"):
+        return alike(), snapshot(alike()), parse_typed_limits(name.removeprefix("alike ")) if " " in name else ()
+    return of_recording(name)
+
+
+EVERY: Final = sorted(one.name.removesuffix(".json.gz") for one in RECORDED.glob("*.json.gz"))
+NAMES: Final = ["eks", "eks with instance types", "alike", "alike t4=8", "alike t4=4", "alike other=9", *EVERY[::6]]
+
+
+def changed(items: list[Item], key: str) -> tuple[Item, Item]:
+    kind, namespace, name = key.split("/")
+    there = next(
+        one for one in items
+        if (one["kind"], one["metadata"].get("namespace", "default"), one["metadata"]["name"]) == (kind, namespace, name)
+    )  # fmt: skip
+    there = {"apiVersion": "apps/v1", **there}
+    other = copy.deepcopy(there)
+    other["spec"]["template"]["spec"]["containers"][0]["image"] = "app:another"
+    return there, other
+
+
+def at_webhook(found: Snapshot, there: Item, other: Item, limits: tuple[PoolLimits, ...]) -> set[Verdict]:
+    request = {
+        "uid": "1", "operation": "UPDATE", "namespace": other["metadata"].get("namespace", "default"), "name": other["metadata"]["name"],
+        "object": other, "oldObject": there, "resource": {"group": "apps", "version": "v1", "resource": f"{other['kind'].lower()}s"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    said = review(found, read_request(body.encode()), growing(found, limits), now=found.taken_at)
+    if said.is_stuck:
+        return {Verdict.STUCK}
+    if said.silence is Silence.NOT_KNOWN:
+        return {Verdict.UNKNOWN}
+    return {Verdict.NEEDS_GROWTH} if said.warning else {Verdict.NEEDS_GROWTH, Verdict.COMPLETES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_door_says_the_same(name: str) -> None:
+    items, found, limits = cluster(name)
+    given = Given(limits=limits, now=found.taken_at)
+    listed = overview.answer(found, overview.OverviewSettings(), given)
+    for line in listed.workloads:
+        asked = rollout.RolloutSettings(workloads=(line.workload,), runs=1)
+        one = rollout.answer(found, asked, given)
+        assert line.verdict is one.verdict, (line.workload, line.sentence, one.sentence)
+        assert line.is_growth_automatic is one.is_growth_automatic, line.workload
+        there, other = changed(items, line.workload)
+        gated = gate.answer(found, gate.GateSettings(manifest=yaml.safe_dump(other)), given)
+        assert [part.verdict for part in gated.workloads] == [line.verdict]
+        assert line.verdict in at_webhook(found, there, other, limits)
+    counted = Counter(line.verdict for line in listed.workloads)
+    families = {one.name: dict(one.samples) for one in cluster_metrics(found, given).families}
+    assert {Verdict(of): number for (of,), number in families["workloads"].items()} == {of: counted[of] for of in Verdict}
+    for line in listed.workloads:
+        rollable = families["workload_rollable"].get(tuple(line.workload.split("/", 2)))
+        assert rollable == {
+            Verdict.COMPLETES: 1.0, Verdict.STUCK: 0.0, Verdict.NEEDS_GROWTH: float(line.is_growth_automatic), Verdict.UNKNOWN: None,
+        }[line.verdict]  # fmt: skip
+
+
+def test_they_aren_t_all_stuck() -> None:
+    """Of the clusters above some grow, some don't, and of some it isn't known: else nothing was compared."""
+    seen = Counter[Verdict]()
+    for name in NAMES:
+        _, found, limits = cluster(name)
+        lines = overview.answer(found, overview.OverviewSettings(), Given(limits=limits)).workloads
+        today = {line.workload: line.verdict for line in on_todays_nodes(found).workloads}
+        seen.update(line.verdict for line in lines if today[line.workload] is Verdict.STUCK)
+    assert min(seen[one] for one in (Verdict.STUCK, Verdict.NEEDS_GROWTH)) > 3
+
+
+def test_the_list_says_what_grows_and_what_does_not() -> None:
+    _, found, limits = cluster("alike t4=8")
+    said = overview.answer(found, overview.OverviewSettings(), Given(limits=limits)).sentence
+    assert str(said) == "4 of 4 workloads could be rolled out once node pools grow."
+    assert str(overview.answer(found, overview.OverviewSettings(), Given()).sentence) == "4 of 4 workloads could not be rolled out now."
+
+
+def test_the_command_takes_pools_with_and_without_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    eks.write(tmp_path)
+    items = [one for one in eks.items() if one["kind"] != "NodePool"]
+    (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    pools = ["--node-pools", str(tmp_path / "nodepools.json"), "--instance-types", str(tmp_path / "instance-types.json")]
+    said = []
+    for command in ("overview", "rollout", "report"):
+        shown = ["--rows", "workloads", "-o", "csv"] if command != "report" else ["-o", "json"]
+        with pytest.raises(SystemExit) as ended:
+            main([command, str(tmp_path / "cluster.json"), *pools, *shown])
+        assert ended.value.code == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[0].count("needs_growth") == 2
+    chapters = json.loads(said[2])
+    assert "2 of 7 workloads could be rolled out once node pools grow" in json.dumps(chapters)
+    assert report.QUESTION.name == "report"
