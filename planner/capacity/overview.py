@@ -50,7 +50,9 @@ class WorkloadOverview:
     node_pools: tuple[str, ...]
     lowest_ready: int | None = 0  # at the worst moment of its rollout
     headline: Text = NO_WORDS  # a dozen words, without the verdict
-    is_growth_automatic: bool = False  # of what needs growth: whether autoscalers bring it, within limits that are known
+    is_growth_automatic: bool = (
+        False  # of what needs growth: whether autoscalers bring it, within limits that are known
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +140,7 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
     refused = [one for one in unseen(snapshot) if one.state.hides and one.kind in _JUDGED_BY]
     if refused:
         why = told(refused)
-        return (
-            f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now{grow}, {known:,} could."
-        )
+        return f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now{grow}, {known:,} could."
     if not lines:
         return without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
     which, rest = ("", ".") if kept.is_all else (f" {kept.said}", f"; {hidden:,} hidden.")

@@ -32,7 +32,9 @@ class Answer:
     lowest_ready: int = 0
     replicas: int = 0
     headline: Text = NO_WORDS
-    is_growth_automatic: bool = False  # of what needs growth: whether autoscalers bring it, within limits that are known
+    is_growth_automatic: bool = (
+        False  # of what needs growth: whether autoscalers bring it, within limits that are known
+    )
 
 
 class Answers:
@@ -77,7 +79,9 @@ class Glance:
     @property
     def names_objects(self) -> bool:
         return (
-            self.tells_others or self.answer.verdict is Verdict.UNKNOWN or (self.why is not None and self.why.names_objects)
+            self.tells_others
+            or self.answer.verdict is Verdict.UNKNOWN
+            or (self.why is not None and self.why.names_objects)
         )
 
 

@@ -87,7 +87,9 @@ def story(snapshot: Snapshot, overview: ClusterOverview, kept: Kept) -> None:
         causes = Counter(verdict.REASON[line.reason] or verdict.WORD[line.verdict].lower() for line in stuck)
         more = f" {len(grows):,} more {words.plural(len(grows), 'needs', 'need')} node pools to grow." if grows else ""
         st.error(
-            words.literal(f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}.{more}"),
+            words.literal(
+                f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}.{more}"
+            ),
             icon=":material/block:",
             title=f"✗ {len(stuck):,} of {words.count(total, 'workload')}{which} could not be rolled out now",
         )

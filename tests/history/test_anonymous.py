@@ -282,7 +282,13 @@ def verdicts(cluster: Snapshot, limits: tuple[PoolLimits, ...]) -> list[tuple[An
     lines = overview.answer(cluster, overview.OverviewSettings(), given).workloads
     found = [question.answer(cluster, RolloutSettings(workloads=(line.workload,), runs=1), given) for line in lines]
     return [
-        (line.verdict, one.verdict, one.extra_nodes, one.fewest_nodes, sorted(machine_type(node) for node in one.new_nodes))
+        (
+            line.verdict,
+            one.verdict,
+            one.extra_nodes,
+            one.fewest_nodes,
+            sorted(machine_type(node) for node in one.new_nodes),
+        )
         for line, one in zip(lines, found, strict=True)
     ]
 
@@ -299,8 +305,12 @@ def test_a_cluster_of_karpenters_grows_the_same_under_other_names(has_types: boo
 
 
 def test_a_gke_cluster_grows_the_same_under_other_names() -> None:
-    surge = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
-    labels = {"cloud.google.com/gke-nodepool": "secretive", "cloud.google.com/machine-family": "g2", "topology.kubernetes.io/zone": "us-west1-b"}
+    surge: Any = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+    labels = {
+        "cloud.google.com/gke-nodepool": "secretive",
+        "cloud.google.com/machine-family": "g2",
+        "topology.kubernetes.io/zone": "us-west1-b",
+    }
     nodes = [node(f"gke-c-secretive-1-{i}", gpus=1, labels=labels) for i in range(2)]
     picky = pod_spec(gpus=1, nodeSelector={"cloud.google.com/machine-family": "g2"})
     before = of_items(nodes, deployment("serve", [one["metadata"]["name"] for one in nodes], picky, **surge))

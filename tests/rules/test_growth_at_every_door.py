@@ -109,7 +109,9 @@ def test_every_door_says_the_same(name: str) -> None:
         assert line.verdict in at_webhook(found, there, other, limits)
     counted = Counter(line.verdict for line in listed.workloads)
     families = {one.name: dict(one.samples) for one in cluster_metrics(found, given).families}
-    assert {Verdict(of): number for (of,), number in families["workloads"].items()} == {of: counted[of] for of in Verdict}
+    assert {Verdict(of): number for (of,), number in families["workloads"].items()} == {
+        of: counted[of] for of in Verdict
+    }
     for line in listed.workloads:
         rollable = families["workload_rollable"].get(tuple(line.workload.split("/", 2)))
         assert rollable == {
@@ -132,14 +134,24 @@ def test_the_list_says_what_grows_and_what_does_not() -> None:
     _, found, limits = cluster("alike t4=8")
     said = overview.answer(found, overview.OverviewSettings(), Given(limits=limits)).sentence
     assert str(said) == "4 of 4 workloads could be rolled out once node pools grow."
-    assert str(overview.answer(found, overview.OverviewSettings(), Given()).sentence) == "4 of 4 workloads could not be rolled out now."
+    assert (
+        str(overview.answer(found, overview.OverviewSettings(), Given()).sentence)
+        == "4 of 4 workloads could not be rolled out now."
+    )
 
 
-def test_the_command_takes_pools_with_and_without_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_takes_pools_with_and_without_a_workload(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     eks.write(tmp_path)
     items = [one for one in eks.items() if one["kind"] != "NodePool"]
     (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    pools = ["--node-pools", str(tmp_path / "nodepools.json"), "--instance-types", str(tmp_path / "instance-types.json")]
+    pools = [
+        "--node-pools",
+        str(tmp_path / "nodepools.json"),
+        "--instance-types",
+        str(tmp_path / "instance-types.json"),
+    ]
     said = []
     for command in ("overview", "rollout", "report"):
         shown = ["--rows", "workloads", "-o", "csv"] if command != "report" else ["-o", "json"]
