@@ -19,7 +19,6 @@ from planner.ground.words import Text, count, listing, usd
 from planner.history.days import since
 from planner.history.levels import BILL, IDLE, Streak
 from planner.inventory.changed import SpecChange, changed
-from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
@@ -108,8 +107,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     facts = [dict(_numbers(one, given, skipped)) for one in sides]
     found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
     unseen = _unseen_kinds(sides)
-    limits = () if given.others else given.limits  # they are of the first cluster
-    workloads = _workloads(*(_lines(one, limits) for one in sides), unseen=unseen)
+    workloads = _workloads(*(_lines(one, given) for one in sides), unseen=unseen)
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
@@ -125,7 +123,8 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
 
 
-def _lines(side: Snapshot, limits: tuple[PoolLimits, ...]) -> dict[str, WorkloadOverview]:
+def _lines(side: Snapshot, given: Given) -> dict[str, WorkloadOverview]:
+    limits = () if given.others else given.limits  # they are of one cluster
     return {line.workload: line for line in overviews.overview(side, limits).workloads}
 
 
