@@ -18,7 +18,7 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
 from planner.questions.meanwhile_settings import MeanwhileSettings
 from planner.rollout.policy import GatePolicy, read_policy
-from planner.sources import bounded, manifests
+from planner.sources import bounded
 
 if TYPE_CHECKING:
     from planner.sources.prometheus import Prometheus
@@ -195,4 +195,6 @@ def manifests_of(then: Any) -> dict[str, str]:
     """The manifests that the events of ``--then`` apply, as their setting."""
     given = options.read(MeanwhileSettings, {"then": then}).then
     files = [one.change.target for one in given if one.change.kind is ChangeKind.APPLY]
+    from planner.sources import manifests
+
     return {"then_manifests": json.dumps([manifests.read((file,)).text for file in files])} if files else {}

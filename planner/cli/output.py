@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
-import yaml
 
 from planner.ground import tables
 from planner.ground.errors import InputError
@@ -128,6 +127,8 @@ def write_document(output: str, content: Mapping[str, Any]) -> None:
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """A document as YAML."""
+    import yaml
+
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
     return str(yaml.dump(plain(content), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120))
 

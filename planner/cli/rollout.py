@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from planner.capacity.certificate.answer import Certificate
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
@@ -20,11 +19,9 @@ from planner.ground.words import duration, moment, sentence
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
-from planner.questions import certificate as certificate_question
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
-from planner.questions.certificate import CertificateSettings, parse_levers
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.overview import OverviewSettings
 from planner.questions.pool_settings import PoolSettings
@@ -37,7 +34,10 @@ from planner.rollout.answers import RolloutResult, Step, Verdict
 from planner.rollout.choice import Weights
 from planner.rollout.scripts import script, steps_of
 from planner.rollout.wording import WORD, details
-from planner.sources import bounded, manifests
+from planner.sources import bounded
+
+if TYPE_CHECKING:
+    from planner.capacity.certificate.answer import Certificate
 
 _OF_ONE: Final = ("--patch", "--recreate", "--costs", "--strategies", "--levers", "--script")
 
@@ -126,6 +126,8 @@ def command(
         return plain.tell(OVERVIEW, [snapshot], of_every, every, output_format=output_format, fail_on=fail_on)
     more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
     if manifest_files:
+        from planner.sources import manifests
+
         given_manifests = manifests.read(manifest_files)
         more |= {"manifest": given_manifests.text, "unread": given_manifests.unread}
     more |= manifests_of(asked["then"])
@@ -167,21 +169,30 @@ def _certify(
     snapshot: Snapshot, rollout: RolloutSettings, given: Given, levers: str, way_out: int | None, output_format: str, rows: str
 ) -> int:  # fmt: skip
     """The certificate in place of the ways out that are tried, or the script of one of its plans."""
-    question = certificate_question.QUESTION
-    settings = CertificateSettings(rollout=rollout, levers=parse_levers(levers))
+    from planner.questions import certificate
+
+    question = certificate.QUESTION
+    settings = certificate.CertificateSettings(rollout=rollout, levers=certificate.parse_levers(levers))
     found = question.answer(snapshot, settings, given)
-    if way_out is not None:
+    if way_out is not None and found.plans:
         return _print_plan(found, snapshot, way_out)
-    output.show(
-        output_format, question, snapshot, settings, found, text=lambda: _print_certificate(found, snapshot), rows=rows
-    )
+    if way_out is not None:
+        click.echo(f"headroom: no script: {found.sentence}", err=True)
+    else:
+        notes = certificate.notes(found)
+        output.show(
+            output_format,
+            question,
+            snapshot,
+            settings,
+            found,
+            text=lambda: _print_certificate(found, snapshot, notes),
+            rows=rows,
+        )
     return question.exit_status(snapshot, found)
 
 
 def _print_plan(found: Certificate, snapshot: Snapshot, way_out: int) -> int:
-    if not found.plans:
-        click.echo(f"headroom: no script: {found.sentence}", err=True)
-        return certificate_question.QUESTION.exit_status(snapshot, found)
     if way_out > len(found.plans):
         raise InputError(f"there is no plan {way_out}", where="--way-out", mend=f"Give 1 to {len(found.plans)}")
     plan = found.plans[way_out - 1]
@@ -190,9 +201,9 @@ def _print_plan(found: Certificate, snapshot: Snapshot, way_out: int) -> int:
     return ExitStatus.ANSWERED
 
 
-def _print_certificate(found: Certificate, snapshot: Snapshot) -> None:
+def _print_certificate(found: Certificate, snapshot: Snapshot, notes: Sequence[str]) -> None:
     terminal.say(sentence(found.sentence))
-    for note in certificate_question.notes(found):
+    for note in notes:
         terminal.say(note, indent="  ")
     for number, plan in enumerate(found.plans, 1):
         click.echo()

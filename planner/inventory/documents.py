@@ -21,7 +21,6 @@ from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, next_value, too_many
 from planner.inventory.parse import EVERY_KIND, Part
-from planner.inventory.yaml_text import Batch, check_directives, yaml_documents, yaml_pieces
 from planner.kubernetes.records import Finding, PodLog, Severity
 
 _CHUNK_BYTES = 2**18
@@ -218,6 +217,8 @@ def _values(text: str, where: str, repeated: list[str] | None, walk: Walk, lines
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             mend = "Check quotes, commas and brackets"
             raise InputError(f"it isn't JSON: {_reason(error)}", where=where, mend=mend) from None
+    from planner.inventory.yaml_text import yaml_documents
+
     documents = yaml_documents(text, where, repeated, walk=walk, lines_before=lines_before)
     return [value for value in documents if value is not None]
 
@@ -393,6 +394,8 @@ class _Reader:
 
 
 def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Walk) -> Iterator[Part]:
+    from planner.inventory.yaml_text import Batch, check_directives, yaml_pieces
+
     _check_utf8(view, where)
     check_directives(view, where)
     value: Any = None

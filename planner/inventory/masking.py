@@ -51,56 +51,53 @@ _MISSED = (
 )
 _ARGUMENT: Final = re.compile(rf"(\s-[pauwW]\s{{0,2}}){_VALUE}")  # a password's option, of commands that have one
 _Hidden = str | Callable[[re.Match[str]], str]
-_OURS: Final[tuple[tuple[re.Pattern[str], _Hidden], ...]] = tuple(
-    (re.compile(pattern, re.IGNORECASE if ignores_case else 0), text)
-    for pattern, text, ignores_case in (
-        (r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.{0,4000}?(?:-----END [A-Z0-9 ]{0,40}-----|$)", HIDDEN, False),
-        (r"((?:proxy-)?authorization\\{0,4}[\"']?\s{0,4}(?:=>|[=:])\s{0,4}).{1,4000}", rf"\1{HIDDEN}", True),
-        (r"((?:set-)?cookie2?\\{0,4}[\"']?\s{0,4}(?:=>|[=:])\s{0,4}).{1,4000}", rf"\1{HIDDEN}", True),
-        (r"\b(Bearer|Token|Digest|Negotiate|NTLM|ApiKey)\s{1,4}(?=\S{0,200}[\d._~+/=])[^\s\"',;]{1,4000}", rf"\1 {HIDDEN}", True),
-        (r"\b(Bearer|Basic|Negotiate)\s{1,4}[A-Za-z0-9._~+/=-]{6,4000}", rf"\1 {HIDDEN}", True),
-        (r"([A-Za-z][A-Za-z0-9+.-]{0,31}://)[^\s]{1,2000}@", rf"\1{HIDDEN}@", False),
-        (r"(\boracle:\w{1,12}:@?|\bsqlplus\s{1,4}(?:-\w\s)?)[^\s/]{1,200}/[^\s]{1,200}@", rf"\1{HIDDEN}@", True),
-        (r"(?<![\w/@.-])[\w.$+-]{1,200}:(?!//)[^\s:/@,;]{1,200}@(?=[\w(\[])(?!sha\d)", f"{HIDDEN}@", False),
-        (r"((?:\b(?:hooks|webhook)\.[\w.-]{1,200}/|/(?:\w{0,20}webhooks?(?:b2)?|hooks|services/hooks)/))[^\s\"'<>]{4,2000}", rf"\1{HIDDEN}", True),
-        (r"([?&;](?:[\w.%-]{0,40}(?:sig|sign|key|token|secret|code|auth|cred|pass|pwd|session|jwt|assertion|sas)[\w.%-]{0,40}|se|sv|sp|st|sr)=)[^&\s\"'<>]{1,2000}",
-         rf"\1{HIDDEN}", True),
-        (r"(\b(?:password|pwd)\s{0,4}=\s{0,4})(?![\"'])[^;\"']{1,400}(?=;)", rf"\1{HIDDEN}", True),  # a connection string
-        (rf"(\b(?:pass[ _-]?phrase|mnemonic|seed phrase|seed words|recovery (?:phrase|words))\W{{1,8}}(?:(?:is|was)\W{{1,4}})?)(?!{_STATE}(?:\W|$)).{{1,2000}}", rf"\1{HIDDEN}", True),
-        (rf"({_KEY}(?:{_QUOTE}?\s{{0,4}}{_EQUALS}|{_QUOTE}\s{{0,4}},)\s{{0,4}}){_VALUE}", rf"\1{HIDDEN}", True),
-        (rf"((?<![\w-])--?{_PART}(?:pass|passw(?:or)?d|pwd|passphrase|secret|token|key|auth|credentials?){_PART}\s{{1,4}})(?!-){_VALUE}", rf"\1{HIDDEN}", True),
-        (rf"(\b{_PART}(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|(?:api|access|private|secret)[ _-]?key)\b[^=:\n]{{0,60}}?[=:]\s{{0,4}}){_VALUE}",
-         rf"\1{HIDDEN}", True),
-        ((rf"(\b{_PART}(?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?|(?:api|access|private|secret)[ _-]?key)s?\s{{1,4}}(?:(?:for|of|to) \S{{1,80}}(?: \S{{1,80}})?\s{{1,4}})?(?:is|was|are|were|will be|set to|now|to)\s{{1,4}})"
-         rf"(?!{_STATE}(?:\W|$)){_VALUE}"), rf"\1{HIDDEN}", True),
-        (rf"(\bpasswd\s{{1,4}})(?!(?:is|was|for)\s){_VALUE}", rf"\1{HIDDEN}", True),
-        (rf"(\b(?<!in )(?:\w{{1,20}}[_.-]){{0,3}}(?:passw(?:or)?d|passphrase|passcode|secret|token|(?:api|access|private|secret)[ _-]?key)\s{{1,4}})(?!{_SAID}(?:\W|$))(?!<hidden>)(?!keys?\s)(?!{_MISSED}){_VALUE}",
-         rf"\1{HIDDEN}", True),
-        (rf"(\b[A-Z0-9_]{{0,40}}(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|ACCESS|PRIVATE|SECRET|ENCRYPTION|LICENSE)_?KEY)\s{{1,4}})(?!(?i:{_SAID})(?:\W|$))(?!<hidden>){_VALUE}", rf"\1{HIDDEN}", False),
-        (rf"(\b(?:requirepass|masterauth)\s{{1,4}}){_VALUE}", rf"\1{HIDDEN}", True),
-        (rf"(\b[A-Z0-9_]{{1,40}}_KEY(?:{_QUOTE}?\s{{0,4}}{_EQUALS}\s{{0,4}})){_VALUE}", rf"\1{HIDDEN}", False),
-        (r"(\busing\s{1,4})\S{1,400}(?=\s{1,4}as (?:the )?(?:password|passphrase|token|secret|key)\b)", rf"\1{HIDDEN}", True),
-        (r"(\b(?:log(?:ged)? ?in|sign(?:ed)? ?in|authenticat\w{1,4}|connect\w{0,4})\s{1,4}(?:with|as|using)\s{1,4})\S{1,200}:\S{1,200}", rf"\1{HIDDEN}", True),
-        (r"(\b(?:pass|pw|auth)\s{1,4})(?=\S{0,80}\d)(?=\S{0,80}[A-Za-z])(?!\d+(?:ms|s|m|h)?\b)\S{4,400}", rf"\1{HIDDEN}", True),
-        (rf"(\bidentified by\s{{1,4}}){_VALUE}", rf"\1{HIDDEN}", True),  # SQL
-        (rf"(\b(?:mysql|maria|mongo)\w{{0,12}}\b.{{0,200}}?\s-p\s?){_VALUE}", rf"\1{HIDDEN}", False),
-        (r"\b(?:redis-cli|sshpass|psql|curl|wget|ldap\w{1,10}|docker|podman|skopeo|helm|az|oc)\s.{1,2000}", lambda found: _ARGUMENT.sub(rf"\1{HIDDEN}", found.group()), False),
-        (r"(\s--(?:proxy-)?user(?:name|pwd)?[ =]\s{0,3}[\"']?)[^\s:]{0,200}:[^\s]{1,400}", rf"\1{HIDDEN}", False),
-        (r"\b(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ABIA|ACCA)[A-Z0-9]{4,40}", HIDDEN, False),
-        (r"(?<![\w-])(?:sk|pk|rk)[-_](?:[a-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{8,400}", HIDDEN, False),
-        ((r"\b(?:hf|gh[pousr]|github_pat|glpat|gl[a-z]{2,5}|npm|pypi|xox[a-z]|xapp|AIza|ya29|dop_v1|shp[a-z]{2}|whsec|dckr_pat|nvapi|gsk|r8|"
-         r"hvs|hvb|AGE-SECRET-KEY|SG|lin_api|pat|tfp|EAAC|ntn|secret|ATATT|dapi|key)(?:[-_.]|(?<=AIza)|(?<=ATATT)|(?<=EAAC)|(?<=dapi))"
-         r"(?=[\w.-]{0,200}[\dA-Z])[A-Za-z0-9_.=-]{8,400}"), HIDDEN, False),
-        (r"\b(?:hf|glpat|xox[a-z]|glptt|gloas|gldt|glrt|glcbt|glft|glimt|glsoat|glffct|GOCSPX|NRAK|sbp)[-_][A-Za-z0-9_-]{6,400}", HIDDEN, False),
-        (r"(?<![\w/])1//0[A-Za-z0-9_-]{8,400}", HIDDEN, False),  # Google's refresh tokens
-        (r"[A-Za-z0-9_.~-]{3}\dQ~[A-Za-z0-9_.~-]{8,400}", HIDDEN, False),  # Microsoft Entra's client secrets
-        (r"(?<![\w.-])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.-])", HIDDEN, False),  # kubeadm's
-        (r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2\w{0,4}|scrypt|pbkdf2[\w-]{0,20})\$[^\s:\"']{4,400}", HIDDEN, False),  # crypt(5)
-        (r"\beyJ[A-Za-z0-9_-]{4,4000}(?:\.[A-Za-z0-9_-]{1,4000}){0,4}", HIDDEN, False),  # a JSON Web Token
-        # Letters of both cases and digits without a break: what is drawn at random looks so, and few words do.
-        (r"(?<![\w+/=])(?=[A-Za-z0-9+/_=-]{0,200}\d)(?=[A-Za-z0-9+/_=-]{0,200}[a-z])(?=[A-Za-z0-9+_=-]{0,200}[A-Z])[A-Za-z0-9+_=-][A-Za-z0-9+/_=-]{31,4000}",
-         HIDDEN, False),
-    )
+_OURS: Final[tuple[tuple[str, _Hidden, bool], ...]] = (  # pattern, what stands in its place, whether it ignores case
+    (r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.{0,4000}?(?:-----END [A-Z0-9 ]{0,40}-----|$)", HIDDEN, False),
+    (r"((?:proxy-)?authorization\\{0,4}[\"']?\s{0,4}(?:=>|[=:])\s{0,4}).{1,4000}", rf"\1{HIDDEN}", True),
+    (r"((?:set-)?cookie2?\\{0,4}[\"']?\s{0,4}(?:=>|[=:])\s{0,4}).{1,4000}", rf"\1{HIDDEN}", True),
+    (r"\b(Bearer|Token|Digest|Negotiate|NTLM|ApiKey)\s{1,4}(?=\S{0,200}[\d._~+/=])[^\s\"',;]{1,4000}", rf"\1 {HIDDEN}", True),
+    (r"\b(Bearer|Basic|Negotiate)\s{1,4}[A-Za-z0-9._~+/=-]{6,4000}", rf"\1 {HIDDEN}", True),
+    (r"([A-Za-z][A-Za-z0-9+.-]{0,31}://)[^\s]{1,2000}@", rf"\1{HIDDEN}@", False),
+    (r"(\boracle:\w{1,12}:@?|\bsqlplus\s{1,4}(?:-\w\s)?)[^\s/]{1,200}/[^\s]{1,200}@", rf"\1{HIDDEN}@", True),
+    (r"(?<![\w/@.-])[\w.$+-]{1,200}:(?!//)[^\s:/@,;]{1,200}@(?=[\w(\[])(?!sha\d)", f"{HIDDEN}@", False),
+    (r"((?:\b(?:hooks|webhook)\.[\w.-]{1,200}/|/(?:\w{0,20}webhooks?(?:b2)?|hooks|services/hooks)/))[^\s\"'<>]{4,2000}", rf"\1{HIDDEN}", True),
+    (r"([?&;](?:[\w.%-]{0,40}(?:sig|sign|key|token|secret|code|auth|cred|pass|pwd|session|jwt|assertion|sas)[\w.%-]{0,40}|se|sv|sp|st|sr)=)[^&\s\"'<>]{1,2000}",
+     rf"\1{HIDDEN}", True),
+    (r"(\b(?:password|pwd)\s{0,4}=\s{0,4})(?![\"'])[^;\"']{1,400}(?=;)", rf"\1{HIDDEN}", True),  # a connection string
+    (rf"(\b(?:pass[ _-]?phrase|mnemonic|seed phrase|seed words|recovery (?:phrase|words))\W{{1,8}}(?:(?:is|was)\W{{1,4}})?)(?!{_STATE}(?:\W|$)).{{1,2000}}", rf"\1{HIDDEN}", True),
+    (rf"({_KEY}(?:{_QUOTE}?\s{{0,4}}{_EQUALS}|{_QUOTE}\s{{0,4}},)\s{{0,4}}){_VALUE}", rf"\1{HIDDEN}", True),
+    (rf"((?<![\w-])--?{_PART}(?:pass|passw(?:or)?d|pwd|passphrase|secret|token|key|auth|credentials?){_PART}\s{{1,4}})(?!-){_VALUE}", rf"\1{HIDDEN}", True),
+    (rf"(\b{_PART}(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|(?:api|access|private|secret)[ _-]?key)\b[^=:\n]{{0,60}}?[=:]\s{{0,4}}){_VALUE}",
+     rf"\1{HIDDEN}", True),
+    ((rf"(\b{_PART}(?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?|(?:api|access|private|secret)[ _-]?key)s?\s{{1,4}}(?:(?:for|of|to) \S{{1,80}}(?: \S{{1,80}})?\s{{1,4}})?(?:is|was|are|were|will be|set to|now|to)\s{{1,4}})"
+     rf"(?!{_STATE}(?:\W|$)){_VALUE}"), rf"\1{HIDDEN}", True),
+    (rf"(\bpasswd\s{{1,4}})(?!(?:is|was|for)\s){_VALUE}", rf"\1{HIDDEN}", True),
+    (rf"(\b(?<!in )(?:\w{{1,20}}[_.-]){{0,3}}(?:passw(?:or)?d|passphrase|passcode|secret|token|(?:api|access|private|secret)[ _-]?key)\s{{1,4}})(?!{_SAID}(?:\W|$))(?!<hidden>)(?!keys?\s)(?!{_MISSED}){_VALUE}",
+     rf"\1{HIDDEN}", True),
+    (rf"(\b[A-Z0-9_]{{0,40}}(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|ACCESS|PRIVATE|SECRET|ENCRYPTION|LICENSE)_?KEY)\s{{1,4}})(?!(?i:{_SAID})(?:\W|$))(?!<hidden>){_VALUE}", rf"\1{HIDDEN}", False),
+    (rf"(\b(?:requirepass|masterauth)\s{{1,4}}){_VALUE}", rf"\1{HIDDEN}", True),
+    (rf"(\b[A-Z0-9_]{{1,40}}_KEY(?:{_QUOTE}?\s{{0,4}}{_EQUALS}\s{{0,4}})){_VALUE}", rf"\1{HIDDEN}", False),
+    (r"(\busing\s{1,4})\S{1,400}(?=\s{1,4}as (?:the )?(?:password|passphrase|token|secret|key)\b)", rf"\1{HIDDEN}", True),
+    (r"(\b(?:log(?:ged)? ?in|sign(?:ed)? ?in|authenticat\w{1,4}|connect\w{0,4})\s{1,4}(?:with|as|using)\s{1,4})\S{1,200}:\S{1,200}", rf"\1{HIDDEN}", True),
+    (r"(\b(?:pass|pw|auth)\s{1,4})(?=\S{0,80}\d)(?=\S{0,80}[A-Za-z])(?!\d+(?:ms|s|m|h)?\b)\S{4,400}", rf"\1{HIDDEN}", True),
+    (rf"(\bidentified by\s{{1,4}}){_VALUE}", rf"\1{HIDDEN}", True),  # SQL
+    (rf"(\b(?:mysql|maria|mongo)\w{{0,12}}\b.{{0,200}}?\s-p\s?){_VALUE}", rf"\1{HIDDEN}", False),
+    (r"\b(?:redis-cli|sshpass|psql|curl|wget|ldap\w{1,10}|docker|podman|skopeo|helm|az|oc)\s.{1,2000}", lambda found: _ARGUMENT.sub(rf"\1{HIDDEN}", found.group()), False),
+    (r"(\s--(?:proxy-)?user(?:name|pwd)?[ =]\s{0,3}[\"']?)[^\s:]{0,200}:[^\s]{1,400}", rf"\1{HIDDEN}", False),
+    (r"\b(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ABIA|ACCA)[A-Z0-9]{4,40}", HIDDEN, False),
+    (r"(?<![\w-])(?:sk|pk|rk)[-_](?:[a-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{8,400}", HIDDEN, False),
+    ((r"\b(?:hf|gh[pousr]|github_pat|glpat|gl[a-z]{2,5}|npm|pypi|xox[a-z]|xapp|AIza|ya29|dop_v1|shp[a-z]{2}|whsec|dckr_pat|nvapi|gsk|r8|"
+     r"hvs|hvb|AGE-SECRET-KEY|SG|lin_api|pat|tfp|EAAC|ntn|secret|ATATT|dapi|key)(?:[-_.]|(?<=AIza)|(?<=ATATT)|(?<=EAAC)|(?<=dapi))"
+     r"(?=[\w.-]{0,200}[\dA-Z])[A-Za-z0-9_.=-]{8,400}"), HIDDEN, False),
+    (r"\b(?:hf|glpat|xox[a-z]|glptt|gloas|gldt|glrt|glcbt|glft|glimt|glsoat|glffct|GOCSPX|NRAK|sbp)[-_][A-Za-z0-9_-]{6,400}", HIDDEN, False),
+    (r"(?<![\w/])1//0[A-Za-z0-9_-]{8,400}", HIDDEN, False),  # Google's refresh tokens
+    (r"[A-Za-z0-9_.~-]{3}\dQ~[A-Za-z0-9_.~-]{8,400}", HIDDEN, False),  # Microsoft Entra's client secrets
+    (r"(?<![\w.-])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.-])", HIDDEN, False),  # kubeadm's
+    (r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2\w{0,4}|scrypt|pbkdf2[\w-]{0,20})\$[^\s:\"']{4,400}", HIDDEN, False),  # crypt(5)
+    (r"\beyJ[A-Za-z0-9_-]{4,4000}(?:\.[A-Za-z0-9_-]{1,4000}){0,4}", HIDDEN, False),  # a JSON Web Token
+    # Letters of both cases and digits without a break: what is drawn at random looks so, and few words do.
+    (r"(?<![\w+/=])(?=[A-Za-z0-9+/_=-]{0,200}\d)(?=[A-Za-z0-9+/_=-]{0,200}[a-z])(?=[A-Za-z0-9+_=-]{0,200}[A-Z])[A-Za-z0-9+_=-][A-Za-z0-9+/_=-]{31,4000}",
+     HIDDEN, False),
 )  # fmt: skip
 _BEGIN: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY|^(?:.{0,80}\s)?Private-Lines: "
@@ -143,7 +140,7 @@ _PLUGINS: Final = (
 def masked(line: str) -> str:
     """`line` with `HIDDEN` in the place of whatever may be a secret."""
     text = _FORMATS.sub("", unicodedata.normalize("NFKC", line))
-    for pattern, hidden in _OURS:
+    for pattern, hidden in _ours():
         text = pattern.sub(hidden, text)
     for plugin in _plugins():
         for found in plugin.analyze_string(text):
@@ -186,6 +183,13 @@ def without_keys(lines: Iterable[str]) -> Iterator[str]:
         else:
             yield HIDDEN if is_inside and _BASE64_END.fullmatch(line[:200]) else line
             is_inside = False
+
+
+@cache
+def _ours() -> tuple[tuple[re.Pattern[str], _Hidden], ...]:
+    return tuple(
+        (re.compile(pattern, re.IGNORECASE if ignores_case else 0), text) for pattern, text, ignores_case in _OURS
+    )
 
 
 @cache

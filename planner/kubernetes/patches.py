@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 from planner.ground.errors import ChangeError
 
 MERGE_KEYS: dict[str, str] = {
@@ -243,10 +241,10 @@ def container_patch(container: str, resources: Object, *, is_init: bool = False)
     return {"spec": {"template": {"spec": {"initContainers" if is_init else "containers": [entry]}}}}
 
 
-_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
-
-
 def as_yaml(document: Object) -> str:
     """A document as YAML, in the order it was written."""
-    text: str = yaml.dump(document, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, width=120)
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
+    text: str = yaml.dump(document, Dumper=dumper, sort_keys=False, default_flow_style=False, width=120)
     return text

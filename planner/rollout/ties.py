@@ -4,7 +4,9 @@ bound proves it, sampled where not.
 The bound: pods of a simple shape (only static filters and resources decide) are interchangeable, and each takes exactly
 one seat wherever it goes: the number of seats, the sum over nodes of how often the shape fits, falls by one whichever
 node is chosen. If every pod that comes or goes during the rollout is of that size, all placements see the same number of
-seats at every moment, so they share verdict and steps. Of several changes each is bound so where no two can meet.
+seats at every moment, so they share verdict and steps. A change of another size is bound so where all its pods, the old ones too, would
+find seats for the new ones beside what is there today: no new pod waits then wherever those before it went, and what old pods
+leave only adds. Of several changes each is bound so where no two can meet.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import is_judged_alone, is_judged_by_node
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.shape import Shape, Static
+from planner.scheduling.shape import Shape, Static, seats
 from planner.scheduling.state import State
 
 _FEWEST_RUNS = 5
@@ -44,7 +46,36 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
         return True  # nothing was ever left to chance
     if run.preempted or run.happened or not _are_apart(run, revisions):
         return False
-    return all(_is_exchangeable(run, one) for one in revisions)
+    return all(_is_exchangeable(run, one) or _finds_room(run, one) for one in revisions)
+
+
+def _finds_room(run: Run, revision: Revision) -> bool:
+    """Whether no new pod can have to wait: the nodes have seats for as many as the workload ever has pods beside what is there
+    today, nobody else did anything, and who waits may come to none of them and doesn't ask who is there."""
+    workload, cluster, state = revision.after, run.simulation.cluster, run.simulation.state
+    shape, owners = run.new_shapes.get(workload.key), run.owners[workload.key]
+    is_even = run.completed and workload.traits.surges_freely and not workload.min_ready_seconds
+    if (
+        shape is None
+        or not is_even
+        or run.retried
+        or cluster.later
+        or any(pod.owner not in owners for pod in run.touched)
+    ):
+        return False
+    if any(owner in owners or one.over for owner, one in run.refusals.items()):
+        return False  # room in a quota may come to somebody else first
+    pods = {id(pod): pod for pod in (*run.pods[workload.key], *run.touched)}.values()
+    shapes = {pod.shape for pod in pods}
+    is_ruled = workload.namespace in ruled_namespaces(cluster) or cluster.snapshot.lacks("ResourceQuota")
+    if (is_ruled and len(shapes) > 2) or not all(is_judged_alone(state, one) for one in shapes):
+        return False
+    nodes = _nodes_of(run, [*pods])
+    waiting = {pod.shape for pod in run.ever_waiting if pod.owner not in owners}
+    if any(not one.is_simple or (nodes & (one.static == Static.PASSES)).any() for one in waiting):
+        return False
+    free = (cluster.allocatable - cluster.requested)[:, shape.static == Static.PASSES]
+    return int(seats(shape, free).sum()) >= len(pods)
 
 
 def _are_apart(run: Run, revisions: Sequence[Revision]) -> bool:

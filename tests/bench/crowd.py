@@ -154,8 +154,7 @@ def _varied(item: Item, number: int) -> Item:
     if kind in _ROLLED:
         if _fewer(item["metadata"]["name"], number) and spec.get("replicas"):
             spec["replicas"] -= 1
-            status = item["status"]  # what its controller counts is what is there
-            status |= {key: status[key] - 1 for key in status if key.endswith(("eplicas", "Replicas")) and status[key]}
+            item["status"] = {k: v - 1 if k.endswith("Replicas") or k == "replicas" else v for k, v in item["status"].items() if v}
         _vary_pod(spec["template"]["metadata"], spec["template"]["spec"], number)
     elif kind == "Pod":
         _vary_pod(item["metadata"], spec, number)
