@@ -2,7 +2,9 @@
 
 import gc
 import signal
+from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The same examples on every machine and in every run; a slow machine is not a failing test.
@@ -20,3 +22,15 @@ def pytest_runtest_teardown() -> None:
     """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.ground.collector.put_aside`); here
     the process goes on with the next test."""
     gc.unfreeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Minutes of each suite, a folder of tests/, where the run took some: their sum over all processes."""
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for one in reports:
+            if isinstance(one, pytest.TestReport):
+                seconds["/".join(one.nodeid.split("/")[:2])] += one.duration
+    if sum(seconds.values()) > 300:
+        told = ", ".join(f"{suite} {taken / 60:.1f}" for suite, taken in seconds.most_common())
+        terminalreporter.write_line(f"minutes, of all processes together: {told}")

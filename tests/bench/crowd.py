@@ -154,7 +154,9 @@ def _varied(item: Item, number: int) -> Item:
     if kind in _ROLLED:
         if _fewer(item["metadata"]["name"], number) and spec.get("replicas"):
             spec["replicas"] -= 1
-            item["status"] = {k: v - 1 if k.endswith("Replicas") or k == "replicas" else v for k, v in item["status"].items() if v}
+            item["status"] = {
+                k: v - 1 if k.endswith("Replicas") or k == "replicas" else v for k, v in item["status"].items() if v
+            }
         _vary_pod(spec["template"]["metadata"], spec["template"]["spec"], number)
     elif kind == "Pod":
         _vary_pod(item["metadata"], spec, number)

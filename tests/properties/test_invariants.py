@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -11,14 +13,15 @@ from hypothesis import strategies as st
 
 from planner.capacity import overview as overviews
 from planner.ground.records import replace
+from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout import glance
+from planner.rollout import glance, ties
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
-from planner.rollout.prepared import compiled
-from planner.rollout.run import Revision, simulate, simulate_alone
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import PODS_ROW, Cluster
@@ -27,6 +30,8 @@ from planner.sources import kubectl
 from tests.bench import crowd
 from tests.builders.objects import POOL, Item, budget, deployment, node, owner, pod, pod_spec
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
+from tests.properties.test_flying_clusters import roomy
+from tests.reference.flying_clusters import flying_case
 
 SEEDS = st.integers(min_value=1_000, max_value=1_000_000)
 COURSES = range(150)
@@ -239,6 +244,48 @@ def test_what_is_proven_is_so_in_every_placement() -> None:
             told = {engine(case, seed).outcome[:2] for seed in range(10)}
             assert told == {played.outcome[:2]}, seed
     assert proven > 30
+
+
+def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only that proves it: sizes differ, and others wait or are in flight."""
+    found, luck = crowd.snapshot(8, varied=True), random.Random(5)
+    cases = [flying_case(seed).case for seed in range(30)]
+    ways: list[Callable[[int], Run]] = []
+    revisions: list[Sequence[Revision]] = []
+    for case in (*cases, *map(roomy, cases)):
+        revisions.append(engine(case).revisions)
+        ways.append(lambda draw, case=case: engine(case, draw).run)  # type: ignore[misc]
+    for one in [one for one in found.workloads if one.traits.surges_freely and one.replicas]:
+        asks = {"cpu": luck.choice(("50m", "300m", "2")), "memory": luck.choice(("64Mi", "2Gi"))}
+        containers = [
+            {"name": each.name, "resources": {"requests": asks, "limits": asks}}
+            for each in one.template.spec.containers
+        ]
+        patch = json.dumps({"spec": {"template": {"spec": {"containers": containers}}}})
+        change = WorkloadChange(
+            workload=one.key, patch=patch, max_surge=luck.choice((1, "100%", "200%")), max_unavailable=0
+        )
+        prepared = prepare(found, Scenario(changes=(change,)))
+        revisions.append(prepared.revisions)
+        ways.append(
+            lambda draw, of=prepared: simulate(  # type: ignore[misc]
+                compiled(of.snapshot), of.revisions, seed=draw, draws_order=draw > 0, draws_ends=draw > 0
+            )
+        )
+    proven = 0
+    for asked, way in zip(revisions, ways, strict=True):
+        first = way(0)
+        with monkeypatch.context() as without:
+            without.setattr(ties, "_finds_room", lambda _run, _revision: False)
+            if is_proven(first, asked):
+                continue
+        if is_proven(first, asked):
+            proven += 1
+            runs = [first, *(way(draw) for draw in range(1, 9))]
+            assert {(run.ticks, *run.done.items(), *run.finished_at.items()) for run in runs} == {
+                (first.ticks, *first.done.items(), *first.finished_at.items())
+            }
+    assert proven > 8
 
 
 def test_changes_that_are_proven_not_to_meet_go_alike_whoever_is_first() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from planner.capacity import rollouts
@@ -131,6 +133,43 @@ def test_changes_that_cannot_meet_are_proven(pool: str, space: str, counted: lis
     run = simulate(Cluster(found), revisions)
     assert run.orders > 0
     assert is_proven(run, revisions) is is_sure
+
+
+@pytest.mark.parametrize(
+    ("nodes", "others", "is_sure"),
+    [
+        (3, [], True),  # seats for seven more beside the old pods
+        (1, [], False),  # seats for two, where four are to be
+        (3, ["waits"], False),  # somebody who waits could come there when an old pod goes
+        (3, ["waits elsewhere"], True),
+        (3, ["is refused"], False),  # what an old pod leaves of the quota may come to somebody else
+    ],
+)
+def test_larger_pods_that_find_room_wherever_they_go_are_proven(nodes: int, others: list[str], is_sure: bool) -> None:
+    pool = [node(f"n-{i}", cpu="8") for i in range(nodes)]
+    beside = {
+        "waits": deployment("big", [""], pod_spec(cpu="9")),
+        "waits elsewhere": deployment("big", [""], pod_spec(cpu="9", nodeSelector={POOL: "b"})),
+        "is refused": [
+            *deployment("more", [], pod_spec(cpu="7"), replicas=1),
+            {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml", "uid": "q"}, "spec": {"hard": {"requests.cpu": "10"}},
+             "status": {"hard": {"requests.cpu": "10"}}},
+        ],
+    }  # fmt: skip
+    away = {
+        "kind": "ResourceQuota",
+        "metadata": {"name": "pods", "namespace": "away", "uid": "a"},
+        "spec": {"hard": {"pods": "9"}},
+    }
+    items = [*pool, away, *(one for name in others for one in beside[name])]
+    found = snapshot(items, deployment("worker", ["n-0", "n-0"], pod_spec(cpu="2"), strategy=rolling(1, 1)))
+    larger = {
+        "spec": {"template": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2500m"}}}]}}}
+    }
+    change = WorkloadChange(workload=WORKER, patch=json.dumps(larger))
+    ties = rollouts.rollout(found, Scenario(changes=(change,), runs=6)).ties
+    assert ties is not None
+    assert ties.proven is is_sure
 
 
 def test_pods_of_different_sizes_are_sampled() -> None:
