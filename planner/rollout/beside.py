@@ -14,13 +14,14 @@ import numpy as np
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
+from planner.kubernetes.derived import Same
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, ReplicaSet, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.in_flight import Bound, InFlight, at_bound, in_flight, reach_of
-from planner.rollout.ownership import pods_of, sets_by_owner
+from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.shape import Shape, compile_shape, seats
@@ -86,6 +87,18 @@ def beside(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = 
     bound to which metrics may bring others meanwhile, which then count as in flight."""
     if not at_bound(cluster, bound):
         return ()
+    if (
+        len(changed) == 1 and workloads_by_key(cluster).get(changed[0].key) is changed[0]
+    ):  # its own rollout: asked several times
+        return cluster.remember(_beside_one, Same(changed[0]), bound)
+    return _beside(cluster, changed, bound)
+
+
+def _beside_one(cluster: Cluster, workload: Same[Workload], bound: Bound | None) -> tuple[InFlight, ...]:
+    return _beside(cluster, [workload.value], bound)
+
+
+def _beside(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None) -> tuple[InFlight, ...]:
     keys = {workload.key for workload in changed}
     others = cluster.remember(_look, bound)
     left = np.array([one.key not in keys for one in others.flying], dtype=np.bool_)

@@ -154,13 +154,19 @@ def _varied(item: Item, number: int) -> Item:
     if kind in _ROLLED:
         if _fewer(item["metadata"]["name"], number) and spec.get("replicas"):
             spec["replicas"] -= 1
-            item["status"] = {
-                k: v - 1 if k.endswith("Replicas") or k == "replicas" else v for k, v in item["status"].items() if v
-            }
+            _less(item["status"], lambda key: key == "replicas" or key.endswith("Replicas"))
+            _less(item["metadata"]["annotations"], lambda key: key.endswith(("/desired-replicas", "/max-replicas")))
         _vary_pod(spec["template"]["metadata"], spec["template"]["spec"], number)
     elif kind == "Pod":
         _vary_pod(item["metadata"], spec, number)
     return item
+
+
+def _less(numbers: Item, is_meant: Callable[[str], bool]) -> None:
+    """One less of each that is more than 0; of what annotations say, as text."""
+    for key, value in numbers.items():
+        if is_meant(key) and int(value):
+            numbers[key] = type(value)(int(value) - 1)
 
 
 def _vary_pod(metadata: Item, spec: Item, number: int) -> None:
