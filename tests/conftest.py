@@ -2,7 +2,7 @@
 
 import gc
 import signal
-from collections import Counter
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,11 +26,13 @@ def pytest_runtest_teardown() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Minutes of each suite, a folder of tests/, where the run took some: their sum over all processes."""
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for one in reports:
             if isinstance(one, pytest.TestReport):
                 seconds["/".join(one.nodeid.split("/")[:2])] += one.duration
     if sum(seconds.values()) > 300:
-        told = ", ".join(f"{suite} {taken / 60:.1f}" for suite, taken in seconds.most_common())
+        told = ", ".join(
+            f"{suite} {taken / 60:.1f}" for suite, taken in sorted(seconds.items(), key=lambda one: -one[1])
+        )
         terminalreporter.write_line(f"minutes, of all processes together: {told}")

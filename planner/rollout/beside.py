@@ -227,7 +227,7 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     comes_here = met & (others.reach & mine).any(axis=1)
     for is_there, one, shapes in zip(comes_here.tolist(), others.flying, others.shapes, strict=True):
         if is_there:
-            count = _yet_to_make(cluster, one)
+            count = cluster.remember(_yet_to_make, Same(one))
             if count is None:
                 return False
             takers.append((count, shapes))
@@ -357,8 +357,9 @@ def is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> b
     return bool((cluster.allocatable[rows, places] < cluster.requested[rows, places]).any())
 
 
-def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
+def _yet_to_make(cluster: Cluster, flying: Same[InFlight]) -> int | None:
     """How many pods it may still make, at most; None: as many as there are nodes."""
+    one = flying.value
     if one.workload is None:
         return one.replica_set.replicas if one.replica_set is not None else None
     workload = one.workload

@@ -28,6 +28,7 @@ from planner.ground.vocabulary import (
 )
 from planner.ground.words import Text, duration
 from planner.kubernetes.autoscalers import acting, autoscalers_of, moves_between, settled
+from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
@@ -434,7 +435,12 @@ def _failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
 
 # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────────
 def reach_of(cluster: Cluster, one: InFlight) -> BoolArray:
-    """Nodes on which pods of one in flight are, or may come to: bool[node]."""
+    """Nodes on which pods of one in flight are, or may come to: bool[node]; made once, don't change it."""
+    return cluster.remember(_reach, Same(one))
+
+
+def _reach(cluster: Cluster, flying: Same[InFlight]) -> BoolArray:
+    one = flying.value
     nodes = np.zeros(cluster.node_count, dtype=np.bool_)
     if not one.is_played:
         return nodes
