@@ -29,7 +29,7 @@ app = st.App(
     routes=beside.routes or health.routes(live_view.start()),
     lifespan=beside.lifespan,
     middleware=[
-        Middleware(Guard, names=[people.host] if people else []),
+        Middleware(Guard, names=[people.host] if people else [], is_https=people is not None and people.is_https),
         Middleware(
             Doorkeeper,
             sign_in=people,

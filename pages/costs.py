@@ -12,6 +12,7 @@ bill = narrowed(cache.ask(QUESTION, snapshot, settings, Given(book=book)), filte
 
 with said:
     costs_view.head(bill, book)
+    prices.ask(snapshot)
 whose, pools, held = link.tabs(["Who it is for", "Pools", "Held and not used"], key="part")
 with whose:
     costs_view.shares(bill)

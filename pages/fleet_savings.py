@@ -17,8 +17,9 @@ from planner.ui import (
 st.title("What spot saves")
 snapshot = session.cluster()
 said = st.container()
-with errors.shown():
-    whole = cache.ask(QUESTION, snapshot, SavingsSettings(), own_history.given(snapshot))
+given = own_history.given(snapshot)
+with errors.shown(said):
+    whole = cache.ask(QUESTION, snapshot, SavingsSettings(), given)
 found = narrowed(whole, filtered.kept(snapshot))
 fleet = fleet_view.fleet_of(found)
 

@@ -1,6 +1,6 @@
 import streamlit as st
 
-from planner.figures import memory_classes, memory_eviction, memory_nodes
+from planner.figures import memory_eviction
 from planner.questions import memory as plan_memory
 from planner.questions.question import Given
 from planner.ui import cache, charts, filtered, link, memory_inputs, memory_view, session
@@ -21,10 +21,8 @@ ON_LINK = {"node": FIRST, "size_gib": FIRST, "workload": CHANGE, "then_qos": CHA
 risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part", holds=ON_LINK)
 with risks:
     memory_view.risks(plan.findings)
-    st.header("Classes")
-    charts.show(memory_classes.figure(plan.cluster), key="classes", alt=memory_classes.alt(plan.cluster))
+    memory_view.classes(plan.cluster)
 with nodes:
-    charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
     memory_view.drawn_nodes(plan.cluster)
     memory_view.nodes(plan.cluster)
 with first:
@@ -33,7 +31,8 @@ with first:
     st.markdown(memory_view.node_sentence(node))
     eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
     with eviction:
-        charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
+        if any(pod.eviction_rank for pod in node.pods):
+            charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
         memory_view.drawn_pods(node)
         memory_view.order(node)
     with values:

@@ -7,7 +7,7 @@ snapshot = session.cluster()
 key = rollout_inputs.pick(snapshot)
 answer, knobs = st.columns([8, 5], gap="large")
 with knobs, errors.shown(answer):
-    settings = rollout_inputs.settings(snapshot, key)
+    settings = rollout_inputs.settings(snapshot, key, answer)
 given = capacity_inputs.priced(capacity_inputs.given(snapshot))
 with answer, errors.shown():
     result = rollout_view.answered(snapshot, settings, given)

@@ -14,6 +14,7 @@ from planner.capacity.rollouts import growing
 from planner.ground import parts
 from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.ground.records import dataclass, replace
+from planner.ground.tables import alike
 from planner.ground.words import NO_WORDS, Text, listing
 from planner.inventory.account import get_command, missing, told, unseen, without_workloads
 from planner.inventory.pool_limits import PoolLimits
@@ -195,13 +196,12 @@ def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
 
 def by_cause(lines: Iterable[WorkloadOverview]) -> list[tuple[WorkloadOverview, ...]]:
     """Workloads that can't be rolled out now, each with those of which the same is said: what differs is their own names."""
-    causes: dict[Hashable, list[WorkloadOverview]] = {}
-    for line in by_trouble(lines):
-        if line.verdict is not Verdict.COMPLETES:
-            own = "|".join(re.escape(name) for name in line.workload.split("/")[1:])
-            said = re.sub(rf"(?<![\w.-])({own})(?![\w-])", "", str(line.headline))
-            causes.setdefault((line.verdict, line.reason, said), []).append(line)
-    return [tuple(cause) for cause in causes.values()]
+
+    def cause(line: WorkloadOverview) -> Hashable:
+        own = "|".join(re.escape(name) for name in line.workload.split("/")[1:])
+        return line.verdict, line.reason, re.sub(rf"(?<![\w.-])({own})(?![\w-])", "", str(line.headline))
+
+    return alike((line for line in by_trouble(lines) if line.verdict is not Verdict.COMPLETES), cause)
 
 
 def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:

@@ -7,10 +7,25 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import bars, palette
-from planner.ground.words import usd
+from planner.ground.records import replace
+from planner.ground.tables import alike
+from planner.ground.words import listing, usd
 from planner.pricing.allocation import AllocatedCost, Share
 
 _MOST = 12
+
+
+def folded(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
+    """Where there are more than are drawn, lines of the same amounts as one, which bears what they bear together."""
+    if len(lines) <= _MOST:
+        return tuple(lines)
+    return tuple(
+        first if not rest else replace(
+            first, name=listing([first.name, *(one.name for one in rest)], most=1),
+            **{part: round(sum(getattr(one, part) for one in (first, *rest)), 2) for part in ("gpu_usd", "cpu_usd", "memory_usd")},
+        )
+        for first, *rest in alike(lines, lambda one: (one.share, round(one.gpu_usd), round(one.cpu_usd), round(one.memory_usd)))
+    )  # fmt: skip
 
 
 def biggest(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:

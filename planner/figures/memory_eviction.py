@@ -10,13 +10,18 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import LONGEST, plain
-from planner.figures.memory_classes import COLOUR, PATTERN
 from planner.ground.words import count, measured_bytes, shortened
 from planner.kubernetes.qos import QosClass
 from planner.memory.nodes import NodeReport, PodMemory
 
 MOST_PODS = 25  # rows a person reads; the table has them all
 _GIB = 2**30
+_COLOUR = {
+    QosClass.GUARANTEED: palette.GREEN,
+    QosClass.BURSTABLE: palette.SKY,
+    QosClass.BEST_EFFORT: palette.ORANGE,
+}
+_PATTERN = {QosClass.GUARANTEED: "", QosClass.BURSTABLE: "/", QosClass.BEST_EFFORT: "x"}
 
 
 @drawn
@@ -63,10 +68,10 @@ def _bars(qos: QosClass, part: Sequence[tuple[PodMemory, int]]) -> go.Bar:
         name=str(qos),
         orientation="h",
         marker={
-            "color": COLOUR[qos],
+            "color": _COLOUR[qos],
             "opacity": [0.45 if pod.is_critical else 1.0 for pod, _ in part],
             "pattern": {
-                "shape": PATTERN[qos],
+                "shape": _PATTERN[qos],
                 "fillmode": "overlay",
                 "fgcolor": palette.INK,
                 "fgopacity": 0.25,

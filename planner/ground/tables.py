@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 from planner.ground.words import UNPRINTABLE, literal, printable
 
+T = TypeVar("T")
 Row = Mapping[str, object]
 Rows = Sequence[Row]
 
@@ -29,6 +30,14 @@ def as_json(content: object) -> str:
     r"""A document as JSON, control characters and what turns a text around as ``\u001b``: the same values, safe to look at."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
+
+
+def alike(items: Iterable[T], by: Callable[[T], Hashable]) -> list[tuple[T, ...]]:
+    """Those of which the same is said together, in the order of the first of each."""
+    found: dict[Hashable, list[T]] = {}
+    for one in items:
+        found.setdefault(by(one), []).append(one)
+    return [tuple(some) for some in found.values()]
 
 
 def columns(rows: Rows) -> list[str]:

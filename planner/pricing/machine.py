@@ -31,6 +31,11 @@ from planner.pricing.model import (
 )
 from planner.pricing.sustained_use import SUSTAINED_USE_DISCOUNT
 
+OF_POOL: Final = "pool:"
+"""Begins the name of what stands for a machine type in one's own prices: any node of that pool, whatever its labels say."""
+
+ANYWHERE: Final = "any"  # the region of such a row
+
 # GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
 GIB_PER_VCPU: Final = {
     ("n1", "standard"): 3.75,

@@ -22,7 +22,14 @@ from planner.kubernetes import nodes
 from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, Cloud, seller_of
 from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
 from planner.kubernetes.records import Node
-from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
+from planner.pricing.machine import (
+    ANYWHERE,
+    OF_POOL,
+    SHARED_CORE_VCPUS,
+    parse_custom_type,
+    predefined_shape,
+    price_machine,
+)
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.strategy_cost import SpareTerms
 
@@ -52,12 +59,13 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
 
 def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bool) -> Price:
     machine_type, region = nodes.machine_type(node), nodes.region(node)
-    zone_id = node.labels.get(AWS_ZONE_ID, "")
-    if zone_id and f"{machine_type} {zone_id}" in book.own_machines:  # a list with prices a zone
-        of_zone = price_machine(
-            book, machine_type, zone_id, provisioning, gpu=gpu_model(node), gpu_count=physical_gpus(node) or 0
-        )
-        return replace(of_zone, region_id=region)
+    # one's own for the pool's nodes, whatever their labels say; a list with prices a zone
+    for name, place in ((f"{OF_POOL}{node_pool(node)}", ANYWHERE), (machine_type, node.labels.get(AWS_ZONE_ID, ""))):
+        if place and f"{name} {place}" in book.own_machines:
+            own = price_machine(
+                book, name, place, provisioning, gpu=gpu_model(node), gpu_count=physical_gpus(node) or 0
+            )
+            return replace(own, region_id=region)
 
     def refuse(reason: PriceReason, why: str) -> Price:
         return Price(

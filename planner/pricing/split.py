@@ -19,6 +19,7 @@ from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.nodes import physical_gpus
 from planner.kubernetes.records import Node
+from planner.pricing.machine import OF_POOL
 from planner.pricing.model import MachinePrice, Price, PriceBook, Provisioning
 
 # m5.xlarge 0.192 (4 vCPUs, 16 GiB) and r5.xlarge 0.252 (4, 32) in us-east-1, on demand: 16 GiB are 0.060, 4 vCPUs 0.132.
@@ -46,7 +47,9 @@ class GpuShares:
         nodes = tuple(nodes)
         self._book = book
         self._own = (*book.own_machines.values(), *_listed(book, nodes))
-        self._seen = {node_words.machine_type(node): _shape_of(node) for node in nodes} if self._own else {}
+        named = [(node_words.machine_type(node), node) for node in nodes]
+        named += [(f"{OF_POOL}{node_words.node_pool(node)}", node) for node in nodes]
+        self._seen = {name: _shape_of(node) for name, node in named} if self._own else {}
         self._solved: dict[tuple[str, str, Provisioning], float] = {}
 
     def of(self, price: Price) -> float:

@@ -26,6 +26,7 @@ from planner.capacity.readiness import (
     World,
 )
 from planner.capacity.rollouts import growing
+from planner.ground import tables
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -114,12 +115,13 @@ Numbered = tuple[int, Measure]
 
 def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
     """The measures with their numbers from 1; those that patch other workloads in the same way and cost nothing together."""
-    found: dict[tuple[object, ...], list[Numbered]] = {}
-    for number, one in enumerate(measures, 1):
+
+    def patched(of: Numbered) -> object:
+        number, one = of
         patches = tuple(command.partition(" -p ")[2] for command in (one.command, one.undo))
-        key = (one.kind, patches, bool(one.makes)) if one.kind is MeasureKind.STRATEGY and all(patches) else (number,)
-        found.setdefault(key, []).append((number, one))
-    return [tuple(some) for some in found.values()]
+        return (patches, bool(one.makes)) if one.kind is MeasureKind.STRATEGY and all(patches) else number
+
+    return tables.alike(enumerate(measures, 1), patched)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -122,15 +122,28 @@ def embedded_book() -> PriceBook:
     )
 
 
-def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> PriceBook:
+def own_table(text: str, where: str) -> PriceTable:
+    """One's own prices, as a CSV has them.
+
+    Raises
+    ------
+    InputError
+        For what isn't a price table.
+    """
+    return read_table(text, where=where, source=OWN_SOURCE, is_own=True)
+
+
+def load_book(
+    own: Iterable[Path | PriceTable] = (), *, refreshed: Path | None = None, is_refreshed: bool = True
+) -> PriceBook:
     """The embedded book under the last refresh under the user's own tables.
 
     Parameters
     ----------
-    own : paths
-        CSV files of the user's own prices.
+    own : paths or tables
+        CSV files of the user's own prices, or what was read of them.
     refreshed : Path, optional
-        A file written by a refresh; `refreshed_file()` is read, if it is there, when none is named.
+        A file written by a refresh; `refreshed_file()` is read, if it is there, when none is named and `is_refreshed`.
 
     Raises
     ------
@@ -138,15 +151,15 @@ def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> Pri
         For a file that can't be read or isn't a price table.
     """
     path = refreshed or refreshed_file()
-    own_tables = [read_table(_read(file), where=file.name, source=OWN_SOURCE, is_own=True) for file in own]
+    own_tables = [one if isinstance(one, PriceTable) else own_table(_read(one), one.name) for one in own]
     tables = _embedded_tables()
     as_of, source = SNAPSHOT_AS_OF, SNAPSHOT_SOURCE
-    if refreshed is not None or path.is_file():
+    if is_refreshed and (refreshed is not None or path.is_file()):
         newer = read_refreshed(path)
         newest = max(unit.as_of for unit in newer.units)
         tables, as_of = (*tables, newer), max(as_of, newest)
         source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
-    lists = (*_embedded_lists(), *refreshed_lists())
+    lists = (*_embedded_lists(), *(refreshed_lists() if is_refreshed else ()))
     return compose(tables, own=own_tables, as_of=as_of, source=source, changes=load_changes(), lists=lists)
 
 

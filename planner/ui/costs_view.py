@@ -77,10 +77,13 @@ def shares(bill: ClusterBill) -> None:
     if bill.bill_usd_per_month is None:
         sheet.table(QUESTION, bill, "allocation")
         return
-    bars = allocation_bars.biggest(bill.lines)
+    lines = allocation_bars.folded(bill.lines)
+    bars = allocation_bars.biggest(lines)
     charts.show(allocation_bars.figure(bars), key="shares", alt=allocation_bars.alt(bars, bill.by))
-    charts.part(len(bars), len(bill.lines), "line", "the dearest")
-    sheet.table(QUESTION, bill, "allocation")
+    charts.part(len(bars), len(lines), "line", "the dearest")
+    sheet.table(QUESTION, bill, "allocation", items=lines)
+    if len(lines) < len(bill.lines):
+        st.caption(f"Those that bear the same are one line here: {len(bill.lines):,} are in the download.")
 
 
 @errors.part

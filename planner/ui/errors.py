@@ -27,9 +27,9 @@ def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
     )
 
 
-def nothing(title: str, what: str) -> NoReturn:
-    """There is nothing to answer for, and that is no mistake: the page says so and ends there."""
-    st.info(literal(sentence(what)), title=f"? {title}", icon=":material/help:")
+def nothing(title: str, what: str, place: DeltaGenerator | None = None) -> NoReturn:
+    """There is nothing to answer for, and that is no mistake: the page says so (in `place`, else here) and ends there."""
+    (place or st).info(literal(sentence(what)), title=f"? {title}", icon=":material/help:")
     st.stop()
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from planner.ground import words
+from planner.ground.tables import alike
 from planner.inventory import account, checks
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, FindingsAnswer, FindingsSettings, narrowed, summary
@@ -32,10 +33,7 @@ def untold(findings: Sequence[Finding], told: Container[str]) -> list[Finding]:
 
 def kinds(findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
     """Findings of one code and severity together, in the order of the first of each."""
-    found: dict[tuple[Severity, str], list[Finding]] = {}
-    for one in findings:
-        found.setdefault((one.severity, one.code), []).append(one)
-    return [tuple(alike) for alike in found.values()]
+    return alike(findings, lambda one: (one.severity, one.code))
 
 
 def _now(snapshot: Snapshot) -> float | None:
@@ -89,11 +87,11 @@ def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str =
     """
     most = len(findings) if at_most is None else at_most
     listed = kinds(findings) if len(findings) > most else [(one,) for one in findings]
-    for alike in listed[:most]:
-        _line(alike[0])
-        if len(alike) > 1:
-            st.caption(f"and {len(alike) - 1:,} more like it")
-    if left := sum(len(alike) for alike in listed[most:]):
+    for some in listed[:most]:
+        _line(some[0])
+        if len(some) > 1:
+            st.caption(f"and {len(some) - 1:,} more like it")
+    if left := sum(map(len, listed[most:])):
         st.caption(f"and {left:,} more{more}")
 
 

@@ -63,8 +63,9 @@ def missing() -> None:
     taken = f", taken {words.literal(asked.taken)}" if asked.taken else ""
     digest = f" (content digest {words.literal(asked.digest)})" if asked.digest else ""
     st.warning(
-        f"It is about **{words.literal(asked.name or 'a cluster')}**{taken}{digest}. A snapshot stays in the session it was "
-        "uploaded in, so it isn't here. Ask who sent the link for the file, and upload it: the rest of the link is kept.",
+        f"It is about **{words.literal(asked.name or 'a cluster')}**{taken}{digest}. A link alone opens no "
+        "snapshot: only the browser that it was given in does, for an hour. Upload the file here, or ask who sent you the link "
+        "for it: the rest of the link is kept.",
         title="? Nothing is answered for another cluster", icon=":material/link_off:",
     )  # fmt: skip
     read = st.session_state.get(_READ)
@@ -117,8 +118,8 @@ def _upload(where: str = "") -> None:
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
         "plain or as zip, tar or gzip; metrics and logs may come with it. Files given together are one cluster; another "
         "one stands beside it. It stays in "
-        "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
-        "while reading.",
+        "this server's memory, for this browser and for an hour after you left: nothing is written to disk or sent on, and values of "
+        "environment variables are dropped while reading.",
     )  # fmt: skip
     if given:
         with st.spinner("Reading …"):

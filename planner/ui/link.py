@@ -16,6 +16,7 @@ import streamlit as st
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.settings import digest_of, is_digest
 from planner.ground.words import literal
+from planner.ui import kept
 
 T = TypeVar("T")
 
@@ -206,7 +207,7 @@ def text(label: str, parse: Callable[[str], T], *, key: str, **more: Any) -> T |
 def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any) -> T | None:
     """What `parse` makes of a longer text that may hold anything: the link has its digest. None when it is empty.
 
-    Texts of this session are found again by their digest; whoever opens the link elsewhere is asked for the text. One of
+    Texts of this session, and of this browser's last hour, are found again by their digest; whoever opens the link elsewhere is asked for the text. One of
     an earlier release, with the text itself, is read, and its address changed.
 
     Raises
@@ -216,12 +217,13 @@ def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any
     """
     given: dict[str, str] = st.session_state.setdefault(_GIVEN, {})
     if asked := _asked(key):
-        st.session_state[key] = given.get(asked[0], "") if is_digest(asked[0]) else asked[0]
+        st.session_state[key] = (_private(asked[0]) or "") if is_digest(asked[0]) else asked[0]
     typed = (st.text_area(label, key=key, **more) or "").strip()
     if typed:
         digest = digest_of(typed)
         given.pop(digest, None)
         given[digest] = typed
+        kept.keep(digest, typed)
         for old in list(given)[:-_MOST_GIVEN]:
             del given[old]
         if st.query_params.get(key) != digest:
@@ -239,7 +241,13 @@ def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any
 def lacks(key: str) -> bool:
     """Whether the link names a private text that this session doesn't have."""
     asked = st.query_params.get(key, "")
-    return is_digest(asked) and asked not in st.session_state.get(_GIVEN, {})
+    return is_digest(asked) and _private(asked) is None
+
+
+def _private(digest: str) -> str | None:
+    """The text of that digest that was given here: in this session, or before its page was loaded again."""
+    text = st.session_state.get(_GIVEN, {}).get(digest) or kept.find(digest)
+    return text if isinstance(text, str) else None
 
 
 def forget_private(key: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import streamlit as st
 
+from planner.figures import memory_nodes
 from planner.figures.memory_eviction import MOST_PODS
 from planner.figures.memory_nodes import MOST_NODES
 from planner.ground import words
@@ -143,8 +145,30 @@ def node_sentence(node: NodeReport) -> str:
 
 
 @errors.part
+def classes(cluster: ClusterMemory) -> None:
+    """The classes: who goes first where a node runs out."""
+    st.header("Classes")
+    unknown = Counter(pod.qos for pod in cluster.pods if pod.working_set_bytes is None)
+    rows = [
+        {
+            "class": str(one.qos),
+            "pods": one.pod_count,
+            "requested": words.measured_bytes(one.request_bytes),
+            "used": None if unknown[one.qos] else words.measured_bytes(one.working_set_bytes),
+            "over request": None if unknown[one.qos] else one.over_request_count,
+        }
+        for one in cluster.classes
+    ]
+    tables.small(rows, unknown="not known")
+
+
+@errors.part
 def drawn_nodes(cluster: ClusterMemory) -> None:
-    """Which nodes the chart has, where it hasn't all."""
+    """The nodes' chart, where use is known of one, and which it has."""
+    if all(pod.working_set_bytes is None for pod in cluster.pods):
+        st.caption("What the pods use isn't known of any node, so nothing is drawn: the table has what is requested.")
+        return
+    charts.show(memory_nodes.figure(cluster), key="nodes", alt=memory_nodes.alt(cluster))
     drawn, which = min(MOST_NODES, len(cluster.nodes)), "the nearest to eviction, as far as that is known"
     charts.part(drawn, len(cluster.nodes), "node", which)
 

@@ -41,6 +41,7 @@ def given(snapshot: Snapshot) -> Given:
             watches.append(watch_snapshots([(snapshot.source, snapshot)]))
         lives, gaps = _upload("_lives", "Observed lifetimes"), _upload("_gaps", "Observed gaps")
         _FORM.show(snapshot, "Or from a Prometheus that scrapes kube-state-metrics with labels of nodes:")
+    prices.ask(snapshot)
     own = _worked_out(key_of(watches), together(watches)) if watches else None
     if own is None and lives:
         own = from_files(lives, gaps, "the uploaded file")

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
 from planner.ground.errors import HeadroomError
-from planner.ground.words import literal
+from planner.ground.words import count, literal
+from planner.kubernetes.nodes import NO_POOL, node_pool
+from planner.kubernetes.records import Snapshot
+from planner.pricing.book import PriceTable
+from planner.pricing.machine import ANYWHERE, OF_POOL
 from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
+from planner.pricing.node import price_node
+from planner.sources import bounded
 from planner.sources import prices as read
-from planner.ui import uploads
+from planner.ui import errors, uploads
 
 COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts on every page of the session
+_OWN: Final = "_own_prices"  # of a file; by pool of one cluster
+_BY_POOL: Final = "_own_prices_by_pool"
+_MOST_POOLS: Final = 12  # with a field each, those with most nodes
 _SAID: Final = "_price_problem_said"  # in this run
 
 
@@ -24,12 +37,15 @@ def begin() -> None:
 
 
 def book() -> PriceBook:
-    """The embedded prices under the last refresh; where that can't be read the embedded ones alone, which is said.
+    """The embedded prices under the last refresh, where that can't be read the embedded ones alone, which is said; one's own above.
 
     With the account's commitments: those given in this session, else those the dashboard was started with
     (``HEADROOM_COMMITMENTS``); a file of them that can't be read is an error.
     """
     found, problem = _refreshed()
+    own: tuple[PriceTable, ...] = (*uploads.kept(_OWN, ()), *uploads.kept(_BY_POOL, ()))
+    if own:
+        found = _with_own(tuple(one.digest for one in own), own)
     owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ()) or _started_with()
     found = found.with_commitments(owned)
     if problem is not None and not st.session_state.get(_SAID):
@@ -48,6 +64,70 @@ def _refreshed() -> tuple[PriceBook, HeadroomError | None]:
         return read.load_book(), None
     except HeadroomError as error:
         return read.embedded_book(), error
+
+
+@st.cache_resource(ttl="1h", max_entries=16, show_spinner="Reading prices …")
+def _with_own(digests: tuple[str, ...], _tables: tuple[PriceTable, ...]) -> PriceBook:  # noqa: ARG001 - what it is kept by
+    try:
+        return read.load_book(_tables)
+    except HeadroomError:  # the refreshed prices, as `book` says
+        return read.load_book(_tables, is_refreshed=False)
+
+
+@errors.part
+def ask(snapshot: Snapshot) -> None:
+    """Prices of one's own: a field for each pool that has none, or files; they count on every page of the session."""
+    without = snapshot.derived.once(_without_price, snapshot, book())
+    is_open = bool(snapshot.nodes) and sum(without.values()) == len(snapshot.nodes)
+    with st.expander("Prices of your own", icon=":material/sell:", expanded=is_open):
+        nothing: tuple[PriceTable, ...] = ()
+        uploads.ask(
+            "Prices, CSV", key=_OWN, types=["csv"], most_mib=5, nothing=nothing, help="As headroom's --prices takes them: "
+            "machine_type, region, total_ondemand, total_spot. Not part of the link; they count on every page.",
+            read=lambda files: tuple(_table(name, data) for name, data in files),
+        )  # fmt: skip
+        if without:
+            _ask_by_pool(without)
+        uploads.told(_BY_POOL)
+
+
+def _without_price(snapshot: Snapshot, prices: PriceBook) -> Mapping[str, int]:
+    """Pool → how many of its nodes have no price."""
+    return Counter(node_pool(node) for node in snapshot.nodes if price_node(prices, node).usd_per_hour is None)
+
+
+def _ask_by_pool(without: Mapping[str, int]) -> None:
+    most = sorted(without, key=lambda pool: (-without[pool], pool))[:_MOST_POOLS]
+    typed: dict[str, tuple[float | None, float | None]] = {}
+    with st.form("own-prices", border=False):
+        st.caption("Of one node, USD an hour; what stays empty has no price.")
+        with st.grid(min_column_width=200, gap="small"):
+            for pool in most:
+                name, nodes = literal(pool or NO_POOL), count(without[pool], "node")
+                both = (st.number_input(f"{name}, {how}", min_value=0.0, value=None, format="%.4f", help=nodes, key=f"_price {how} {pool}") for how in ("on demand", "on spot"))  # fmt: skip
+                typed[pool] = (next(both), next(both))
+        is_given = st.form_submit_button("Use these prices", icon=":material/check:")
+    given = {pool: both for pool, both in typed.items() if any(both)}
+    if is_given and given:
+        before: tuple[PriceTable, ...] = uploads.kept(_BY_POOL, ())
+        uploads.keep(
+            _BY_POOL,
+            (*before, _of_pools(given)),
+            names=[*uploads.names(_BY_POOL), *(pool or NO_POOL for pool in given)],
+        )
+        st.rerun()
+
+
+def _of_pools(given: Mapping[str, tuple[float | None, float | None]]) -> PriceTable:
+    text = io.StringIO()
+    rows = csv.writer(text)
+    rows.writerow(("machine_type", "region", "total_ondemand", "total_spot"))
+    rows.writerows((f"{OF_POOL}{pool}", ANYWHERE, *(usd or "" for usd in both)) for pool, both in given.items())
+    return read.own_table(text.getvalue(), "what was typed")
+
+
+def _table(name: str, data: bytes) -> PriceTable:
+    return read.own_table(bounded.text_of(data, name, mend="Save it as CSV in UTF-8"), name)
 
 
 @st.cache_resource(ttl="6h", show_spinner=False)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner.figures import restarts_memory
 from planner.ground import words
+from planner.ground.tables import alike
 from planner.ground.words import short_name
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
@@ -41,6 +42,7 @@ _CONFIDENCE: Final = {
     Confidence.LIKELY: "likely: several signs agree",
     Confidence.POSSIBLE: "possible: few signs",
 }
+_MOST_LOOPS: Final = 12  # in rows of their own
 _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
 
 
@@ -62,32 +64,51 @@ def headline(report: RestartReport) -> None:
 
 @errors.part
 def loops(report: RestartReport, snapshot: Snapshot) -> None:
-    """One line a loop."""
+    """One line a loop; of many one line a cause, and each loop below."""
+    causes = alike(
+        report.loops, lambda one: (one.diagnosis.cause, one.diagnosis.confidence, one.activity, one.container)
+    )
+    if len(report.loops) <= _MOST_LOOPS or len(causes) == len(report.loops):
+        _loops([(one,) for one in report.loops], report, snapshot, "loops")
+        return
+    _loops(causes, report, snapshot, "causes")
+    with link.expander(
+        f"All {len(report.loops):,}, one by one", key="every_loop", icon=":material/table_rows:"
+    ) as is_open:
+        if is_open:
+            _loops([(one,) for one in report.loops], report, snapshot, "loops")
+
+
+def _loops(groups: Sequence[tuple[Loop, ...]], report: RestartReport, snapshot: Snapshot, key: str) -> None:
+    """A row for those of which the same is said; the newest in front."""
     rows = [
         {
-            "Workload": short_name(loop.workload),
-            "Cause": cause_words(loop),
-            "State": ACTIVITY[loop.activity],
-            "Restarts": loop.restarts,
-            "Last": _ago(loop, snapshot),
-            "Pods": f"{len(loop.pods):,} of {loop.pods_in_all:,}",
-            "Container": loop.container,
-            "Confidence": loop.diagnosis.confidence.value,
-            "Since": words.moment(loop.since) if loop.since is not None else "unknown",
+            "Workload": words.listing([short_name(one.workload) for one in some], most=1),
+            "Cause": cause_words(some[0]),
+            "State": ACTIVITY[some[0].activity],
+            "Restarts": sum(one.restarts for one in some),
+            "Last": _ago(some, snapshot),
+            "Pods": f"{sum(len(one.pods) for one in some):,} of {sum(one.pods_in_all for one in some):,}",
+            "Container": some[0].container,
+            "Confidence": some[0].diagnosis.confidence.value,
+            "Since": words.moment(min(since))
+            if (since := [one.since for one in some if one.since is not None])
+            else "unknown",
         }
-        for loop in report.loops
+        for some in groups
     ]
     tables.show(
         rows, alt=str(report.sentence), empty="No container restarted or failed to start.",
-        opens=[opening.rollout(loop.workload) if kind_in(loop.workload).rolls_out else None for loop in report.loops],
-        key="loops",
+        opens=[opening.rollout(one.workload) if kind_in(one.workload).rolls_out else None for one, *_ in groups],
+        key=key,
     )  # fmt: skip
 
 
-def _ago(loop: Loop, snapshot: Snapshot) -> str:
-    if loop.last_restart_at is None:
-        return "never" if not loop.restarts else "unknown"
-    return f"{words.duration(max(0.0, snapshot.taken_at - loop.last_restart_at))} ago"
+def _ago(loops: Sequence[Loop], snapshot: Snapshot) -> str:
+    known = [one.last_restart_at for one in loops if one.last_restart_at is not None]
+    if not known:
+        return "unknown" if any(one.restarts for one in loops) else "never"
+    return f"{words.duration(max(0.0, snapshot.taken_at - max(known)))} ago"
 
 
 @errors.part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.changes import FORMS, MEANWHILE, ChangeKind, text_of
 from planner.ground import words
@@ -25,15 +26,12 @@ _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
 
 def pick(snapshot: Snapshot) -> str:
-    """The workload looked at. Those with most GPUs at stake stand first: which can't be rolled out is another view's question, and
-    nobody waits for it here."""
+    """The workload looked at; "" where there is none: then a manifest can be asked about. Those with most GPUs at stake stand
+    first: which can't be rolled out is another view's question, and nobody waits for it here."""
     every = [workload.key for workload in by_stake(snapshot)]
-    keys = filtered.offered(snapshot, every, key="workload")
     if not every:
-        errors.nothing(
-            "Nothing to roll out",
-            f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told on What was read",
-        )
+        return ""
+    keys = filtered.offered(snapshot, every, key="workload")
     return link.select("Workload", keys, key="workload", on_change=_forget)
 
 
@@ -56,8 +54,9 @@ def by_stake(snapshot: Snapshot) -> list[Workload]:
     return sorted(offered, key=lambda w: (w.replicas > 0 and not w.ready_replicas, -gpus(w), -w.replicas, w.key))
 
 
-def settings(snapshot: Snapshot, key: str) -> RolloutSettings:
-    """The widgets of what is changed, and what they ask: choices in one row, then numbers, then the rest, folded.
+def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSettings:
+    """The widgets of what is changed, and what they ask: choices in one row, then numbers, then the rest, folded. `place`: of the
+    answer, where there is nothing to ask about.
 
     Raises
     ------
@@ -65,33 +64,39 @@ def settings(snapshot: Snapshot, key: str) -> RolloutSettings:
         When a text typed or a parameter of the URL can't be read.
     """
     asked = Asked(RolloutSettings)
-    workload = snapshot.workload(key)
-    assert workload is not None
+    workload = snapshot.workload(key) if key else None
     also: tuple[str, ...] = ()
     with st.container(border=True, gap="small"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            by = link.segments("Change", (_BY_WORKLOAD, _BY_MANIFEST), key="by")
-            rolls = by == _BY_WORKLOAD and _choices(asked, workload, snapshot)
-        if by == _BY_WORKLOAD:
+            ways = (_BY_WORKLOAD, _BY_MANIFEST) if workload else (_BY_MANIFEST,)
+            if link.segments("Change", ways, key="by") == _BY_MANIFEST:
+                workload = None
+            rolls = workload is not None and _choices(asked, workload, snapshot)
+        if workload is not None:
             _numbers(asked, workload, rolls=rolls)
             also = _also(snapshot, key)
-        if by == _BY_MANIFEST:
+        else:
             asked.show(
                 "manifest", height=240, max_chars=_LONGEST_TEXT,
                 placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
                 help="What kubectl apply -f would get: several documents, new workloads too. It isn't part of the link, only its digest is.",
             )  # fmt: skip
-        is_asked = by == _BY_WORKLOAD and link.lacks("patch")
+        is_asked = workload is not None and link.lacks("patch")
         with st.expander(
             "Pod, time, patch, growth of pools, what happens meanwhile", icon=":material/tune:", expanded=is_asked
         ):
-            if by == _BY_WORKLOAD:
+            if workload is not None:
                 _more(asked, workload)
             capacity_inputs.growth(asked)
             asked.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
-    if by == _BY_WORKLOAD:
+    if workload is not None:
         return asked.settings(workload=(workload.key,), also=also)
     asked.check()
+    if "manifest" not in asked.values and not key:
+        what = f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told on What was read"
+        errors.nothing(
+            "Nothing to roll out", f"{what}. Paste a manifest under Change to ask about what it would bring", place
+        )
     if "manifest" not in asked.values:
         raise ChangeError("no manifest is given", mend="Paste one above, or change a workload instead")
     return asked.settings()

@@ -24,7 +24,7 @@ from planner.kubernetes.records import Snapshot
 from planner.processes.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
-from planner.ui import link, live_view, sign_in
+from planner.ui import kept, link, live_view, sign_in
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
 DIGEST: Final = "digest"
@@ -111,6 +111,8 @@ def choose() -> None:
     """The choice between the embedded clusters and the user's own, as the link names it."""
     _own_accelerators()
     live_view.begin()
+    for one in st.session_state.get(_GIVEN, ()):
+        kept.keep(one.digest[:_DIGITS], one, len(one.nodes) + len(one.pods))
     _follow_link()
     names = _names()
     if _NEXT in st.session_state:
@@ -146,10 +148,18 @@ def _follow_link() -> None:
     if asked == st.session_state.get(_WRITTEN) or not (asked.name or asked.digest):
         return
     st.session_state[_WRITTEN] = asked
-    found = next((name for name, one in _names().items() if _is(asked, name, one)), None)
+    found = _found(asked)
+    own = kept.find(asked.digest[:_DIGITS]) if found is None else None
+    if isinstance(own, Snapshot):  # given in this browser before its page was loaded again
+        st.session_state[_GIVEN] = (*st.session_state.get(_GIVEN, ()), own)[-_MOST_GIVEN:]
+        found = _found(asked)
     if found is None:
         st.session_state[_WANTED] = asked
     st.session_state[CHOICE] = found
+
+
+def _found(asked: Wanted) -> str | None:
+    return next((name for name, one in _names().items() if _is(asked, name, one)), None)
 
 
 def _is(asked: Wanted, name: str, held: Snapshot | None) -> bool:

@@ -30,6 +30,12 @@ def kept(key: str, nothing: T, *, of: object = None) -> T:
     return found.value if isinstance(found, Kept) and found.of == of else nothing
 
 
+def names(key: str, *, of: object = None) -> tuple[str, ...]:
+    """What was given is called so; () where nothing was."""
+    found = st.session_state.get(f"{key}-kept")
+    return found.names if isinstance(found, Kept) and found.of == of else ()
+
+
 def keep(key: str, value: object, *, names: Sequence[str], of: object = None) -> None:
     """What was read elsewhere, kept as if it had been given as files called `names`."""
     st.session_state[f"{key}-kept"] = Kept(names=tuple(names), of=of, value=value)
@@ -76,7 +82,7 @@ def ask(
 
     A file that can't be read changes nothing: the error is shown, and what was given before still holds.
     """
-    place, refused = f"{key}-kept", f"{key}-refused"
+    refused = f"{key}-refused"
     contents = taken(label, key=key, types=types, several=several, most_mib=most_mib, help=help)
     if contents:
         st.session_state.pop(refused, None)
@@ -88,12 +94,16 @@ def ask(
         st.rerun()
     if refused in st.session_state:
         errors.show(st.session_state[refused])
-    found = st.session_state.get(place)
-    if isinstance(found, Kept) and found.of == of:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"✓ read: {words.literal(', '.join(found.names))}")
-            st.button("Remove", key=f"{key}-remove", on_click=_forget, args=(place,), type="tertiary")
+    told(key, of=of)
     return kept(key, nothing, of=of)
+
+
+def told(key: str, *, of: object = None) -> None:
+    """What was given, by its names, and the way to take it back."""
+    if given := names(key, of=of):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"✓ read: {words.literal(', '.join(given))}")
+            st.button("Remove", key=f"{key}-remove", on_click=_forget, args=(f"{key}-kept",), type="tertiary")
 
 
 def _forget(place: str) -> None:

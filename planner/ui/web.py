@@ -14,16 +14,18 @@ import hashlib
 import ipaddress
 import os
 import re
-from collections.abc import Iterable, MutableMapping
+import secrets
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 
 import click
 import streamlit as st
+from starlette.requests import cookie_parser
 from streamlit import config
 
 from planner.ground.errors import InputError
-from planner.serve.callers import Asgi, Receive, Scope, Send
+from planner.serve.callers import Asgi, Receive, Scope, Send, header
 from planner.serve.paths import ALIVE, METRICS, READY, REVIEWS
 
 VARIABLE: Final = "HEADROOM_HOSTS"
@@ -33,6 +35,10 @@ MACHINES: Final = frozenset([REVIEWS, METRICS, ALIVE, READY])
 """Paths beside the pages that machines ask for, by the name of a Service or by whatever they know this server by: none of them
 acts for who looks at a page, and what they say is no page."""
 
+BROWSER: Final = "headroom_browser"
+"""The cookie that tells one browser from another, for as long as it runs; by itself it opens nothing (`planner.ui.kept`)."""
+
+_TOKEN: Final = re.compile(r"[\w-]{43}", re.ASCII)  # 256 bits
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _REFUSED: Final = (
     "Headroom doesn't answer to this name: a page of another site may be behind it. If the name is right, start Headroom "
@@ -138,11 +144,29 @@ def own_names() -> list[str]:
     return [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told]
 
 
-class Guard:
-    """ASGI middleware: refuses other names than the server's own and `names`, and adds the headers."""
+def browser_of(cookies: Mapping[str, str]) -> str:
+    """Which browser sends them; "" without a cookie as `Guard` sets them."""
+    told = str(cookies.get(BROWSER, ""))
+    return told if _TOKEN.fullmatch(told) else ""
 
-    def __init__(self, app: Asgi, names: Iterable[str] = ()) -> None:
-        self._app, self._names = app, tuple(names)
+
+def _new_browser(scope: Scope, *, is_https: bool) -> list[tuple[bytes, bytes]]:
+    """A cookie for whoever has none and asks for a page: of links from elsewhere too (Lax), so that one comes back to what one gave."""
+    is_page = scope["type"] == "http" and "text/html" in header(scope, b"accept")
+    if not is_page or browser_of(cookie_parser(header(scope, b"cookie"))):
+        return []
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    secure = "; Secure" if is_https or scope.get("scheme") == "https" else ""
+    cookie = f"{BROWSER}={secrets.token_urlsafe(32)}; Path=/{base}; HttpOnly; SameSite=Lax{secure}"
+    return [(b"set-cookie", cookie.encode())]
+
+
+class Guard:
+    """ASGI middleware: refuses other names than the server's own and `names`, and adds the headers and the browser's cookie;
+    `is_https`: where people reach it by https alone, whatever this server itself is asked by."""
+
+    def __init__(self, app: Asgi, names: Iterable[str] = (), *, is_https: bool = False) -> None:
+        self._app, self._names, self._is_https = app, tuple(names), is_https
         self._headers = headers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -158,7 +182,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 there = {name.lower() for name, _ in message.get("headers", ())}
                 more = [(name, value) for name, value in self._headers if name not in there]
-                message["headers"] = [*message.get("headers", ()), *more]
+                message["headers"] = [*message.get("headers", ()), *more, *_new_browser(scope, is_https=self._is_https)]
             await send(message)
 
         await self._app(scope, receive, with_headers)

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
+from planner.ui.web import BROWSER
 from tests.browser.dashboard import Visitor
 from tests.pages.clusters import node, worker
 
@@ -60,9 +61,11 @@ def test_the_verdict_names_its_settings_and_goes_back_to_todays(visit: Callable[
     assert {"max_surge", "max_unavailable"}.isdisjoint(asked(visitor))
 
 
-def test_a_link_to_an_upload_asks_for_it_and_keeps_the_rest(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+def test_an_upload_is_there_after_f5_and_in_no_other_browser(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+    """Its link opens it in the browser that it was given in; in another one the link asks for the file, and keeps the rest."""
     mine, other = cluster(tmp_path, "mine.json", 3), cluster(tmp_path, "other.json", 2)
-    visitor = visit()
+    first = visit()
+    visitor = first
     visitor.open("inventory")
     upload(visitor, mine)
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("3 nodes, 3 pods")).to_be_visible()
@@ -73,8 +76,19 @@ def test_a_link_to_an_upload_asks_for_it_and_keeps_the_rest(visit: Callable[...,
     assert link["cluster"] == ["mine.json"]
     assert len(link["digest"][0]) == 16
 
-    visitor.page.reload()  # the session is gone, and the upload with it
-    visitor.settle()
+    first.page.reload()
+    first.settle()
+    expect(first.page.get_by_role("heading", level=1)).to_have_text("Rollout")
+    expect(first.page.get_by_test_id("stSidebar").get_by_text("3 nodes, 3 pods")).to_be_visible()
+    expect(first.page.get_by_label("maxUnavailable", exact=True).first).to_have_value("2")
+    assert asked(first) == link
+    (cookie,) = [one for one in first.page.context.cookies() if one["name"] == BROWSER]
+    assert cookie["httpOnly"]
+    assert cookie["sameSite"] == "Lax"
+    assert first.page.evaluate("document.cookie.includes('headroom')") is False
+
+    visitor = visit()  # another browser: the digest in the link opens nothing
+    visitor.open(first.page.url.removeprefix(f"{first.url}/"))
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("This link needs its snapshot")
     for said in ("mine.json", link["digest"][0]):
         expect(visitor.main().get_by_text(said).first).to_be_visible()

@@ -1,6 +1,6 @@
 import pytest
 
-from planner.figures import memory_classes, memory_eviction, memory_nodes
+from planner.figures import memory_eviction, memory_nodes
 from planner.kubernetes.records import Snapshot
 from planner.memory.kubelet import KubeletSettings, Threshold
 from planner.memory.nodes import ClusterMemory, cluster_memory
@@ -50,7 +50,6 @@ def test_no_nodes_and_no_metrics_still_draw() -> None:
     for empty in (snapshot(), snapshot([node()], [pod("p")])):
         cluster = cluster_memory(empty, KubeletSettings())
         assert memory_nodes.figure(cluster).to_dict()["layout"]
-        assert memory_classes.figure(cluster).to_dict()["data"]
         assert memory_nodes.alt(cluster)
 
 
@@ -85,11 +84,3 @@ def test_names_never_become_markup() -> None:
     assert "<b>bold" not in text
     cluster = cluster_memory(snapshot([node("<i>n</i>")]), KubeletSettings())
     assert "<i>n" not in str(memory_nodes.figure(cluster).to_dict())
-
-
-def test_classes_add_up_to_a_hundred(cluster: ClusterMemory) -> None:
-    drawn = memory_classes.figure(cluster).to_dict()
-    assert [trace["name"] for trace in drawn["data"]] == ["Guaranteed", "Burstable", "BestEffort"]
-    for row in range(3):
-        assert sum(trace["x"][row] for trace in drawn["data"]) == pytest.approx(100)
-    assert memory_classes.alt(cluster).startswith("QoS classes. Guaranteed: 0 pods")

@@ -82,3 +82,22 @@ def test_a_bill_of_nothing_is_a_bill() -> None:
     app = AppTest.from_function(_free).run()
     assert not app.exception
     assert "$0 a month for 1 node; nobody requests $0 of it: CPU $0, memory $0." in said(app)
+
+
+def test_prices_are_given_by_pool_where_a_page_asks_for_them() -> None:
+    """The nodes of openb say a machine type that they can't be: three pages could only ask for a file that nothing took."""
+    large = demo.read_large()
+    app = visit("costs", large)
+    assert ("The bill", "no price") in {(one.label, one.value) for one in app.metric}
+    for how, usd in (("on demand", 10.0), ("on spot", 4.0)):
+        next(one for one in app.number_input if one.label == f"pool-g2-8, {how}").set_value(usd)
+    next(one for one in app.button if one.label == "Use these prices").click()
+    app.run()
+    assert not app.exception
+    nodes = sum(node.labels["cloud.google.com/gke-nodepool"] == "pool-g2-8" for node in large.nodes)
+    figures = {(one.label, one.value) for one in app.metric}
+    assert ("The bill", f"${nodes * 10 * 730:,}") in figures
+    assert ("Without a price", f"{len(large.nodes) - nodes:,}") in figures
+    app.switch_page("fleet_savings.py").run()
+    assert not app.exception
+    assert "This can't be answered" not in said(app)

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.settings import digest_of
+from planner.sources import kubectl
 from tests.pages.clusters import WORKER, full, node, snapshot
 from tests.pages.visiting import said, visit
 
@@ -310,3 +311,17 @@ def test_a_text_in_a_link_of_an_earlier_release_is_read_and_goes_from_the_addres
     app = visit("rollout", full(), patch=PATCH)
     assert verdict(app) == "✓ Completes"
     assert linked(app) == digest_of(PATCH.strip())
+
+
+def test_a_manifest_is_answered_in_a_cluster_where_nothing_rolls_out() -> None:
+    examples = Path(__file__).parents[2] / "docs" / "examples"
+    teams = kubectl.read_bytes((examples / "teams.json").read_bytes(), name="teams.json")
+    assert not [one for one in teams.workloads if one.traits.rolls_out]
+    app = visit("rollout", teams)
+    assert "Nothing to roll out" in said(app)
+    next(one for one in app.text_area if one.label == "Manifest").set_value(
+        (examples / "teams-job.yaml").read_text(encoding="utf-8")
+    ).run()
+    assert not app.exception
+    assert "Nothing to roll out" not in said(app)
+    assert "Job/" in said(app)

@@ -28,7 +28,8 @@ from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
 from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.model import PartKind, PriceReason, Provisioning
 from planner.pricing.node import price_node, spare_terms
-from planner.sources.prices import embedded_book
+from planner.pricing.split import GpuShares
+from planner.sources.prices import embedded_book, load_book, own_table
 from tests.pricing.books import SEOUL, book_with, make_node
 
 BOOK = embedded_book()
@@ -230,3 +231,20 @@ def test_disks_that_the_types_name_tells_are_not_counted_twice() -> None:
     node = make_node("c4a-standard-8-lssd", "us-central1", memory_gib=32, labels={EPHEMERAL: "true"})
     full = replace(node, capacity=FrozenMap({**node.capacity, "ephemeral-storage": int(368.1 * 2**30)}))
     assert price_node(BOOK, full).usd_per_hour == pytest.approx(0.482488)
+
+
+def test_ones_own_price_of_a_pool_goes_before_what_labels_say() -> None:
+    """On premises no label says a machine type; in openb all say one that none of them can be."""
+    own = "machine_type,region,total_ondemand,total_spot\npool:gpu-t4,any,3.5,1.25\n"
+    book = load_book([own_table(own, "own.csv")], is_refreshed=False)
+    nameless = replace(make_node(gpus=4, cpu=64_000), labels=FrozenMap(T4))
+    impossible = make_node(cpu=104_000, gpus=2, labels=T4)
+    for node in (nameless, impossible):
+        assert price_node(BOOK, node).price.usd_per_hour is None
+        found = price_node(book, node).price
+        assert (found.usd_per_hour, found.region_id) == (3.5, region(node))
+        assert price_node(book, node, P.SPOT).price.usd_per_hour == 1.25
+        assert 0 < GpuShares(book, [node]).of(found) < 1
+    other = make_node(cpu=104_000, labels={GKE_NODE_POOL: "default"})
+    assert price_node(book, other).price.reason is PriceReason.CAPACITY_MISMATCH, "another pool's isn't told"
+    assert price_node(book, impossible, P.COMMITMENT_1Y).price.usd_per_hour is None

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 
 from planner.ground.errors import InputError
-from planner.ui.web import Guard, content_security_policy, is_own_name, take_settings
+from planner.ui.web import BROWSER, Guard, browser_of, content_security_policy, is_own_name, take_settings
 
 Message = MutableMapping[str, Any]
 
@@ -108,3 +108,32 @@ def test_a_setting_that_is_none_is_said(settings: dict[str, object], monkeypatch
         take_settings()
     assert refused.value.where == "STREAMLIT_SERVER_MAX_UPLOAD_SIZE"
     assert settings == {}
+
+
+def cookies_set(accept: str, told: str = "", *, is_https: bool = False, scheme: str = "http") -> list[str]:
+    sent: list[Message] = []
+
+    async def app(_scope: Message, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"accept", accept.encode()), (b"cookie", told.encode())]
+    asyncio.run(Guard(app, is_https=is_https)({"type": "http", "scheme": scheme, "headers": headers}, None, send))  # type: ignore[arg-type]
+    return [value.decode() for name, value in sent[0]["headers"] if name == b"set-cookie"]
+
+
+def test_a_browser_gets_a_cookie_of_its_own_with_its_first_page() -> None:
+    (first,), (second,) = cookies_set("text/html"), cookies_set("text/html,*/*", "other=1")
+    assert first.partition(";")[0] != second.partition(";")[0]
+    assert first.partition(";")[2] == " Path=/; HttpOnly; SameSite=Lax"
+    assert cookies_set("*/*") == [], "what isn't a page sets none"
+    assert cookies_set("text/html", first.partition(";")[0]) == [], "it keeps the one it has"
+    assert cookies_set("text/html", f"{BROWSER}=guessed") != [], "one that isn't ours counts as none"
+    assert browser_of({BROWSER: "guessed"}) == ""
+
+
+def test_it_is_sent_by_https_alone_where_people_come_so() -> None:
+    assert cookies_set("text/html", is_https=True)[0].endswith("; Secure")
+    assert cookies_set("text/html", scheme="https")[0].endswith("; Secure")

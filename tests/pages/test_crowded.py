@@ -1,0 +1,52 @@
+"""A crowded cluster: what is alike is said once, and nothing is drawn of what isn't known."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.kubernetes.records import Snapshot
+from tests.bench import crowd
+from tests.pages.visiting import said, visit
+
+COPIES = 13  # 26 loops of two causes, 41 lines of the bill, no metrics
+
+
+@cache
+def crowded() -> Snapshot:
+    return crowd.snapshot(COPIES)
+
+
+def table(app: AppTest, column: str) -> list[dict[str, object]]:
+    return next(one.value for one in app.dataframe if column in one.value).to_dict("records")
+
+
+def test_loops_stand_by_cause() -> None:
+    app = visit("restarts", crowded())
+    rows = table(app, "Cause")
+    assert [row["Workload"] for row in rows] == [
+        f"dev-0/celery and {COPIES - 1} more",
+        f"dev-0/api and {COPIES - 1} more",
+    ]
+    assert [row["Restarts"] for row in rows] == [41 * COPIES, 18 * COPIES]
+    assert [one.label for one in app.expander if "one by one" in one.label] == [f"All {2 * COPIES}, one by one"]
+
+
+def test_lines_of_the_bill_that_bear_the_same_are_one_and_add_up_to_it() -> None:
+    app = visit("costs", crowded())
+    rows = table(app, "Share")
+    assert rows[0]["Namespace"] == f"prod-0 and {COPIES - 1} more"
+    assert len(rows) < 12
+    bill = next(one.value for one in app.metric if one.label == "The bill")
+    assert f"${sum(float(str(row['$/month'])) for row in rows):,.0f}" == bill
+    assert "Those that bear the same are one line here" in said(app)
+
+
+@pytest.mark.parametrize("part", ["Risks", "Nodes", "Who goes first on a node"])
+def test_no_chart_of_memory_where_no_use_is_known(part: str) -> None:
+    app = visit("memory", crowded(), part=part)
+    assert not app.get("plotly_chart")
+    if part == "Nodes":
+        assert "isn't known of any node" in said(app)
