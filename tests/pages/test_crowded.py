@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,7 +20,7 @@ def crowded() -> Snapshot:
     return crowd.snapshot(COPIES)
 
 
-def table(app: AppTest, column: str) -> list[dict[str, object]]:
+def table(app: AppTest, column: str) -> list[Any]:
     return next(one.value for one in app.dataframe if column in one.value).to_dict("records")
 
 

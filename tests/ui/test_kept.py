@@ -51,13 +51,14 @@ def test_its_bounds_are_of_all_and_of_one() -> None:
 
 def test_the_browser_and_the_person_both_have_to_be_who_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
     who: dict[str, object] = {}
-    monkeypatch.setattr(st, "context", SimpleNamespace(cookies={}))
+    cookies: dict[str, str] = {}
+    monkeypatch.setattr(st, "context", SimpleNamespace(cookies=cookies))
     monkeypatch.setattr(sign_in, "configured", lambda: who or None)
     monkeypatch.setattr(sign_in, "person", lambda: who["person"])
 
     def ask(browser: str, name: str = "", *, give: bool = False) -> object:
-        st.context.cookies.clear()
-        st.context.cookies.update({BROWSER: browser} if browser else {})
+        cookies.clear()
+        cookies.update({BROWSER: browser} if browser else {})
         who.update({"person": Person(name=name, until=0.0)} if name else {})
         if give:
             kept.keep("0" * 16, f"of {name or browser}")
