@@ -443,6 +443,7 @@ class Node:
     provider_id: str = ""
     kubelet_version: str = ""
     created_at: float | None = None
+    is_deleting: bool = False
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -524,6 +525,7 @@ class Workload:
     failed_pods: int = 0  # Job
     succeeded_pods: int = 0  # Job
     is_finished: bool = False  # Job with condition Complete or Failed
+    is_deleting: bool = False
     owner: Owner | None = None  # a Job's CronJob
     conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
     progressing_at: float | None = None  # Deployment: when its condition Progressing was last written
@@ -665,6 +667,7 @@ class ControllerRevision:
 class Namespace:
     name: str
     labels: Labels = EMPTY
+    is_deleting: bool = False  # metadata.deletionTimestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

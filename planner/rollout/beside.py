@@ -19,8 +19,9 @@ from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, ReplicaSet, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import rolling_limits
+from planner.rollout.by_themselves import Bound, at_bound
 from planner.rollout.controllers.deployment import NEW_HASH
-from planner.rollout.in_flight import Bound, InFlight, at_bound, in_flight, reach_of
+from planner.rollout.in_flight import InFlight, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from enum import StrEnum
 
 import numpy as np
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import dataclass
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     DESIRED_REPLICAS,
@@ -27,7 +26,7 @@ from planner.ground.vocabulary import (
     ROLLOUTS_DESIRED_REPLICAS,
 )
 from planner.ground.words import Text, duration
-from planner.kubernetes.autoscalers import acting, autoscalers_of, moves_between, settled
+from planner.kubernetes.autoscalers import acting, settled
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
@@ -137,29 +136,6 @@ def _perhaps(cluster: Cluster) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-class Bound(StrEnum):
-    """Of what metrics may make of the replicas."""
-
-    LOWEST = "lowest"
-    HIGHEST = "highest"
-
-
-def at_bound(cluster: Cluster, bound: Bound | None) -> tuple[InFlight, ...]:
-    """`in_flight`, and all that metrics may move at one of their autoscalers' bounds; made once a cluster."""
-    return in_flight(cluster) if bound is None else cluster.remember(_at_bound, bound)
-
-
-def _at_bound(cluster: Cluster, bound: Bound) -> tuple[InFlight, ...]:
-    found = {one.key: one for one in in_flight(cluster)}
-    for workload in _scalable(cluster):
-        bounds = moves_between(autoscalers_of(cluster.snapshot, workload.key), workload.replicas)
-        known = found.get(workload.key, InFlight(workload=workload))
-        replicas = workload.replicas if bounds is None else bounds[bound is Bound.HIGHEST]
-        if replicas != workload.replicas and known.is_played:
-            found[workload.key] = replace(known, workload=replace(workload, replicas=replicas), is_held_up=False)
-    return tuple(found.values())
-
-
 def _find(cluster: Cluster) -> tuple[InFlight, ...]:
     snapshot = cluster.snapshot
     if snapshot.presence.get(POD.name) is not Presence.PRESENT:
@@ -194,12 +170,12 @@ def _find(cluster: Cluster) -> tuple[InFlight, ...]:
 
 def _scaled(cluster: Cluster) -> Iterator[Workload]:
     """Those whose replicas an autoscaler sets to others as soon as it looks."""
-    for workload in _scalable(cluster):
+    for workload in scalable(cluster):
         if settled(cluster.snapshot, workload) != workload.replicas:
             yield workload
 
 
-def _scalable(cluster: Cluster) -> Iterator[Workload]:
+def scalable(cluster: Cluster) -> Iterator[Workload]:
     """Those that an autoscaler scales, and whose pods' makers are known."""
     snapshot = cluster.snapshot
     has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT

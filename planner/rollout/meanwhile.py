@@ -1,9 +1,9 @@
-"""What may come out otherwise, though no lot is drawn: where seconds decide who is tried first, or an autoscaler moves the
-replicas while the rollout goes on. Each is played, and said where it changes the verdict."""
+"""What may come out otherwise, though no lot is drawn: where seconds decide who is tried first, an autoscaler moves the replicas
+while the rollout goes on, or somebody else acts by himself. What may be played is, and said where it changes the verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from planner.ground.budget import allowed
 from planner.ground.records import dataclass, replace
@@ -12,11 +12,13 @@ from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside
-from planner.rollout.in_flight import Bound, at_bound, in_flight
+from planner.rollout.by_themselves import METRICS, Bound, at_bound, coming, going, going_by_node, leaves
+from planner.rollout.in_flight import in_flight
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
 
+_RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
 _CLOCKS = (
     (
@@ -52,9 +54,11 @@ def _said(done: bool | None, completes: bool) -> str:
     return f"{also}completes" if done else f"is {also}stuck"
 
 
-def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[Moved | OthersMoved, ...]:
+def moved(
+    cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int
+) -> tuple[Moved | OthersMoved | Acting, ...]:
     """Autoscalers whose metrics may move a changed workload, or others that it meets, with the rollout at their lowest and highest
-    replicas."""
+    replicas; and who else may act by himself."""
     found: list[Moved | OthersMoved] = []
     for place, revision in enumerate(revisions):
         after = revision.after
@@ -73,7 +77,8 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
         scaler = max(known, key=lambda one: one.maximum)
         found.append(Moved(workload=after.key, autoscaler=scaler, now=now, bounds=bounds, at=tuple(at)))
     elsewhere = others_moved(cluster, revisions, seed=seed)
-    return (*found, *([elsewhere] if elsewhere else ()))
+    acts = acting(cluster, revisions, run, seed=seed)
+    return (*found, *([elsewhere] if elsewhere else ()), *([acts] if acts else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +102,7 @@ def others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) 
     """The rollout while metrics move the replicas of others; None where none of them can matter."""
     names: dict[str, None] = {}
     at: list[tuple[Bound, bool | None]] = []
-    for bound in Bound:
+    for bound in METRICS:
         met = _met_at(cluster, revisions, bound)
         if met:
             names.update(dict.fromkeys(met))
@@ -109,10 +114,66 @@ def others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) 
 
 def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> list[str]:
     """The others that metrics may move, and that the changes then meet."""
-    unmoved = {id(one.workload) for one in in_flight(cluster)}
-    moved_there = {one.key for one in at_bound(cluster, bound) if id(one.workload) not in unmoved}
+    unmoved = {id(one.workload or one.replica_set) for one in in_flight(cluster)}
+    moved_there = {one.key for one in at_bound(cluster, bound) if id(one.workload or one.replica_set) not in unmoved}
     met = beside(cluster, [r.after for r in revisions], bound) if moved_there else ()
     return [one.key for one in met if one.key in moved_there]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acting:
+    """Others that may act by themselves meanwhile and that may decide: what they do, in words. `done`: what the rollout comes to
+    when they have begun pods (None: that isn't played, or too large to be)."""
+
+    does: tuple[str, ...]
+    has_begun: bool = False
+    done: bool | None = None
+
+    def sentence(self, completes: bool) -> str:
+        """Who they are, and whether the verdict changes, where that was played."""
+        then = f": with that it {_said(self.done, completes)}" if self.has_begun else ""
+        return f"meanwhile {listing(list(self.does))}{then}"
+
+
+def acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Acting | None:
+    """Who may act by himself, and may decide; None where nobody may."""
+    does = _acts(cluster, revisions, run)
+    if not does or not (run.completed and _met_at(cluster, revisions, Bound.BEGUN)):
+        return Acting(does=does) if does else None
+    with allowed(units=_WORK_UNITS):
+        other = simulate(cluster, revisions, seed=seed, bound=Bound.BEGUN)
+    return Acting(does=does, has_begun=True, done=None if other.is_cut else other.completed)
+
+
+def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[str, ...]:
+    """What may decide: of a rollout that completes, who may take its room, or take its nodes away; of one that is stuck, whose
+    pods may leave it room."""
+    unread = cluster.snapshot.other_kinds.get(_RESIZES, 0)
+    found = [f"{count(unread, _RESIZES)} that isn't read may give pods other requests"] if unread else []
+    if not run.completed:
+        return tuple(dict.fromkeys((*found, *_leaving_room(cluster, run))))
+    met = _met_at(cluster, revisions, Bound.BEGUN)
+    found += [one.does for one in coming(cluster) if one.pods.key in met]
+    nodes = {pod.node for pods in run.pods.values() for pod in pods if pod.is_bound and not pod.is_lost}
+    gone = [cluster.nodes[node] for node in sorted(nodes) if leaves(cluster.nodes[node])]
+    return tuple(dict.fromkeys((*found, *(f"{node.name} is being taken away" for node in gone))))
+
+
+def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
+    """Who may go, where a pod of the changed workloads would have what it asks for without all who may, or where a quota counts
+    them."""
+    snapshot, simulation, gone = cluster.snapshot, run.simulation, going(cluster)
+    if run.refusals:
+        counted = {one.namespace for one in snapshot.resource_quotas}
+        yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
+    on = cluster.remember(going_by_node)
+    for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
+        for node in on.keys() & set(shape.candidates.tolist()):
+            live = {place: simulation.pods.live(place) for place in on[node]}
+            leave = [pod for pod in live.values() if not (pod.is_gone or pod.is_terminating)]
+            left = {row: simulation.state.free[row, node] for row, _ in shape.asks}
+            if all(left[row] + sum(dict(p.shape.asks).get(row, 0) for p in leave) >= n for row, n in shape.asks):
+                yield from (gone[place] for place, pod in live.items() if pod in leave)
 
 
 def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
@@ -121,7 +182,8 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
         run.simulation.queue.is_contested
         or bool(unread_autoscalers(run.simulation.snapshot, revisions))
         or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
-        or any(_met_at(cluster, revisions, bound) for bound in Bound)
+        or any(_met_at(cluster, revisions, bound) for bound in METRICS)
+        or bool(_acts(cluster, revisions, run))
     )
 
 
@@ -160,7 +222,7 @@ def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str
 
 
 def hedged(
-    ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Moved | OthersMoved], unread: str = ""
+    ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Moved | OthersMoved | Acting], unread: str = ""
 ) -> Ties:
     """What is known of ties, with what else may change the verdict: nothing is proven then."""
     said = [one for one in (str(clocks.sentence), unread, *(one.sentence(completes) for one in moves)) if one]

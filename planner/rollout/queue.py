@@ -17,9 +17,10 @@ Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`, `backoff_q
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import TypeAlias
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,14 +35,27 @@ from planner.scheduling.scheduler import Attempt, Scheduler
 from planner.scheduling.shape import Alike, Shape, Static, alike
 from planner.scheduling.state import State
 
-Key: TypeAlias = tuple[bool, int, int, int]  # who goes first: backing off, −priority, turn, number in the turn
-_LAST: Key = (True, 2**62, 0, 0)  # after everybody
+# Who goes first: backing off, −priority, turn, number in the turn; and when it was last refused, of which the first is made.
+Key: TypeAlias = tuple[bool, int, int, int, int]
+Place: TypeAlias = tuple[int, int]  # when it was last refused, and its turn since
+_LAST: Key = (True, 2**62, 0, 0, 0)  # after everybody
+CLOCKS = (0, 1, -1)  # for how many ticks a refused pod may back off (`SchedulingQueue`)
+_MOST_LINES = 50  # whose order on each clock is looked at, pod by pod
 Rivals: TypeAlias = tuple[tuple[LivePod, int], ...]
 
 
 def _alike_lines(cluster: Cluster) -> tuple[Alike, ...]:
     """Of the snapshot's lines."""
     return tuple(alike(cluster, one.shape) for one in waiting_of(cluster).lines)
+
+
+class _Order(NamedTuple):
+    """Of one turn: newcomers who come to the group's front and to its end; the new turns' ranks of groups and of refused pods."""
+
+    first: list[LivePod]
+    rest: list[LivePod]
+    groups: list[int]
+    refused: list[int]
 
 
 class SchedulingQueue:
@@ -61,8 +75,8 @@ class SchedulingQueue:
 
     Attributes
     ----------
-    is_contested : whether a node went to a pod while another kind was tried for, and one of them had just been refused:
-        the seconds between pods' ends may then decide who has it
+    is_contested : whether another clock would have tried another pod, or given other turns: until then the seconds between
+        pods' ends, which nobody knows, decide nothing
     """
 
     def __init__(
@@ -107,9 +121,9 @@ class SchedulingQueue:
         self._tried_as: Key = _LAST  # the place in the order of the pod that is tried
         # Of each attempt of this turn that came to something: whose it was, and the state before it.
         self._came: list[tuple[Key, int, Rivals]] = []
-        # Refused in this turn, pods and groups: whether they backed off before, and their turn then.
-        self._refused: list[tuple[bool, int, LivePod]] = []
-        self._retried: dict[Group, tuple[bool, int]] = {}
+        # Refused in this turn, pods and groups: where they stood before.
+        self._refused: list[tuple[Place, LivePod]] = []
+        self._retried: dict[Group, Place] = {}
         self._joined: list[LivePod] = []  # came to wait for resources since the last turn in which these were tried
         self._retried_at = (LONG_AGO, 0, -1)  # of those: their failed_tick and turn before it, and its tick
         self._came_then: list[tuple[Key, int, Rivals]] = []  # of that turn
@@ -217,35 +231,63 @@ class SchedulingQueue:
 
     def next(self) -> LivePod | None:
         """Whom to try: active, or woken and not known to fail; None when there is nobody."""
-        best = for_resources = self._first_for_resources()
+        for_resources = self._first_for_resources()
+        found = [] if for_resources is None else [for_resources]
         while self._active and has_left(self._active[0][2]):
             heappop(self._active)
         if self._active:
-            best = self._first(best, self._active[0][2])
+            found.append(self._by_itself(self._active[0][2]))
         if self._nominated:
             self._nominated = [p for p in self._nominated if not has_left(p)]
-        for pod in self._nominated:
-            if self._is_woken(pod):
-                best = self._first(best, pod)
+            found += [self._by_itself(pod) for pod in self._nominated if self._is_woken(pod)]
         for line in self._unschedulable:
             line.is_woken = line.is_woken or self._wakes(line)
             head = line.head() if line.is_woken else None
-            if head is not None and (best is None or self._line_key(line, head) < best[0]):
-                best = (self._line_key(line, head), head)
-        if best is None:
+            if head is not None:
+                found.append((self._line_key(line, head), head))
+        if not found:
             return None
+        best = found[0] if len(found) == 1 else min(found, key=itemgetter(0))
+        if not self.is_contested:
+            others = () if for_resources is None else self._newcomers()
+            self.is_contested = others is None or self._depends([key for key, _ in (*found, *others)])
         if best is for_resources:
             self._served = self._heap[0][2]
-        self._tried_as, found = best
-        pod = found.pod or self._bring(found.at)
+        self._tried_as, member = best
+        pod = member.pod or self._bring(member.at)
         if self._active and pod is self._active[0][2]:
             heappop(self._active)
         return pod
 
-    def _first(self, best: tuple[Key, Member] | None, pod: LivePod) -> tuple[Key, Member]:
-        """Who goes first: the best so far, or a pod that stands in no line."""
-        key = (pod.failed_tick >= self.tick_number - self._backs_off, -pod.priority, pod.turn, pod.queued_at)
-        return (key, member_of(pod)) if best is None or key < best[0] else best
+    def _by_itself(self, pod: LivePod) -> tuple[Key, Member]:
+        """A pod that stands in no line."""
+        member = member_of(pod)
+        return self._key(member, pod.priority), member
+
+    def _newcomers(self) -> Sequence[tuple[Key, Member]] | None:
+        """The lines that wait for resources, where some of their pods were refused in another tick than the group: other clocks
+        may order them otherwise. None: too many to look at."""
+        lines, group = self._feasible.lines, self._resources
+        if (
+            len(lines) < 2
+            or not self._joined
+            or self._since(self._joined[-1].failed_tick) == self._since(group.failed_tick)
+        ):
+            return ()
+        if len(lines) > _MOST_LINES:
+            return None
+        heads = ((line, line.head()) for line in lines if self._last_removal >= line.seen)
+        return [(self._line_key(line, head), head) for line, head in heads if head is not None]
+
+    def _since(self, tick: int) -> int:
+        """For how many ticks a pod refused then would have to back off to do so now; 2: on no clock."""
+        return min(self.tick_number - tick, 2)
+
+    def _depends(self, keys: Sequence[Key]) -> bool:
+        """Whether another clock would have another first of them."""
+        if len(keys) < 2 or len({self._since(key[4]) for key in keys}) < 2:
+            return False
+        return len({min(keys, key=lambda k: (self._since(k[4]) <= clock, *k[1:])) for clock in CLOCKS}) > 1
 
     def _first_for_resources(self) -> tuple[Key, Member] | None:
         """Who is first of those that wait for resources, where a pod has gone since and a node is feasible."""
@@ -298,7 +340,7 @@ class SchedulingQueue:
         """The place in the order at a tick, by default this one; `last`: tick and turn of the last refusal of its line."""
         failed_tick, turn = max(last[0], member.failed_tick), max(last[1], member.turn)
         since = (self.tick_number if tick is None else tick) - self._backs_off
-        return (failed_tick >= since, -priority, turn, member.queued_at)
+        return (failed_tick >= since, -priority, turn, member.queued_at, failed_tick)
 
     def _line_key(self, line: Line, member: Member) -> Key:
         return self._key(member, line.shape.priority, (line.group.failed_tick, line.group.turn))
@@ -316,23 +358,9 @@ class SchedulingQueue:
         attempt = self.scheduler.attempt(pod)
         if attempt.node != NOWHERE or attempt.nominated != NOWHERE:
             self._came.append(before)
-            self.is_contested = self.is_contested or self._is_contested(pod)
         elif kinds := self._kinds(pod):
             self._failed[kinds[-1] if attempt.counts_for_alike else kinds[0]] = attempt
         return attempt
-
-    def _is_contested(self, pod: LivePod) -> bool:
-        """Whether a pod of another kind, or of another workload, is to be tried after `pod`, and either was refused a
-        moment ago."""
-        late = self.tick_number - 1
-        is_late = pod.failed_tick >= late or (pod.line is not None and self._resources.failed_tick >= late)
-        if any(p.owner != pod.owner and (is_late or p.failed_tick >= late) for *_, p in self._active):
-            return True
-        if any(p is not pod and self._is_woken(p) for p in self._nominated):
-            return True
-        if self._last_removal >= self._resources.seen and any(line is not pod.line for line in self._feasible.lines):
-            return is_late or self._resources.failed_tick >= late
-        return any(line.is_woken and line is not pod.line for line in self._unschedulable)
 
     def _kinds(self, pod: LivePod) -> tuple[Shape | Alike, ...]:
         """Whose failures count for the pod: those of its shape, and of all that are alike."""
@@ -347,12 +375,12 @@ class SchedulingQueue:
         if line is not None and not is_nominated and self._is_of(line, attempt):
             self._pass_over(line, attempt, pod)
             return
-        backs_off, _, turn, _ = self._tried_as
+        _, _, turn, _, failed_tick = self._tried_as
         self._turns += 1
         pod.words, pod.refused_by, pod.failed_tick = attempt.words, attempt.refused_by, self.tick_number
         pod.turn = self._turns
         pod.call, pod.seen_events = self._call, len(self._events)
-        self._refused.append((backs_off, turn, pod))
+        self._refused.append(((failed_tick, turn), pod))
         if is_nominated:
             pod.line = None
             if pod not in self._nominated:
@@ -376,16 +404,16 @@ class SchedulingQueue:
             line.words = attempt.words
             self._retried.setdefault(line.group, self._turn_of(line, pod))
 
-    def _turn_of(self, line: Line, pod: LivePod) -> tuple[bool, int]:
-        """Whether the line backed off before it was tried in `pod`, and its turn then.
+    def _turn_of(self, line: Line, pod: LivePod) -> Place:
+        """Where the line stood before it was tried in `pod`.
 
         They are those of its first pod: a line that was just begun has had no turn of its own.
         """
         head = line.head()
         if head is None:
-            return (line.group.failed_tick >= self.tick_number - self._backs_off, line.group.turn)
-        backs_off, _, turn, _ = self._tried_as if self.is_thorough or head.pod is pod else self._line_key(line, head)
-        return backs_off, turn
+            return (line.group.failed_tick, line.group.turn)
+        key = self._tried_as if self.is_thorough or head.pod is pod else self._line_key(line, head)
+        return key[4], key[2]
 
     def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> Line:
         """The line of those refused as `pod` was; it goes to the end of it."""
@@ -416,62 +444,83 @@ class SchedulingQueue:
         resources, tick = self._resources, self.tick_number
         before = dict(self._retried)
         if self._last_removal >= resources.seen:
-            before[resources] = (resources.failed_tick >= tick - self._backs_off, resources.turn)
+            before[resources] = (resources.failed_tick, resources.turn)
             resources.woken_by = self._last_removal
             self._retried_at = (resources.failed_tick, resources.turn, tick)
             self._said = {}
             self._came_then = [*self._came, (_LAST, self.state.position, self.scheduler.rivals())]
         if not before and not self._refused:
             return
+        order = self._ordered(before, self._backs_off)
+        refused_at = (*(at for at, _ in before.values()), *(at for (at, _), _ in self._refused))
+        if (
+            not self.is_contested
+            and len({self._since(at) for at in (*refused_at, *(p.failed_tick for p in self._joined))}) > 1
+        ):
+            self.is_contested = any(self._ordered(before, clock) != order for clock in CLOCKS)
         if resources in before:
-            if self._joined and (len(before) > 1 or self._refused):
-                before[resources] = max(before[resources], self._turn_of_joined())
-            self._merge(before[resources])
-        olds = sorted({*before.values(), *((backs_off, turn) for backs_off, turn, _ in self._refused)})
-        turns = {old: self._turns + 1 + i for i, old in enumerate(olds)}
-        self._turns += len(olds)
-        for backs_off, turn, pod in self._refused:
-            pod.turn = turns[backs_off, turn]
-        for group, old in before.items():
-            group.turn, group.failed_tick, group.seen, group.call = turns[old], tick, len(self._events), self._call
+            self._merge(order.first, order.rest)
+        for rank, (_, pod) in zip(order.refused, self._refused, strict=True):
+            pod.turn = self._turns + 1 + rank
+        for rank, group in zip(order.groups, before, strict=True):
+            group.turn, group.failed_tick, group.seen, group.call = (
+                self._turns + 1 + rank,
+                tick,
+                len(self._events),
+                self._call,
+            )
+        self._turns += 1 + max((*order.groups, *order.refused))
 
-    def _joined_places(self) -> dict[LivePod, tuple[bool, bool, int]]:
+    def _ordered(self, before: Mapping[Group, Place], backs_off: int) -> _Order:
+        """In which order those who were refused in this turn get new ones, by the places that they had before."""
+        since = self.tick_number - backs_off
+        places = {group: (failed_tick >= since, turn) for group, (failed_tick, turn) in before.items()}
+        refused = [(failed_tick >= since, turn) for (failed_tick, turn), _ in self._refused]
+        first: list[LivePod] = []
+        rest: list[LivePod] = []
+        if self._resources in before and self._joined:
+            joined = self._joined_places(since)
+            if len(before) > 1 or refused:
+                places[self._resources] = max(places[self._resources], self._turn_of_joined(joined))
+            for pod in sorted(joined, key=lambda p: (*joined[p], p.queued_at)):
+                (first if joined[pod] < (True, *places[self._resources]) else rest).append(pod)
+        ranks = {old: rank for rank, old in enumerate(sorted({*places.values(), *refused}))}
+        return _Order(first, rest, [ranks[place] for place in places.values()], [ranks[place] for place in refused])
+
+    def _joined_places(self, since: int) -> dict[LivePod, tuple[bool, bool, int]]:
         """Where the pods that came to wait for resources since the group's last turn would stand by themselves.
 
         Pod → (whether it was tried after the last pod had gone, or is still to be; whether it backed off then; its turn then).
         """
-        refused = {p: (off, turn) for off, turn, p in self._refused}
+        refused = {p: place for place, p in self._refused}
         found: dict[LivePod, tuple[bool, bool, int]] = {}
         for pod in self._joined:
             has_seen = pod.seen_events > self._last_removal
             if pod in refused and has_seen:
-                found[pod] = (True, *refused[pod])
+                failed_tick, turn = refused[pod]
+                found[pod] = (True, failed_tick >= since, turn)
             else:  # who has seen all that happened wasn't tried again
-                found[pod] = (not has_seen, pod.failed_tick >= self.tick_number - self._backs_off, pod.turn)
+                found[pod] = (not has_seen, pod.failed_tick >= since, pod.turn)
         return found
 
-    def _turn_of_joined(self) -> tuple[bool, int]:
+    def _turn_of_joined(self, joined: Mapping[LivePod, tuple[bool, bool, int]]) -> tuple[bool, int]:
         """Whether the first of the newcomers backed off, and its turn: where the group has newcomers only, its own turn is
         from before they came. (False, -1), which is before everybody, where others wait in it too."""
-        joined = self._joined_places()
         heads = (line.head() for line in (*self._at_first, *self._feasible.started) if line.group is self._resources)
         if any(head is not None and head.pod not in joined for head in heads):
             return (False, -1)
         return min((place[1:] for place in joined.values() if place[0]), default=(False, -1))
 
-    def _merge(self, turn: tuple[bool, int]) -> None:
+    def _merge(self, first: Sequence[LivePod], rest: Sequence[LivePod]) -> None:
         """The newcomers become the group's: their own turns count no more, and they stand in it in the order in which they were
-        tried. Those who were tried before the group was (`turn`, as `_turn_of_joined` has it) come to its front, the rest to its end."""
-        joined = self._joined_places()
-        order = sorted(joined, key=lambda p: (*joined[p], p.queued_at))
-        first = [p for p in order if joined[p] < (True, *turn)]
+        tried. Those who were tried before the group was come to its front, the rest to its end."""
         for pod in reversed(first):
             self._front -= 1
             pod.queued_at = self._front
-        for pod in order[len(first) :]:
+        for pod in rest:
             self._turns += 1
             pod.queued_at = self._turns
-        for line in dict.fromkeys(p.line for p in joined if isinstance(p.line, Line)):
+        for line in dict.fromkeys(p.line for p in (*first, *rest) if isinstance(p.line, Line)):
             line.more = deque(sorted(line.more, key=lambda p: p.queued_at))
         self._joined = []
 

@@ -16,6 +16,7 @@ from planner.kubernetes.records import Template, Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
 from planner.rollout.beside import beside, everybody
+from planner.rollout.by_themselves import Bound
 from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.controllers import registry
@@ -24,7 +25,7 @@ from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.controllers.protocol import RolloutController, is_scaled, is_waiting
 from planner.rollout.evicting import Evictor
 from planner.rollout.happenings import evictor, happen
-from planner.rollout.in_flight import Bound, InFlight
+from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts, held
 from planner.rollout.simulation import Controller, Simulation

@@ -58,7 +58,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
     if revision.placed is not None and revision.placed.idle is Idle.THERE:
         return ()
-    found = list(_queued(cluster.snapshot, revision))
+    found = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision)]
     if revision.placed is not None and revision.placed.idle:
         return tuple(found)  # no pod is made
     if revision.placed is not None and revision.placed.scheduler:
@@ -99,6 +99,15 @@ def _queued(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
         if queues.is_default_unseen(snapshot) and not queues.named_queue(after.labels, templates):
             mend = f"To add them: {get_command([queues.LOCAL])}"
         yield Unknown(what=what, may_help=True, mend=mend)
+
+
+def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
+    """What is being deleted rolls nothing out, and in such a namespace the API server takes nothing new (`NamespaceLifecycle`)."""
+    if revision.before is not None and revision.before.is_deleting:
+        yield Unknown(what="it is being deleted (deletionTimestamp)", mend="Ask again when it has gone")
+    if any(one.is_deleting and one.name == revision.after.namespace for one in snapshot.namespaces):
+        what = f"namespace {revision.after.namespace} is being deleted, and nothing new is let in"
+        yield Unknown(what=what, mend="Ask again when it has gone")
 
 
 def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> Iterator[Unknown]:

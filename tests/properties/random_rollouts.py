@@ -54,7 +54,7 @@ class Played(NamedTuple):
 LISTED = (*WHOLE_LISTS, "CSINode", "LimitRange", "Namespace", "PriorityClass", "ResourceQuota", "RuntimeClass")
 
 
-def engine(case: Case, seed: int = 0, *, is_thorough: bool = False) -> Played:
+def engine(case: Case, seed: int = 0, *, is_thorough: bool = False, backs_off: int = 0) -> Played:
     snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
     revisions = revisions_of({"change": case.changes}, snapshot)
 
@@ -68,6 +68,7 @@ def engine(case: Case, seed: int = 0, *, is_thorough: bool = False) -> Played:
             seed=seed,
             never_ready=never_ready,
             is_thorough=is_thorough,
+            backs_off=backs_off,
             draws_order=seed > 0,
             draws_ends=seed > 0,
         ),

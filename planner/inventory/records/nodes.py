@@ -33,6 +33,7 @@ def read_node(shared: Shared, node: wire.Node) -> model.Node:
         annotations=_annotations(annotations_of(metadata)),
         taints=tuple(read_taint(taint) for taint in spec.taints or ()),
         is_cordoned=bool(spec.unschedulable),
+        is_deleting=metadata.deletion_timestamp is not None,
         allocatable=shared.amounts(status.capacity if status.allocatable is None else status.allocatable),
         capacity=shared.amounts(status.capacity),
         conditions=shared.conditions({c.type: c.status for c in status.conditions or ()}),
@@ -70,4 +71,5 @@ def read_namespace(_: Shared, namespace: wire.Namespace) -> model.Namespace:
     """A Namespace; it always carries its name as a label (`SetDefaults_Namespace`)."""
     metadata = metadata_of(namespace)
     name = metadata.name or ""
-    return model.Namespace(name=name, labels=FrozenMap({**(metadata.labels or {}), NAMESPACE_NAME: name}))
+    labels = FrozenMap({**(metadata.labels or {}), NAMESPACE_NAME: name})
+    return model.Namespace(name=name, labels=labels, is_deleting=metadata.deletion_timestamp is not None)

@@ -97,6 +97,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         labels=shared.labels(metadata.labels),
         annotations=annotations_of(metadata),
         created_at=shared.seconds(metadata.creation_timestamp),
+        is_deleting=metadata.deletion_timestamp is not None,
         replicas=_replicas(kind, spec),
         selector=read_selector(shared, spec.selector) or _default_selector(kind, name, spec),
         template=read_template(shared, _leader(spec), raw, has_manifest=True),

@@ -1,0 +1,179 @@
+"""Who of the input may act by itself while a rollout goes on, though no recording tells when: where it may decide, nothing is proven.
+
+Autoscalers of pods move replicas, schedules begin Jobs, Jobs make their next pods and end; pods leave nodes that are going, or
+that put them out after a time; what is being deleted goes, with all that is in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from planner.ground.records import dataclass, replace
+from planner.inventory.node_lives import is_going
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between
+from planner.kubernetes.jobs import wanted_pods
+from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pod_templates import templated
+from planner.kubernetes.records import EMPTY, LabelSelector, Node, Owner, Pod, ReplicaSet, Template
+from planner.kubernetes.selectors import tolerates
+from planner.rollout.in_flight import InFlight, in_flight, scalable
+from planner.rollout.ownership import pods_by_owner
+from planner.scheduling.cluster import Cluster
+
+
+class Bound(StrEnum):
+    """Of what metrics may make of the replicas; and whoever may begin pods by itself has begun them."""
+
+    LOWEST = "lowest"
+    HIGHEST = "highest"
+    BEGUN = "begun"
+
+
+METRICS = (Bound.LOWEST, Bound.HIGHEST)
+
+
+def at_bound(cluster: Cluster, bound: Bound | None) -> tuple[InFlight, ...]:
+    """`in_flight`, and all that metrics may move at one of their autoscalers' bounds, or that may begin; made once a cluster."""
+    return in_flight(cluster) if bound is None else cluster.remember(_at_bound, bound)
+
+
+def _at_bound(cluster: Cluster, bound: Bound) -> tuple[InFlight, ...]:
+    if bound is Bound.BEGUN:
+        return (*in_flight(cluster), *(one.pods for one in coming(cluster)))
+    found = {one.key: one for one in in_flight(cluster)}
+    for workload in scalable(cluster):
+        bounds = moves_between(autoscalers_of(cluster.snapshot, workload.key), workload.replicas)
+        known = found.get(workload.key, InFlight(workload=workload))
+        replicas = workload.replicas if bounds is None else bounds[bound is Bound.HIGHEST]
+        if replicas != workload.replicas and known.is_played:
+            found[workload.key] = replace(known, workload=replace(workload, replicas=replicas), is_held_up=False)
+    return tuple(found.values())
+
+
+# ── who comes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coming:
+    """Pods that may be made meanwhile. `does`: by whom, and why, in words."""
+
+    does: str
+    pods: InFlight
+
+
+def coming(cluster: Cluster) -> tuple[Coming, ...]:
+    """All of them; made once a cluster."""
+    return cluster.remember(_coming)
+
+
+def _coming(cluster: Cluster) -> tuple[Coming, ...]:
+    return tuple(_find(cluster))
+
+
+def _find(cluster: Cluster) -> Iterator[Coming]:
+    snapshot = cluster.snapshot
+    for one in snapshot.unplayed:
+        row = templated(one.kind, f"{one.api_group}/" if one.api_group else "")
+        if row is None or row.waits or one.is_suspended:
+            continue
+        for part in one.pods:  # as soon as its time has come
+            yield _pods(f"{one.key} may begin", one.kind, one.namespace, one.name, part.template, part.count)
+    for job in snapshot.every_workload:
+        if job.traits.is_batch and not (job.is_finished or job.is_paused):
+            own = (snapshot.pods[i] for i in pods_by_owner(cluster).get(job.uid, ()))
+            missing = wanted_pods(job) - sum(not pod.is_terminal for pod in own)
+            if missing > 0:
+                yield _pods(f"{job.key} may make more pods", job.kind, job.namespace, job.name, job.template, missing)
+    put_out = [snapshot.pods[i] for i in going(cluster) if i in cluster.remember(_put_out)]
+    again = Counter((pod.owner, pod.namespace) for pod in put_out if pod.owner and _is_made_anew(pod.owner))
+    for pod in {(pod.owner, pod.namespace): pod for pod in put_out}.values():
+        if pod.owner and (count := again[pod.owner, pod.namespace]):
+            template = Template(labels=pod.labels, spec=pod.spec)
+            does = f"{workload_keys(snapshot)[pod.uid]} may make pods anew that leave {pod.node_name}"
+            yield _pods(does, pod.owner.kind, pod.namespace, pod.owner.name, template, count)
+
+
+def _is_made_anew(owner: Owner) -> bool:
+    return not kind_called(owner.kind).is_per_node
+
+
+def _pods(does: str, kind: str, namespace: str, name: str, template: Template, count: int) -> Coming:
+    """So many pods beside those that there are."""
+    made = ReplicaSet(
+        kind=kind, namespace=namespace, name=f"{name}-next", uid=f"{kind}/{namespace}/{name}/next", labels=EMPTY,
+        annotations=EMPTY, owner=None, created_at=None, replicas=count, selector=LabelSelector(), template=template,
+    )  # fmt: skip
+    return Coming(does=does, pods=InFlight(replica_set=made))
+
+
+# ── who goes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def going(cluster: Cluster) -> Mapping[int, str]:
+    """Places in the snapshot of pods that hold room and may leave it meanwhile → why, in words. Made once a cluster."""
+    return cluster.remember(_going)
+
+
+def _going(cluster: Cluster) -> dict[int, str]:
+    snapshot, put_out = cluster.snapshot, cluster.remember(_put_out)
+    deleted = {one.uid for one in snapshot.every_workload if one.is_deleting}
+    deleted |= {one.uid for one in snapshot.replica_sets if one.owner is not None and one.owner.uid in deleted}
+    spaces = {one.name for one in snapshot.namespaces if one.is_deleting}
+    found: dict[int, str] = {}
+    for place, pod in enumerate(snapshot.pods):
+        if not pod.holds_room or pod.deleted_at is not None:
+            continue
+        if place in put_out:
+            found[place] = put_out[place]
+        elif pod.namespace in spaces:
+            found[place] = f"namespace {pod.namespace} is being deleted"
+        elif pod.owner is not None and pod.owner.uid in deleted:
+            found[place] = f"{workload_keys(snapshot)[pod.uid]} is being deleted"
+        elif _ends(pod):
+            found[place] = f"{workload_keys(snapshot)[pod.uid]} may end"
+    return found
+
+
+def going_by_node(cluster: Cluster) -> dict[int, list[int]]:
+    """The same places, by the index of their node."""
+    found: dict[int, list[int]] = {}
+    for place in going(cluster):
+        node = cluster.node_index.get(cluster.snapshot.pods[place].node_name)
+        if node is not None:
+            found.setdefault(node, []).append(place)
+    return found
+
+
+def _ends(pod: Pod) -> bool:
+    """Whether it is done some time by itself: a program that isn't begun again, or one with a deadline."""
+    return pod.spec.restart_policy != "Always" or pod.spec.active_deadline_seconds is not None
+
+
+def _put_out(cluster: Cluster) -> dict[int, str]:
+    """Places of pods on nodes that are going, or have a taint that puts them out → why."""
+    found: dict[int, str] = {}
+    nodes = {node.name: node for node in cluster.snapshot.nodes if leaves(node) or _expels(node)}
+    for place, pod in enumerate(cluster.snapshot.pods) if nodes else ():
+        node = nodes.get(pod.node_name)
+        if node is None or not pod.holds_room or pod.deleted_at is not None:
+            continue
+        if leaves(node):
+            found[place] = f"{node.name} is being taken away"
+        elif taint := next((key for key in _expels(node) if not _stays(pod, node, key)), ""):
+            found[place] = f"{node.name} puts pods out ({taint})"
+    return found
+
+
+def leaves(node: Node) -> bool:
+    """Whether somebody is taking the node away."""
+    return node.is_deleting or is_going(node)
+
+
+def _expels(node: Node) -> tuple[str, ...]:
+    return tuple(taint.key for taint in node.taints if taint.effect == "NoExecute")
+
+
+def _stays(pod: Pod, node: Node, key: str) -> bool:
+    """Whether it tolerates the NoExecute taints of a key for ever (`pkg/controller/tainteviction/taint_eviction.go`)."""
+    taints = (taint for taint in node.taints if taint.effect == "NoExecute" and taint.key == key)
+    for_ever = [one for one in pod.spec.tolerations if one.toleration_seconds is None]
+    return all(any(tolerates(one, taint) for one in for_ever) for taint in taints)
