@@ -122,14 +122,15 @@ def _rollout(
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
+    if ties.proven and any(one.queued is not None for one in prepared.revisions):
+        outcome = Text(f"{ties.outcome}, as Kueue's queues stand")
+        ties = replace(ties, proven=False, sentence=outcome, outcome=outcome)
     clocks = OtherClocks()
     if not run.is_cut and scenario.runs:
         clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
         unread = unread_autoscalers(prepared.snapshot, prepared.revisions)
         ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=unread)
-    if ties.proven and any(one.queued is not None for one in prepared.revisions):
-        ties = replace(ties, proven=False, sentence=Text(f"{ties.outcome}, as Kueue's queues stand"))
     keys = workload_keys_by_owner(run)
     parts = tuple(
         workload_rollout(run, revision, pod_times, keys)
