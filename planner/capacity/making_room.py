@@ -41,6 +41,7 @@ _MOST_TRIES: Final = 4  # after each, what a budget held isn't moved any more, o
 _MOST_LED: Final = 30  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
 _ORDERS: Final = 12  # in which that is tried
 _PLACE: Final = "place"
+_AT_ONCE: Final = 16  # evictions of a stage that a script makes beside each other
 PROVEN_BY: Final = (
     "The bound counts amounts, taints, selectors and node affinity, for plans that move only pods that may be moved; "
     "evictions are played with every rule that Headroom knows."
@@ -149,7 +150,7 @@ _ALL_THAT_WAIT: Final = Asked()
 
 
 def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
-    """The least moves that do.
+    """The least moves that do; `room_made` says the cluster after them, too.
 
     Raises
     ------
@@ -160,6 +161,11 @@ def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
     TooLargeError
         When it costs more than a question may.
     """
+    return room_made(snapshot, what)[0]
+
+
+def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
+    """The same, and the cluster after the moves in the first draw."""
     put = _put(snapshot, what)
     found = movable(put.cluster, what.least)
     plan = _plan(put.cluster, put.asked, found)
@@ -167,10 +173,11 @@ def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
     made = _described(put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure)
     keeps = "keeps back" if put.is_queue_known else "may keep back"
     more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
-    return replace(
+    made = replace(
         made, queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
         asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
     )  # fmt: skip
+    return made, plan.replays[0].snapshot
 
 
 def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, Plan]:
@@ -455,7 +462,7 @@ def _described(
         is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
         draws=len(plan.replays),
         held=plan.held,
-        seconds=first.seconds if holds else 0.0,
+        seconds=first.seconds + sum(_in_turn(act, pods) for act in first.acts) if holds else 0.0,
         steps=_steps(cluster, plan, first, keys, is_of_places=is_of_places) if holds and plan.stages else (),
         curve=tuple(Places(places=i, moves=one) for i, one in enumerate(plan.moves.curve, 1)) if is_of_places else (),
     )
@@ -481,6 +488,12 @@ def _moves(stage: int, act: Acted, pods: Mapping[str, Pod], keys: Mapping[str, s
             yield Move(
                 stage=stage, pod=_name(pod), workload=keys[uid], node=node, to=nodes.pop(0) if nodes else "", gpus=_gpus(pod)
             )  # fmt: skip
+
+
+def _in_turn(act: Acted, pods: Mapping[str, Pod]) -> float:
+    """Seconds that evictions wait for those that the script makes before them."""
+    grace = max((pods[uid].spec.termination_grace_period_seconds for uid, _ in act.moved if uid in pods), default=0)
+    return float(grace * (max(0, len(act.moved) - 1) // _AT_ONCE))
 
 
 def _left(cluster: Cluster, numbers: Sequence[int], plan: Plan) -> tuple[StillWaiting, ...]:
@@ -557,10 +570,11 @@ def _steps(
 ) -> tuple[Step, ...]:
     """What somebody does: cordons are lent, so that a script that stops gives them back."""
     names, steps, shut = cluster.node_names, list[Step](), frozenset[int]()
+    as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
     surely = set.intersection(*(set(one.started) for one in plan.replays if one.does(len(plan.moves.hosts))))
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
-        closed, opened = sorted(stage.shut - shut), sorted(shut - stage.shut)
+        closed, opened = sorted(stage.shut - shut - as_it_is), sorted(shut - stage.shut - as_it_is)
         shut = stage.shut
         if closed:
             nodes = [names[node] for node in closed]
@@ -581,11 +595,17 @@ def _steps(
             )
         if act.moved:
             some = [pods[uid] for uid, _ in act.moved if uid in pods]
-            waits = _ready(plan, number, keys, some)
+            evictions = [
+                commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in some
+            ]  # fmt: skip
+            waits = _ready(act, keys, some)
             steps.append(
                 Step(
                     what=f"Stage {number}: evict {listing([_name(pod) for pod in some])}",
-                    commands=(*(commands.evict(pod.namespace, pod.name, pod.node_name) for pod in some), *waits),
+                    commands=(
+                        *(commands.at_once(evictions[i : i + _AT_ONCE]) for i in range(0, len(some), _AT_ONCE)),
+                        *waits,
+                    ),
                 )
             )
         come = [pods[uid] for uid in act.started if uid in surely and uid in pods]
@@ -595,11 +615,11 @@ def _steps(
     return tuple(steps)
 
 
-def _ready(plan: Plan, stage: int, keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
-    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage."""
+def _ready(act: Acted, keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
+    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage; where none is, its successor waits."""
     found = []
     for key in dict.fromkeys(keys[pod.uid] for pod in moved):
-        if kind_in(key).has_scale:
-            number = plan.replays[0].acts[stage - 1].ready.get(key, 0)
-            found.append(commands.wait(key, 600, pods=number, strategy="OnDelete"))
+        number, kind = act.ready.get(key, 0), kind_in(key)
+        if number and (kind.has_scale or kind.waits.endswith("=")):
+            found.append(commands.wait(key, max(600.0, 2 * act.seconds), pods=number, strategy="OnDelete"))
     return tuple(found)

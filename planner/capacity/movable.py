@@ -10,6 +10,7 @@ from planner.ground.records import dataclass
 from planner.ground.vocabulary import DO_NOT_DISRUPT, SAFE_TO_EVICT
 from planner.kubernetes.budgets import covers
 from planner.kubernetes.jobs import fails
+from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of, goes_with_its_node, node_data
 from planner.kubernetes.records import Pod, PodDisruptionBudget, Workload
@@ -39,6 +40,7 @@ class Stays(StrEnum):
     ANNOTATION = "an annotation forbids it"
     GANG = "they only work together"
     BUDGET = "their disruption budget lets none go"
+    NODE = "their node isn't Ready, so that they never end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,9 @@ def movable(cluster: Cluster, least: Least = Least.MOVES) -> Movable:
 
 
 def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) -> Stays | None:
+    node = cluster.node_index.get(pod.node_name)
+    if node is not None and not is_ready(cluster.nodes[node]):
+        return Stays.NODE
     if pod.owner is None:
         return Stays.BARE
     if pod.annotations.get(SAFE_TO_EVICT) == "false" or pod.annotations.get(DO_NOT_DISRUPT) == "true":

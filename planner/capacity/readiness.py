@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from planner.capacity.certificate.lending import Least, least, pushes_out
 from planner.capacity.certificate.playing import Outcome
+from planner.capacity.making_room import MadeRoom, room_made
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground import parts
 from planner.ground.budget import part
@@ -19,11 +20,11 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 from planner.inventory.applied import applied
-from planner.kubernetes import commands
+from planner.kubernetes import commands, queues
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
-from planner.kubernetes.owners import Unjudged, unjudged
+from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook
@@ -52,6 +53,8 @@ _MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
 
 MOST_SPARE: Final = 64
 
+_MOST_NODES_MOVED: Final = 2_000  # of a cluster in which a plan looks for moves
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aims:
@@ -67,6 +70,7 @@ class MeasureKind(StrEnum):
     STRATEGY = "strategy"
     QUOTA = "quota"
     LEND = "lend"  # others scaled down while it rolls out
+    MOVES = "moves"  # pods evicted, so that those that wait find room
     NODES = "nodes"
 
 
@@ -85,6 +89,7 @@ class Measure:
     undo: str
     makes: tuple[str, ...]
     pool: str = ""
+    moves: int = 0
     nodes: int = 0
     gpus: int = 0
     gpu_model: str = ""
@@ -132,6 +137,7 @@ class PlanAnswer:
     usd_per_month: float | None
     usd_per_rollout: float | None
     price_note: Text = NO_WORDS
+    doubt: Text = NO_WORDS  # what wasn't looked at
     unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
@@ -190,6 +196,10 @@ class World:
 
     def with_quotas(self, namespace: str, hard: Sequence[tuple[str, str, int]]) -> World:
         return self._with(quotas={**self.quotas, **{(namespace, name, key): amount for name, key, amount in hard}})
+
+    def with_room(self, after: Cluster) -> World:
+        """Once pods were moved."""
+        return World(after, self.strategies, self.quotas, self.templates, self.loans)
 
     def with_loan(self, key: str, lent: Mapping[str, int]) -> World:
         return self._with(loans={**self.loans, key: lent})
@@ -280,6 +290,7 @@ class Planner:
         self.share, self.aims, self.book = share, aims, book
         self.taken: list[tuple[Measure, Effect]] = []
         self.refused: dict[str, str] = {}
+        self.doubt = ""
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
@@ -290,9 +301,14 @@ class Planner:
             tell(f"What costs nothing: {key}", 0.2 + 0.3 * place / len(wanting))
             if not self._is_ready(key):
                 self._cure_for_nothing(key)
+        loans = []  # that others feel: moves come before them
         for place, key in enumerate([key for key in wanting if not self._is_ready(key)][:_MOST_LENT]):
             tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
-            self._search_for_nothing(key)
+            loans += [(key, one) for one in self._search_for_nothing(key)]
+        self._make_room([key for key in wanting if not self._is_ready(key)])
+        for key, changes in loans:
+            if not self._is_ready(key) and self._does((effect for _, effect in changes), key):
+                self._take(key, changes)
         self._add_all_nodes([key for key in wanting if not self._is_ready(key)])
         tell("Whether all of it is needed", 0.8)
         self._take_back()
@@ -316,7 +332,8 @@ class Planner:
             return dict(before)
         world = self._world_with((*base, *taken))
         kinds = {one.kind for one, _ in taken}
-        played = [key for key in before if MeasureKind.NODES in kinds or self._is_touched(key, taken)]
+        is_of_all = bool(kinds & {MeasureKind.NODES, MeasureKind.MOVES})
+        played = [key for key in before if is_of_all or self._is_touched(key, taken)]
         return before | world.states(played)
 
     @staticmethod
@@ -444,13 +461,17 @@ class Planner:
         return int(quota.hard[resource])
 
     # ── what others lend ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _search_for_nothing(self, key: str) -> None:
-        """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these."""
+    def _search_for_nothing(self, key: str) -> list[list[tuple[Measure, Effect]]]:
+        """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these. Where
+        pods of others end for it, it is given back and not taken yet."""
         for one in self._least(key):
             changes = self._changes_of(key, one)
             if changes and self._does((effect for _, effect in changes), key):
+                if any(lender.disturbed(left) for lender, left in one.outcome.lent):
+                    return [changes]
                 self._take(key, changes)
-                return
+                break
+        return []
 
     def _least(self, key: str, worth: Callable[[Node], int] | None = None) -> tuple[Least, ...]:
         """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too."""
@@ -503,6 +524,45 @@ class Planner:
             kind=MeasureKind.LEND, what=Text(what), workload=key, command=" && ".join(commands_),
             undo=" && ".join(undo), makes=(),
         )  # fmt: skip
+
+    # ── moves ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _make_room(self, wanting: Sequence[str]) -> None:
+        """The fewest moves that start the pods that wait, where more workloads can be rolled out with them, with another strategy or not,
+        and none fewer."""
+        cluster = self.today.cluster
+        keys, pods = workload_keys(self.snapshot), self.snapshot.pods
+        if not any(keys[pods[number].uid] in wanting for number in cluster.waiting):
+            return
+        if cluster.node_count > _MOST_NODES_MOVED or queues.is_there(self.snapshot):
+            why = (
+                "where Kueue lets pods in" if queues.is_there(self.snapshot) else f"among {cluster.node_count:,} nodes"
+            )
+            self.doubt = f"Moves aren't part of a plan {why}: headroom make-room looks for them."
+            return
+        tell("Which pods could move", 0.6)
+        try:
+            with part():
+                made, after = room_made(self.snapshot)
+        except HeadroomError:
+            return
+        if not made.moves or made.held < made.draws:
+            return
+        before = self.world, dict(self.states), list(self.taken)
+        ready = {key for key in self.states if self._is_ready(key)}
+        effect = partial(World.with_room, after=Cluster(after))
+        self._adopt(_moves(made, next(iter(wanting))), effect, list(self.states))
+        for key in wanting:
+            if not self._is_ready(key):
+                self._cure_for_nothing(key)
+        now = {key for key in self.states if self._is_ready(key)}
+        if not ready < now:
+            self.world, self.states, self.taken = before
+            return
+        mine = len(before[2])
+        self.taken[mine] = (
+            replace(self.taken[mine][0], makes=tuple(key for key in self.states if key in now - ready)),
+            effect,
+        )
 
     # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _add_all_nodes(self, wanting: Sequence[str]) -> None:
@@ -726,7 +786,7 @@ class Planner:
             unknown=sum(one.verdict is Verdict.UNKNOWN for one in self.states.values()), measures=measures,
             order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(one.nodes for one in nodes),
             usd_per_month=month, usd_per_rollout=None if any(one.is_kept for one in nodes) else once,
-            price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
+            doubt=Text(self.doubt), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         found = replace(found, unjudged=unjudged(self.snapshot))
         return replace(found, sentence=Text(_sentence(found, self.aims)))
@@ -756,6 +816,14 @@ class Planner:
                 if not why and state.verdict is Verdict.COMPLETES:
                     why = f"at worst {state.lowest:,} of {state.replicas:,} Ready, and no strategy tried keeps more"
                 yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
+
+
+def _moves(made: MadeRoom, key: str) -> Measure:
+    return Measure(
+        kind=MeasureKind.MOVES, what=made.sentence, workload=key, moves=len(made.moves), makes=(),
+        command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",
+        undo=commands.comment("pods that were moved aren't brought back").strip(),
+    )  # fmt: skip
 
 
 def _sentence(found: PlanAnswer, aims: Aims) -> str:
@@ -809,6 +877,8 @@ def _changes(measures: Sequence[Measure]) -> list[str]:
     }  # fmt: skip
     counts = [(sum(one.kind is kind for one in measures), name) for kind, name in names.items()]
     said = [f"{spelled(number)} {plural(number, name)}" for number, name in counts if number]
+    if moves := sum(one.moves for one in measures):
+        said.insert(0, f"{count(moves, 'move')} of pods")
     lends = any(one.kind is MeasureKind.LEND for one in measures)
     return [f"{said[-1]} (others scaled down for a while)" if lends and one == said[-1] else one for one in said]
 

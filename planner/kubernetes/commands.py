@@ -102,22 +102,39 @@ def wait_for(resource: str, key: str, waits: Sequence[str], seconds: float) -> t
     return tuple(kubectl("wait", key, f"--for={one}", _timeout(seconds), resource=resource) for one in waits)
 
 
-def evict(namespace: str, name: str, node: str) -> str:
-    """Evict a pod from a node, asking again while a budget refuses, until it is gone: one shell command of several.
+def evict(namespace: str, name: str, node: str, grace_seconds: float = 30) -> str:
+    """Evict a pod from a node, asking again while a budget refuses (for half an hour), until it is gone: one shell command of several.
 
     One that is gone already, or whose name another pod on another node has by now (a StatefulSet's), isn't asked for; and that
-    pod isn't waited for, as ``kubectl wait --for=delete`` would by its name.
+    pod isn't waited for, as ``kubectl wait --for=delete`` would by its name. Once it is gone its controller has had two seconds at
+    least to count its pods anew, so that who waits for that number doesn't read the one before.
     """
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
     path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
     ask = f"{command('printf', '%s', json.dumps(body))} | {command('kubectl', 'create', '--raw', path, '-f', '-')}"
     what = "jsonpath={.metadata.uid}@{.spec.nodeName}"
     get = command("kubectl", "get", f"pod/{name}", "-n", namespace, "--ignore-not-found", "-o", what)
-    asked = f'until {ask} >/dev/null; do sleep 10; now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0; done'
-    tries = 'n=$((n+1)); [ "$n" -le 300 ] || exit 1; sleep 2'
-    gone = f'n=0; while now=$(get) || exit 1; [ "$now" = "$was" ]; do {tries}; done'
+    again = 'sleep 10; now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0'
+    asked = f"until {ask} >/dev/null; do {_no_more_than(180)}; {again}; done"
+    tries = _no_more_than(300 + int(grace_seconds) // 2)
+    gone = f'n=0; while sleep 2; now=$(get) || exit 1; [ "$now" = "$was" ]; do {tries}; done'
+    is_there = f'case "$was" in *@{shlex.quote(node)}) {asked}; {gone};; esac'
+    return f"(get() {{ {get}; }}; n=0; was=$(get) || exit 1; {is_there})"
+
+
+def _no_more_than(number: int) -> str:
+    return f'n=$((n+1)); [ "$n" -le {number} ] || exit 1'
+
+
+def at_once(some: Sequence[str]) -> str:
+    """Commands that go on beside each other until all are through; where one fails, or Ctrl-C comes, the others are stopped."""
+    if len(some) < 2:
+        return "".join(some)
+    begun = " ".join(f'{one} & pids="$pids $!";' for one in some)
+    stop = "kill $pids 2>/dev/null || :"
     return (
-        f"""(get() {{ {get}; }}; was=$(get) || exit 1; case "$was" in *@{shlex.quote(node)}) {asked}; {gone};; esac)"""
+        f"(pids=; trap '{stop}; exit 130' HUP INT TERM; {begun} "
+        f'for pid in $pids; do wait "$pid" || {{ {stop}; exit 1; }}; done)'
     )
 
 

@@ -209,7 +209,7 @@ QUESTION: Final = Question(
         Figure("plan_cost_of_a_rollout", lambda answer: answer.usd_per_rollout, "USD/rollout"),
     ),
     listings=(_MEASURES, _ORDER, _LEFT),
-    notes=lambda answer: [answer.price_note] if answer.price_note else [],
+    notes=lambda answer: [one for one in (answer.price_note, answer.doubt) if one],
     about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
 
     What costs nothing comes first, others scaled down while one rolls out included; then as few nodes as do, within the budgets and the pools' maxima. Everything is simulated together. Exits 0;

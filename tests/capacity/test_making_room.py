@@ -112,6 +112,63 @@ def test_a_script_cordons_evicts_waits_and_gives_back() -> None:
     assert found.steps[0].is_lent
 
 
+# ── what a real control plane makes of a script ──────────────────────────────────────────────────────────────────────
+POOL = "cloud.google.com/gke-nodepool"
+
+
+def commands_of(found: MadeRoom) -> list[str]:
+    return [command for step in found.steps for command in step.commands]
+
+
+def test_a_successor_that_has_to_wait_isnt_waited_for() -> None:
+    """On n1 there is room for p only once q has left it, and on n0 for q once p has: p's successor waits meanwhile."""
+    found = made(
+        node("n0", gpus=4, pool="x"),
+        node("n1", gpus=5, pool="y"),
+        deployment("p", ["n0"], pod_spec(gpus=4)),
+        deployment("q", ["n1"], pod_spec(gpus=2)),
+        deployment("w", [""], pod_spec(gpus=2, nodeSelector={POOL: "x"})),
+    )
+    assert (len(found.moves), len(found.starts), found.held) == (2, 1, found.draws)
+    assert [move.workload for move in found.moves] == ["Deployment/ml/p", "Deployment/ml/q"]
+    waits = [command for command in commands_of(found) if command.startswith("kubectl wait deployment/p")]
+    assert not waits, "no pod of p is Ready before q has left, and its Deployment wants one all along"
+
+
+def test_a_node_that_is_cordoned_stays_so() -> None:
+    """Pods that tolerate a cordon go to cordoned nodes too: these are neither cordoned anew nor opened."""
+    tolerates = {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}
+    found = made(
+        node("n0", gpus=4, cordoned=True), node("n1", gpus=2),
+        *deployment("a", ["n0"], pod_spec(gpus=1)),
+        *deployment("w", [""], pod_spec(gpus=4, **tolerates)),
+    )  # fmt: skip
+    assert (len(found.moves), len(found.starts)) == (1, 1)
+    assert not [command for command in commands_of(found) if "cordon n0" in command]
+
+
+def test_pods_of_a_node_that_isnt_ready_never_end() -> None:
+    items = four_halves()
+    for item in items[:2]:
+        item["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    found = made(*items, node("n2", gpus=4), deployment("b", ["n2"], pod_spec(gpus=1)))
+    assert {kept.why: kept.pods for kept in found.kept} == {Stays.NODE: 4}
+
+
+def test_waits_are_as_long_as_pods_take() -> None:
+    items = four_halves()
+    slow = [
+        node("n0", gpus=4), node("n1", gpus=4),
+        *deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1, terminationGracePeriodSeconds=3_600)),
+        *deployment("large", [""], pod_spec(gpus=4)),
+    ]  # fmt: skip
+    long, short = (next(c for c in commands_of(made(some)) if "/eviction" in c) for some in (slow, items))
+    assert '"$n" -le 315 ]' in short
+    assert '"$n" -le 2100 ]' in long
+    (wait,) = (c for c in commands_of(made(slow)) if c.startswith("kubectl wait deployment/a"))
+    assert int(wait.rpartition("=")[2][:-1]) >= 120, "minutes"
+
+
 # ── against every end ────────────────────────────────────────────────────────────────────────────────────────────────
 def random_case(seed: int) -> tuple[dict[str, tuple[str, tuple[int, ...]]], list[PlainPod]]:
     """At most 4 nodes and 8 pods, some of which wait, are bound to a pool, or come before others."""
@@ -178,8 +235,8 @@ def carried_out(first: Snapshot, found: MadeRoom, draw: int) -> dict[str, str]:
                 shut |= set(words[2:])
             elif words[:2] == ["kubectl", "uncordon"]:
                 shut -= set(words[2:])
-            elif path := re.search(r"/namespaces/([^/]+)/pods/([^/]+)/eviction", command):
-                evicted.add((path[1], path[2]))
+            else:
+                evicted |= set(re.findall(r"/namespaces/([^/]+)/pods/([^/]+)/eviction", command))
         nodes = tuple(cordoned(one) if one.name in shut else one for one in first.nodes)
         cluster = Cluster(tried_again(replace(now, nodes=nodes)))
         asked = [i for i, one in enumerate(cluster.snapshot.pods) if (one.namespace, one.name) in evicted]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from planner.cli import main
+from planner.kubernetes import commands
 from tests.builders.objects import Item
 from tests.capacity.test_making_room import four_halves
 from tests.questions.test_scripts import run
@@ -81,6 +83,17 @@ def test_a_pod_that_is_elsewhere_by_now_isnt_evicted(
     status, notes = carried_out(tmp_path, said(capsys, file, "--script"), "", elsewhere)
     assert status == 0
     assert not any(note.startswith("create") for note in notes)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_evictions_beside_each_other_stop_when_one_fails(shell: str) -> None:
+    both = commands.at_once(["(echo a)", "(echo b)"])
+    done = subprocess.run([shell, "-euc", f"{both}; echo both"], capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split()[:2]) == ["a", "b"]
+    assert done.stdout.endswith("both\n")
+    failing = commands.at_once(["(exit 3)", "(while :; do sleep 1; done)"])  # which would go on for ever
+    failed = subprocess.run([shell, "-euc", f"{failing}; echo both"], capture_output=True, text=True, check=False)
+    assert (failed.returncode, failed.stdout) == (1, "")
 
 
 MANIFEST = """

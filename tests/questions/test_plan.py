@@ -13,7 +13,9 @@ from planner.capacity import readiness, rollouts
 from planner.capacity.certificate import lending, search
 from planner.capacity.certificate.levers import Knobs, Lever
 from planner.capacity.certificate.playing import Outcome
+from planner.capacity.certificate.told import certificate
 from planner.capacity.evictions import at_rest
+from planner.capacity.making_room import make_room
 from planner.capacity.overview import overview
 from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer, Turn
 from planner.ground.errors import InputError
@@ -35,6 +37,7 @@ from planner.sources.prices import embedded_book
 from tests.bench import crowd
 from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
 from tests.capacity.test_certificate import asked, random_case
+from tests.capacity.test_making_room import four_halves
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota
 
@@ -114,6 +117,48 @@ def test_the_demos_plan() -> None:
     assert a100.usd_per_month == pytest.approx(11_825, abs=1), "it runs all month: sustained use"
     assert (a100.is_kept, a100.usd_per_rollout, found.usd_per_rollout) == (True, None, None)
     assert {one.workload for one in found.left} == {"Deployment/dev/notebook"}
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_plan_rollout_and_make_room_say_the_same_of_moves(is_alone: bool) -> None:
+    """No node is bought, and nobody lends whom it costs a pod, where moves start what waits; all three doors count them alike. Beside
+    another that waits, whose pods would take what its old one leaves, both are started."""
+    others = [] if is_alone else [node("n2", gpus=4), node("n3", gpus=4), *deployment("b", ["n2", "n2", "n3", "n3"], pod_spec(gpus=1)),
+        *deployment("also", [""], pod_spec(gpus=4))]  # fmt: skip
+    cluster = snapshot(*four_halves(), *others)
+    made = make_room(cluster)
+    plan = answer(cluster, PlanSettings(), PRICED)
+    (moves,) = (one for one in plan.measures if one.kind is MeasureKind.MOVES)
+    assert (len(made.moves), made.is_proven) == (2 if is_alone else 4, True)
+    assert (moves.moves, moves.what) == (len(made.moves), made.sentence)
+    assert (plan.nodes, plan.ready_free, plan.ready_all, plan.total) == (
+        0,
+        plan.total,
+        plan.total,
+        2 if is_alone else 4,
+    )
+    assert not [one for one in plan.measures if one.kind is MeasureKind.LEND]
+    key = "Deployment/ml/large"
+    assert key in moves.makes
+    (turn,) = (one for one in plan.order if one.workload == key)
+    assert {plan.measures[one - 1].kind for one in turn.needs} == {MeasureKind.MOVES, MeasureKind.STRATEGY}
+    found = certificate(cluster, Scenario(changes=(WorkloadChange(workload=key),)), frozenset(Lever))
+    waits = "" if is_alone else ", ml/also at 0 replicas meanwhile"  # which only waits, so that it feels nothing of that
+    assert str(found.plans[0].title) == f"2 pods of others moved, maxSurge 0, maxUnavailable 1{waits}"
+
+
+def test_moves_that_help_no_rollout_arent_made() -> None:
+    lonely = [node("n0", gpus=4), node("n1", gpus=4), *deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1)),
+        pod("bare", pod_spec(gpus=4))]  # fmt: skip
+    assert make_room(snapshot(*lonely)).moves
+    assert not [one for one in answer(snapshot(*lonely), PlanSettings(), PRICED).measures if one.moves]
+
+
+def test_moves_among_very_many_nodes_arent_looked_for_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.capacity.readiness._MOST_NODES_MOVED", 1)
+    found = answer(snapshot(*four_halves()), PlanSettings(), PRICED)
+    assert not [one for one in found.measures if one.moves]
+    assert any("headroom make-room looks for them" in str(note) for note in QUESTION.notes(found))
 
 
 def test_no_node_is_sold_where_others_can_lend_for_a_while() -> None:

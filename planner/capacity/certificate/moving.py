@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.certificate.levers import Case
-from planner.capacity.making_room import places_for
+from planner.capacity.making_room import Asked, places_for
+from planner.capacity.making_room import room_made as room_for
 from planner.ground.budget import TooLargeError, part
+from planner.ground.errors import HeadroomError
 from planner.ground.records import dataclass
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod
 from planner.rollout.answers import Step
 from planner.scheduling.cluster import Cluster
 
 _MOST_PLACES: Final = 3
-_MOST_NODES: Final = 500  # of a cluster in which moves are looked for: each is compiled anew
+_MOST_NODES: Final = 2_000  # of a cluster in which moves are looked for: each is compiled anew
+_MANY_NODES: Final = 500
 _UNITS: Final = 500_000
 
 
@@ -37,7 +41,7 @@ class RoomMade:
 
 
 def room_made(case: Case) -> RoomMade:
-    """For more and more pods of the change, as many as it has."""
+    """For its pods that wait, where moves start all of them; then for more and more pods of the change, as many as it has."""
     cluster, after = case.cluster, case.revisions[0].after
     if len(case.revisions) != 1 or case.revisions[0].placed is not None:
         return RoomMade(doubt="of several changes at once no moves were looked at")
@@ -45,7 +49,7 @@ def room_made(case: Case) -> RoomMade:
         return RoomMade(doubt=f"no moves were looked at in a cluster of {cluster.node_count:,} nodes")
     shape = case.shape(0)
     pod = Pod(namespace=after.namespace, name=after.name, uid="", labels=shape.labels, spec=shape.spec)
-    moved: list[Moved] = []
+    moved = _own_started(case)
     for number in range(1, min(_MOST_PLACES, max(1, after.pods_wanted)) + 1):
         try:
             with part(units=_UNITS):
@@ -59,3 +63,22 @@ def room_made(case: Case) -> RoomMade:
         if made.moves:
             moved.append(Moved(cluster=Cluster(left), moves=len(made.moves), seconds=made.seconds, steps=made.steps))
     return RoomMade(moved=tuple(moved), doubt="other moves than the fewest weren't looked at")
+
+
+def _own_started(case: Case) -> list[Moved]:
+    """Its own pods that wait started, and all that wait, who else would take the room that its old pods leave; of many nodes only those."""
+    cluster, key = case.cluster, case.revisions[0].after.key
+    keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
+    waiting = {keys[pods[number].uid] for number in cluster.waiting}
+    found: list[Moved] = []
+    for whose in dict.fromkeys((key, "" if waiting - {key} else key)) if key in waiting else ():
+        if whose and waiting - {key} and cluster.node_count > _MANY_NODES:
+            continue
+        try:
+            with part(units=2 * _UNITS):
+                made, left = room_for(cluster.snapshot, Asked(workload=whose))
+        except HeadroomError:
+            continue
+        if made.moves and made.held == made.draws and len(made.starts) == made.waiting:
+            found.append(Moved(cluster=Cluster(left), moves=len(made.moves), seconds=made.seconds, steps=made.steps))
+    return found
