@@ -85,6 +85,64 @@ def test_plan_and_rollout_say_the_same_of_nodes_that_pods_stay_on() -> None:
     t4 = replace(next(n for n in demo.read().nodes if node_pool(n) == "gpu-t4"), taints=())
     gpus = t4.allocatable["nvidia.com/gpu"]
     running = deployment("worker", [t4.name], pod_spec(gpus=gpus), strategy=rolling(1, 0))
+    waits = pod("other", pod_spec(gpus=gpus))  # nobody's, so that it can't be scaled down meanwhile
+    alone = replace(snapshot(node(t4.name), running), nodes=(t4,))
+    is_kept, price = same_price(alone)
+    assert not is_kept
+    assert "kept, " in price
+    is_kept, price = same_price(replace(snapshot(node(t4.name), running, waits), nodes=(t4,)))
+    assert is_kept, "the pod that waits stays on one of them"
+    assert "for one rollout" not in price
+
+
+def lent(plan: PlanAnswer, turn: Turn) -> list[Measure]:
+    """Of a turn, the measures in which others lend."""
+    return [plan.measures[one - 1] for one in turn.needs if plan.measures[one - 1].kind is MeasureKind.LEND]
+
+
+def test_the_demos_plan() -> None:
+    found = planned()
+    assert (found.total, found.ready_now, found.ready_free, found.ready_all) == (20, 15, 18, 19)
+    assert str(found.sentence).startswith(
+        "15 of 20 workloads can be rolled out now; 18 with two strategy changes and two loans (others scaled down for a "
+        "while) and no money; 19 with one strategy change more and one A100 node more in gpu-a100, $11,825 a month, since "
+    )
+    canary, trainer = (one for one in found.measures if one.kind is MeasureKind.LEND)
+    assert str(canary.what).endswith("llm-lab/llm-canary at 0 of 1 replica, which only waits today")
+    assert "prod/ml-worker at 5 of 6 replicas; it takes its place back from batch/trainer" in str(trainer.what)
+    assert "--replicas=6" in trainer.undo
+    # llm-canary waits, and starts on the new node as soon as it is there: the node is kept
+    (a100,) = (one for one in found.measures if one.kind is MeasureKind.NODES)
+    assert (a100.pool, a100.nodes, a100.workload) == ("gpu-a100", 1, "Deployment/llm-lab/llm-canary")
+    assert a100.usd_per_month == pytest.approx(11_825, abs=1), "it runs all month: sustained use"
+    assert (a100.is_kept, a100.usd_per_rollout, found.usd_per_rollout) == (True, None, None)
+    assert {one.workload for one in found.left} == {"Deployment/dev/notebook"}
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_plan_rollout_and_make_room_say_the_same_of_moves(is_alone: bool) -> None:
+    """No node is bought, and nobody lends whom it costs a pod, where moves start what waits; all three doors count them alike. Beside
+    another that waits, whose pods would take what its old one leaves, both are started."""
+    others = [] if is_alone else [node("n2", gpus=4), node("n3", gpus=4), *deployment("b", ["n2", "n2", "n3", "n3"], pod_spec(gpus=1)),
+        *deployment("also", [""], pod_spec(gpus=4))]  # fmt: skip
+    cluster = snapshot(*four_halves(), *others)
+    made = make_room(cluster)
+    plan = answer(cluster, PlanSettings(), PRICED)
+    (moves,) = (one for one in plan.measures if one.kind is MeasureKind.MOVES)
+    assert (len(made.moves), made.is_proven) == (2 if is_alone else 4, True)
+    assert (moves.moves, moves.what) == (len(made.moves), made.sentence)
+    assert (plan.nodes, plan.ready_free, plan.ready_all, plan.total) == (
+        0,
+        plan.total,
+        plan.total,
+        2 if is_alone else 4,
+    )
+    assert not [one for one in plan.measures if one.kind is MeasureKind.LEND]
+    key = "Deployment/ml/large"
+    assert key in moves.makes
+    (turn,) = (one for one in plan.order if one.workload == key)
+    assert {plan.measures[one - 1].kind for one in turn.needs} == {MeasureKind.MOVES, MeasureKind.STRATEGY}
+    found = certificate(cluster, Scenario(changes=(WorkloadChange(workload=key),)), frozenset(Lever))
     # the other only waits, so that it feels nothing of being scaled down
     waits = "" if is_alone else ", ml/also at 0 replicas meanwhile"
     assert str(found.plans[0].title) == f"2 pods of others moved, maxSurge 0, maxUnavailable 1{waits}"
