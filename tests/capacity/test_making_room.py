@@ -137,11 +137,11 @@ def test_a_successor_that_has_to_wait_isnt_waited_for() -> None:
 
 def test_a_node_that_is_cordoned_stays_so() -> None:
     """Pods that tolerate a cordon go to cordoned nodes too: these are neither cordoned anew nor opened."""
-    tolerates = {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}
+    tolerates = [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]
     found = made(
         node("n0", gpus=4, cordoned=True), node("n1", gpus=2),
         *deployment("a", ["n0"], pod_spec(gpus=1)),
-        *deployment("w", [""], pod_spec(gpus=4, **tolerates)),
+        *deployment("w", [""], pod_spec(gpus=4, tolerations=tolerates)),
     )  # fmt: skip
     assert (len(found.moves), len(found.starts)) == (1, 1)
     assert not [command for command in commands_of(found) if "cordon n0" in command]
