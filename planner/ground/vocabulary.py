@@ -154,6 +154,7 @@ SYSTEM_NAMESPACES: Final = frozenset(
 
 # Taints set by Kubernetes itself
 VIRTUAL_KUBELET: Final = "virtual-kubelet.io/provider"
+JOB_NAME: Final = "job-name"  # the label of a Job's pods
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 TAINT_NOT_READY: Final = "node.kubernetes.io/not-ready"
 TAINT_UNREACHABLE: Final = "node.kubernetes.io/unreachable"

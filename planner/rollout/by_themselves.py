@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from planner.ground.records import dataclass, replace
+from planner.ground.vocabulary import JOB_NAME, TAINT_UNSCHEDULABLE
 from planner.inventory.node_lives import is_going
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import EMPTY, LabelSelector, Node, Owner, Pod, ReplicaSet, Template
-from planner.kubernetes.selectors import tolerates
+from planner.kubernetes.records import EMPTY, FrozenMap, LabelSelector, Node, Owner, Pod, PodSpec, ReplicaSet, Template
+from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
 from planner.rollout.in_flight import InFlight, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner
 from planner.scheduling.cluster import Cluster
@@ -32,6 +34,7 @@ class Bound(StrEnum):
     BEGUN = "begun"
 
 
+_LIFECYCLE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 METRICS = (Bound.LOWEST, Bound.HIGHEST)
 
 
@@ -102,7 +105,8 @@ def _pods(does: str, kind: str, namespace: str, name: str, template: Template, c
     """So many pods beside those that there are."""
     made = ReplicaSet(
         kind=kind, namespace=namespace, name=f"{name}-next", uid=f"{kind}/{namespace}/{name}/next", labels=EMPTY,
-        annotations=EMPTY, owner=None, created_at=None, replicas=count, selector=LabelSelector(), template=template,
+        annotations=EMPTY, owner=None, created_at=None, replicas=count, template=template,
+        selector=LabelSelector(match_labels=FrozenMap({JOB_NAME: f"{name}-next"})),
     )  # fmt: skip
     return Coming(does=does, pods=InFlight(replica_set=made))
 
@@ -161,6 +165,15 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
         elif taint := next((key for key in _expels(node) if not _stays(pod, node, key)), ""):
             found[place] = f"{node.name} puts pods out ({taint})"
     return found
+
+
+def may_take(node: Node, spec: PodSpec) -> bool:
+    """Whether nothing keeps such pods off the node but that it isn't Ready, or is tainted by the node lifecycle controller or its cloud's:
+    these see by themselves when that is over (`pkg/controller/nodelifecycle`, `cloud-provider/api/well_known_taints.go`)."""
+    others = [one for one in node.taints if not one.key.startswith(_LIFECYCLE) or one.key == TAINT_UNSCHEDULABLE]
+    is_out = len(others) < len(node.taints) or not is_ready(node)
+    is_open = is_out and not (node.is_cordoned or leaves(node)) and tolerates_taints(spec.tolerations, others)
+    return is_open and node_affinity_matches(spec, node.labels, node.name)
 
 
 def leaves(node: Node) -> bool:

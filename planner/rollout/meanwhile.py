@@ -9,15 +9,16 @@ from planner.ground.budget import allowed
 from planner.ground.records import dataclass, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, PodSpec, Severity, Snapshot, Toleration
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside
-from planner.rollout.by_themselves import METRICS, Bound, at_bound, coming, going, going_by_node, leaves
+from planner.rollout.by_themselves import METRICS, Bound, at_bound, coming, going, going_by_node, leaves, may_take
 from planner.rollout.in_flight import in_flight
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
 
+_ANY = PodSpec(tolerations=(Toleration(operator="Exists"),))
 _RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
 _CLOCKS = (
@@ -30,21 +31,16 @@ _CLOCKS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """An autoscaler that may move a workload's replicas meanwhile, and what the rollout then comes to: replicas and
-    whether it completes (None: too large to be played)."""
+class Acting:
+    """Somebody who may act by himself meanwhile: in words, and what the rollout comes to when he has (None: too large to be played)."""
 
-    workload: str
-    autoscaler: HorizontalPodAutoscaler
-    now: int
-    bounds: tuple[int, int]
-    at: tuple[tuple[int, bool | None], ...]
+    does: str
+    then: tuple[tuple[str, bool | None], ...] = ()
 
     def sentence(self, completes: bool) -> str:
-        """Where the verdict would change, and where it wouldn't."""
-        low, high = self.bounds
-        parts = [f"at {replicas:,} it {_said(done, completes)}" for replicas, done in self.at]
-        return f"{_named(self.autoscaler)} may set {low:,} to {high:,} replicas meanwhile: {', '.join(parts)}"
+        """Where the verdict would change, and where it wouldn't, as far as that was played."""
+        parts = ", ".join(f"{where} it {_said(done, completes)}" for where, done in self.then)
+        return f"{self.does}: {parts}" if parts else self.does
 
 
 def _said(done: bool | None, completes: bool) -> str:
@@ -54,62 +50,44 @@ def _said(done: bool | None, completes: bool) -> str:
     return f"{also}completes" if done else f"is {also}stuck"
 
 
-def moved(
-    cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int
-) -> tuple[Moved | OthersMoved | Acting, ...]:
+def _completes(run: Run) -> bool | None:
+    return None if run.is_cut else run.completed
+
+
+def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[Acting, ...]:
     """Autoscalers whose metrics may move a changed workload, or others that it meets, with the rollout at their lowest and highest
     replicas; and who else may act by himself."""
-    found: list[Moved | OthersMoved] = []
+    found: list[Acting] = []
     for place, revision in enumerate(revisions):
         after = revision.after
         known = autoscalers_of(cluster.snapshot, after.key)
         bounds = moves_between(known, after.replicas) if revision.placed is None else None
-        if bounds is None:
-            continue
-        now, at = run.replicas[after.key], []
-        for replicas in bounds:
-            if replicas == now:
-                continue
-            others = list(revisions)
-            others[place] = replace(revision, after=replace(after, replicas=replicas))
-            other = simulate(cluster, others, seed=seed)
-            at.append((replicas, None if other.is_cut else other.completed))
-        scaler = max(known, key=lambda one: one.maximum)
-        found.append(Moved(workload=after.key, autoscaler=scaler, now=now, bounds=bounds, at=tuple(at)))
-    elsewhere = others_moved(cluster, revisions, seed=seed)
-    acts = acting(cluster, revisions, run, seed=seed)
-    return (*found, *([elsewhere] if elsewhere else ()), *([acts] if acts else ()))
+        then = []
+        for replicas in bounds or ():
+            if replicas != run.replicas[after.key]:
+                others = list(revisions)
+                others[place] = replace(revision, after=replace(after, replicas=replicas))
+                then.append((f"at {replicas:,}", _completes(simulate(cluster, others, seed=seed))))
+        if bounds is not None:
+            named = _named(max(known, key=lambda one: one.maximum))
+            does = f"{named} may set {bounds[0]:,} to {bounds[1]:,} replicas meanwhile"
+            found.append(Acting(does=does, then=tuple(then)))
+    return (*found, *_others_moved(cluster, revisions, seed=seed), *_acting(cluster, revisions, run, seed=seed))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OthersMoved:
-    """Others that an autoscaler may move meanwhile, and that the rollout meets: which, what it comes to when all of them are at
-    their lowest and at their highest (None: too large to be played)."""
-
-    names: tuple[str, ...]
-    at: tuple[tuple[Bound, bool | None], ...]
-
-    def sentence(self, completes: bool) -> str:
-        """Where the verdict would change, and where it wouldn't."""
-        ends = [
-            f"with {plural(len(self.names), 'it', 'all')} at the {bound} it {_said(done, completes)}"
-            for bound, done in self.at
-        ]
-        return f"autoscalers may move the replicas of {listing(list(self.names))} meanwhile: {', '.join(ends)}"
+def _at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound, seed: int) -> bool | None:
+    with allowed(units=_WORK_UNITS):
+        return _completes(simulate(cluster, revisions, seed=seed, bound=bound))
 
 
-def others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) -> OthersMoved | None:
-    """The rollout while metrics move the replicas of others; None where none of them can matter."""
-    names: dict[str, None] = {}
-    at: list[tuple[Bound, bool | None]] = []
-    for bound in METRICS:
-        met = _met_at(cluster, revisions, bound)
-        if met:
-            names.update(dict.fromkeys(met))
-            with allowed(units=_WORK_UNITS):
-                other = simulate(cluster, revisions, seed=seed, bound=bound)
-            at.append((bound, None if other.is_cut else other.completed))
-    return OthersMoved(names=tuple(names), at=tuple(at)) if at else None
+def _others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int) -> Iterator[Acting]:
+    """The rollout while metrics move the replicas of others that it meets."""
+    met = {bound: some for bound in METRICS if (some := _met_at(cluster, revisions, bound))}
+    names = dict.fromkeys(name for some in met.values() for name in some)
+    which = f"with {plural(len(names), 'it', 'all')} at the"
+    if met:
+        does = f"autoscalers may move the replicas of {listing(list(names))} meanwhile"
+        yield Acting(does=does, then=tuple((f"{which} {b}", _at(cluster, revisions, b, seed)) for b in met))
 
 
 def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> list[str]:
@@ -120,29 +98,12 @@ def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> li
     return [one.key for one in met if one.key in moved_there]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acting:
-    """Others that may act by themselves meanwhile and that may decide: what they do, in words. `done`: what the rollout comes to
-    when they have begun pods (None: that isn't played, or too large to be)."""
-
-    does: tuple[str, ...]
-    has_begun: bool = False
-    done: bool | None = None
-
-    def sentence(self, completes: bool) -> str:
-        """Who they are, and whether the verdict changes, where that was played."""
-        then = f": with that it {_said(self.done, completes)}" if self.has_begun else ""
-        return f"meanwhile {listing(list(self.does))}{then}"
-
-
-def acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Acting | None:
-    """Who may act by himself, and may decide; None where nobody may."""
-    does = _acts(cluster, revisions, run)
-    if not does or not (run.completed and _met_at(cluster, revisions, Bound.BEGUN)):
-        return Acting(does=does) if does else None
-    with allowed(units=_WORK_UNITS):
-        other = simulate(cluster, revisions, seed=seed, bound=Bound.BEGUN)
-    return Acting(does=does, has_begun=True, done=None if other.is_cut else other.completed)
+def _acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[Acting]:
+    """Who else may act by himself, and may decide; where pods may come, they are played."""
+    if does := _acts(cluster, revisions, run):
+        comes = run.completed and _met_at(cluster, revisions, Bound.BEGUN)
+        then = (("with that", _at(cluster, revisions, Bound.BEGUN, seed)),) if comes else ()
+        yield Acting(does=f"meanwhile {listing(list(does))}", then=then)
 
 
 def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[str, ...]:
@@ -167,13 +128,16 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
         counted = {one.namespace for one in snapshot.resource_quotas}
         yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
     on = cluster.remember(going_by_node)
+    out = {node for node, one in enumerate(cluster.nodes) if may_take(one, _ANY)}
     for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
-        for node in on.keys() & set(shape.candidates.tolist()):
-            live = {place: simulation.pods.live(place) for place in on[node]}
+        recovers = {node for node in out if may_take(cluster.nodes[node], shape.spec)}
+        for node in (on.keys() & set(shape.candidates.tolist())) | recovers:
+            live = {place: simulation.pods.live(place) for place in on.get(node, ())}
             leave = [pod for pod in live.values() if not (pod.is_gone or pod.is_terminating)]
             left = {row: simulation.state.free[row, node] for row, _ in shape.asks}
             if all(left[row] + sum(dict(p.shape.asks).get(row, 0) for p in leave) >= n for row, n in shape.asks):
                 yield from (gone[place] for place, pod in live.items() if pod in leave)
+                yield from (f"{cluster.node_names[one]} may get Ready" for one in {node} & recovers)
 
 
 def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
@@ -221,9 +185,7 @@ def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str
     return "whether an autoscaler sets other replicas isn't known: none were read" if any(changed) else ""
 
 
-def hedged(
-    ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Moved | OthersMoved | Acting], unread: str = ""
-) -> Ties:
+def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Acting], unread: str = "") -> Ties:
     """What is known of ties, with what else may change the verdict: nothing is proven then."""
     said = [one for one in (str(clocks.sentence), unread, *(one.sentence(completes) for one in moves)) if one]
     if not said and clocks.is_proven:

@@ -122,6 +122,10 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
     "a Deployment goes": (
         lambda: read(two_gpus(), worker("g0"), deleting("Deployment", other("g0"))), "Deployment/ml/other is being deleted"
     ),
+    "a node that isn't Ready yet": (
+        lambda: read(node("g0", gpus=1), node("g1", gpus=1, taints=(("node.kubernetes.io/not-ready", "NoSchedule"),)), worker("g0")),
+        "g1 may get Ready",
+    ),
     # Somebody may take the room that there is.
     "a schedule": (lambda: read(two_gpus(), worker("g0"), cron_job()), "CronJob/ml/nightly may begin: with that it is stuck"),
     "a Job lacks a pod": (
@@ -150,6 +154,10 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
 PROVEN: dict[str, Callable[[], Snapshot]] = {
     "nobody else": lambda: read(two_gpus(), worker("g0")),
     "who holds the room stays": lambda: read(two_gpus(), worker("g0"), BARE),
+    "a node that somebody has cordoned": lambda: read(node("g0", gpus=1), node("g1", gpus=1, cordoned=True), worker("g0")),
+    "a node that is too small when it gets Ready": lambda: read(
+        node("g0", gpus=1), node("c1", taints=(("node.kubernetes.io/not-ready", "NoSchedule"),)), worker("g0")
+    ),
     "a Job ends where the pods may not go": lambda: read(
         two_gpus(), node("c0", taints=(("cpu", "NoSchedule"),)), worker("g0"), BARE, job("train", ["c0"])
     ),
