@@ -1,7 +1,7 @@
 """What the API server refuses of a changed workload: fields that may not change, and values that don't fit together.
 
 Source: kubernetes 1.36 `pkg/apis/apps/validation`, `pkg/apis/batch/validation`, `pkg/apis/core/validation`
-(`ValidateResourceRequirements`), as far as the planner keeps the fields.
+(`ValidateResourceRequirements`), lws 0.8 `pkg/webhooks/leaderworkerset_webhook.go`, as far as the planner keeps the fields.
 """
 
 from __future__ import annotations
@@ -65,6 +65,9 @@ def _check_unchanged(before: Workload, after: Workload) -> None:
         fixed += [("spec.completions", before.completions, after.completions)]
         if not before.is_paused:
             fixed += [("spec.template", before.template.spec, after.template.spec)]
+    if before.groups is not None and after.groups is not None:
+        sizes = before.groups.sub_group_size, after.groups.sub_group_size
+        fixed += [("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize", *sizes)]
     for field, old, new in fixed:
         if old != new:
             mend = f"Delete the {before.kind} and create it anew"
@@ -82,7 +85,9 @@ def _check_strategy(strategy: Strategy, workload: Workload) -> None:
     if workload.traits.is_per_node and len(sizes) == 2 and all(sizes.values()):
         mend = "Give one of them as 0"
         raise ChangeError("maxSurge may not be set when maxUnavailable is not 0", where=where, mend=mend)
-    bounded = values if workload.traits.is_per_node else values[1:]  # a Deployment may surge by more
+    bounded = (
+        values if workload.traits.is_per_node or workload.groups is not None else values[1:]
+    )  # a Deployment may surge by more
     for name, value in bounded:
         if isinstance(value, str) and sizes[name] > 100:
             raise ChangeError(f"{name} is {value}", where=where, mend="Give 100% or less")

@@ -16,7 +16,7 @@ import msgspec
 from planner.ground import words
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import dataclass, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.inventory import hooks, wire
 from planner.inventory.change import (
     applied_to,
@@ -374,7 +374,9 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
     return AppliedWorkload(before=before, after=after, has_new_template=is_new, is_assumed=is_assumed), []
 
 
-_READ_OF_PLAYED: Final = ("spec.paused", "spec.workloadRef")  # of a kind that is played, which its row needn't know
+_READ_OF_PLAYED: Final = (  # of a kind that is played, which its row needn't know
+    "spec.paused", "spec.workloadRef", f"metadata.annotations[{LWS_EXCLUSIVE}]", f"metadata.annotations[{LWS_SUBGROUP_EXCLUSIVE}]",
+)  # fmt: skip
 
 
 def unread_in(key: str, given: Object) -> list[UnknownObject]:

@@ -343,7 +343,7 @@ TEMPLATED: Final = (
         kind="Rollout", group="argoproj.io", versions=("v1alpha1",),
         sets=(PodSet(base="spec", counts=(Count(path="replicas"),)),),
         waits="jsonpath={.status.phase}=Healthy",
-        also=(("spec", "selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds progressDeadlineAbort rollbackWindow analysis",),
+        also=(("spec", "selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds progressDeadlineAbort analysis",),
             ("spec.strategy.canary",
             ("steps maxSurge maxUnavailable canaryService stableService trafficRouting analysis canaryMetadata stableMetadata pingPong "
             "dynamicStableScale minPodsPerReplicaSet scaleDownDelaySeconds scaleDownDelayRevisionLimit abortScaleDownDelaySeconds")),

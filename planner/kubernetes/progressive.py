@@ -44,7 +44,8 @@ class Canary:
     """``spec.strategy.canary``. `written`: it as JSON, as far as it is read, to merge a patch into.
 
     `is_routed`: a traffic router splits the traffic, and the canary comes on top of the stable set. `least_pods`:
-    minPodsPerReplicaSet. `unmodelled`: the names of fields that change how many pods there are, in a way that isn't modelled.
+    minPodsPerReplicaSet. `unmodelled`: the names of fields that change how many pods there are, in a way that isn't modelled. `refused`: why
+    Argo Rollouts does nothing about it.
     """
 
     steps: tuple[CanaryStep, ...] = ()
@@ -55,6 +56,7 @@ class Canary:
     abort_delay_seconds: float | None = None
     scale_down_delay_seconds: float = 0
     unmodelled: tuple[Word, ...] = ()
+    refused: Word = ""
     written: Inside[str] = "{}"
 
 
@@ -68,6 +70,7 @@ class BlueGreen:
     promotion_seconds: float = 0
     scale_down_delay_seconds: float = SCALE_DOWN_DELAY_SECONDS
     unmodelled: tuple[Word, ...] = ()
+    refused: Word = ""
     written: Inside[str] = "{}"
 
 

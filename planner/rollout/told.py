@@ -265,9 +265,11 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
         return "completes: nothing has to move"
     if placed := placed_words(run, revision):
         return f"completes: {placed}, Ready in about {duration(seconds)}"
+    waiting = sum(not pod.is_bound for pod in run.pods[after.key]) if after.groups is not None else 0
+    but = f"; {count(waiting, 'pod')} of its groups wait{'s' * (waiting == 1)} for a node all the same: LeaderWorkerSet asks for them since 0.9"
     return (
         f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
-        f"at worst {lowest:,} of {_desired(run, after):,} pods are Ready"
+        f"at worst {lowest:,} of {_desired(run, after):,} pods are Ready{but if waiting else ''}"
     )
 
 

@@ -1,6 +1,7 @@
 """What Argo Rollouts and LeaderWorkerSets say of their rollouts: wire → record, and back to a document.
 
-Sources: argo-rollouts 1.9 `utils/defaults/defaults.go`, `pkg/apis/rollouts/v1alpha1/types.go` (``DurationSeconds``);
+Sources: argo-rollouts 1.9 `utils/defaults/defaults.go`, `pkg/apis/rollouts/v1alpha1/types.go` (``DurationSeconds``),
+`pkg/apis/rollouts/validation/validation.go` (`ValidateRolloutStrategy`);
 lws 0.8 `pkg/webhooks/leaderworkerset_webhook.go` ``Default``.
 """
 
@@ -28,6 +29,7 @@ from planner.kubernetes.progressive import (
 from planner.kubernetes.records import Strategy
 from planner.kubernetes.shares import check_share
 
+_ZERO: Final = (0, "0", "0%")
 _NO_STEP: Final = "unknown"
 _OTHER_STEPS: Final = ("analysis", "experiment", "set_header_route", "set_mirror_route", "plugin")
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", re.ASCII)
@@ -48,7 +50,9 @@ def read_strategy(kind: Kind, strategy: wire.Strategy) -> Strategy:
         return Strategy(
             kind=BLUE_GREEN,
             max_unavailable=strategy.blue_green.max_unavailable,
-            blue_green=_blue_green(strategy.blue_green),
+            blue_green=_blue_green(
+                strategy.blue_green, "both canary and blueGreen" if strategy.canary is not None else ""
+            ),
         )
     canary = strategy.canary or wire.Canary()
     check_share(f"{where}.canary.maxSurge", canary.max_surge)
@@ -57,12 +61,38 @@ def read_strategy(kind: Kind, strategy: wire.Strategy) -> Strategy:
         kind=CANARY,
         max_surge=kind.default_surge if canary.max_surge is None else canary.max_surge,
         max_unavailable=kind.default_unavailable if canary.max_unavailable is None else canary.max_unavailable,
-        canary=_canary(canary),
+        canary=_canary(canary, "" if strategy.canary is not None else "neither canary nor blueGreen"),
     )
 
 
-def _canary(canary: wire.Canary) -> Canary:
-    routing = canary.traffic_routing
+def _refused(canary: wire.Canary) -> str:
+    """What of a canary Argo Rollouts doesn't take, "" where it takes it."""
+    routing, steps = canary.traffic_routing, canary.steps or ()
+    for number, step in enumerate(steps, 1):
+        names = zip(step.__struct_fields__, step.__struct_encode_fields__, strict=True)
+        said = [shown for name, shown in names if getattr(step, name) is not None]
+        if len(said) > 1:
+            return f"step {number} says several things ({', '.join(said)})"
+        if step.set_canary_scale is not None and routing is None:
+            return "setCanaryScale without trafficRouting"
+        if step.set_weight is not None and step.set_weight > _whole(canary):
+            return f"setWeight {step.set_weight}"
+    if canary.max_surge in _ZERO and canary.max_unavailable in _ZERO:
+        return "maxSurge and maxUnavailable are both 0"
+    if routing is None and (canary.dynamic_stable_scale or canary.scale_down_delay_seconds is not None):
+        return (
+            f"{'dynamicStableScale' if canary.dynamic_stable_scale else 'scaleDownDelaySeconds'} without trafficRouting"
+        )
+    is_both = canary.dynamic_stable_scale and canary.scale_down_delay_seconds is not None
+    return "dynamicStableScale with scaleDownDelaySeconds" if is_both else ""
+
+
+def _whole(canary: wire.Canary) -> int:
+    return (canary.traffic_routing.max_traffic_weight if canary.traffic_routing is not None else None) or WHOLE_WEIGHT
+
+
+def _canary(canary: wire.Canary, refused: str) -> Canary:
+    routing, whole = canary.traffic_routing, _whole(canary)
     unmodelled = [
         name
         for name, one in (
@@ -71,26 +101,27 @@ def _canary(canary: wire.Canary) -> Canary:
         )
         if one is not None
     ]
-    steps = tuple(map(_step, canary.steps or ()))
+    steps = tuple(_step(one, whole) for one in canary.steps or ())
     # an experiment makes pods of its own
     unmodelled += [f"a step ({step.other})" for step in steps if step.other in ("experiment", _NO_STEP)][:1]
     delay = canary.scale_down_delay_seconds
     return Canary(
         steps=steps,
         is_routed=routing is not None,
-        whole_weight=(routing.max_traffic_weight if routing is not None else None) or WHOLE_WEIGHT,
+        whole_weight=whole,
         scales_stable=bool(canary.dynamic_stable_scale) and routing is not None,
         least_pods=canary.min_pods_per_replica_set or 0,
         abort_delay_seconds=canary.abort_scale_down_delay_seconds,
         scale_down_delay_seconds=(SCALE_DOWN_DELAY_SECONDS if delay is None else delay) if routing is not None else 0,
         unmodelled=tuple(unmodelled),
+        refused=refused or _refused(canary),
         written=wire.encode(canary).decode(),
     )
 
 
-def _step(step: wire.CanaryStep) -> CanaryStep:
+def _step(step: wire.CanaryStep, whole: int) -> CanaryStep:
     if step.set_weight is not None:
-        return CanaryStep(weight=step.set_weight)
+        return CanaryStep(weight=min(step.set_weight, whole))
     if step.pause is not None:
         return CanaryStep(is_pause=True, pause_seconds=seconds(step.pause.duration))
     if step.set_canary_scale is not None:
@@ -119,7 +150,7 @@ def seconds(duration: int | str | None) -> float | None:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def _blue_green(one: wire.BlueGreen) -> BlueGreen:
+def _blue_green(one: wire.BlueGreen, refused: str) -> BlueGreen:
     delay = one.scale_down_delay_seconds
     return BlueGreen(
         preview_replicas=one.preview_replica_count,
@@ -127,6 +158,7 @@ def _blue_green(one: wire.BlueGreen) -> BlueGreen:
         promotion_seconds=one.auto_promotion_seconds or 0,
         scale_down_delay_seconds=SCALE_DOWN_DELAY_SECONDS if delay is None else delay,
         unmodelled=("antiAffinity",) if one.anti_affinity is not None else (),
+        refused=refused,
         written=wire.encode(one).decode(),
     )
 

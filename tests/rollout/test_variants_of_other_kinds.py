@@ -1,0 +1,222 @@
+"""Changes of Argo Rollouts and LeaderWorkerSets beyond those that were recorded: what comes of each was decided by hand from their
+controllers' source, before it was asked.
+
+Source: argo-rollouts at 9f8d111d (1.9) `utils/replicaset/canary.go`, `rollout/{canary,bluegreen,replicaset}.go`,
+`pkg/apis/rollouts/validation/validation.go`; lws 0.8 `pkg/controllers/leaderworkerset_controller.go`, `pkg/webhooks/leaderworkerset_webhook.go`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from planner.capacity.rollouts import rollout
+from planner.ground.errors import ChangeError
+from planner.questions import gate
+from planner.questions.gate import GateSettings
+from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.prepared import Scenario
+from tests.collection.clusters import whole
+from tests.stories.catalogue import _lws, new_lws
+from tests.stories.objects import Item, gpu_nodes, new_image, of_rollout
+
+ROUTER: Item = {"trafficRouting": {"nginx": {"stableIngress": "i"}}, "stableService": "s", "canaryService": "c"}
+DYNAMIC: Item = {**ROUTER, "dynamicStableScale": True}
+PAUSE: Item = {"pause": {}}
+SHORT: Item = {"pause": {"duration": "10s"}}
+DONE, STUCK = Verdict.COMPLETES, Verdict.STUCK
+
+
+def weight(*percent: int) -> list[Item]:
+    return [{"setWeight": one} for one in percent]
+
+
+def canary(*steps: Item, surge: int | str | None = None, missing: int | str | None = None, **more: Any) -> Item:
+    given = {"maxSurge": surge, "maxUnavailable": missing, "steps": list(steps) or None}
+    return {"canary": {**{key: one for key, one in given.items() if one is not None}, **more}}
+
+
+def blue_green(**more: Any) -> Item:
+    return {"blueGreen": {"activeService": "a", "previewService": "p", **more}}
+
+
+def argo(replicas: int, gpus: int, now: Item, /, **spec: Any) -> RolloutResult:
+    """So many pods of one GPU, on as many nodes of one GPU; another image is applied, with `spec` over the Rollout's own."""
+    items = of_rollout([f"gpu-{one}" for one in range(replicas)], now, gpus=1)
+    snapshot, text = whole([*items, *gpu_nodes(gpus)]), json.dumps(new_image(items, "Rollout", **spec))
+    found = rollout(snapshot, Scenario(manifest=text))
+    at_gate = gate.answer(snapshot, GateSettings(manifest=text))
+    assert at_gate.passes is (found.verdict is DONE)
+    assert at_gate.workloads[0].verdict in (found.verdict, DONE), "what isn't read stands beside it"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("replicas", "gpus", "strategy", "verdict"),
+    [
+        (4, 4, canary(), DONE),  # 25 % of 4 may be missing
+        (1, 1, canary(), STUCK),  # 25 % of 1: surge 1, none may be missing
+        (1, 1, canary(surge=0, missing=1), DONE),
+        (4, 4, canary(*weight(50), PAUSE, surge=1, missing=0), STUCK),
+        (4, 5, canary(*weight(50), PAUSE, surge=1, missing=0), DONE),
+        (4, 4, canary(*weight(25), SHORT, *weight(50), SHORT, surge=0, missing=1), DONE),
+        (12, 12, canary(*weight(20), surge="25%", missing="25%"), STUCK),  # 3 of 13 come closest to 20 %: 10 old ones stay
+        (12, 12, canary(*weight(25), surge="25%", missing="25%"), DONE),  # 3 of 12 are 25 %
+        (4, 4, canary(*weight(50), **ROUTER), STUCK),
+        (4, 5, canary(*weight(50), **ROUTER), STUCK),  # two on top of four
+        (4, 7, canary(*weight(50), **ROUTER), STUCK),  # four on top of four at the end
+        (4, 8, canary(*weight(50), **ROUTER), DONE),
+        (4, 5, canary(*weight(25, 50, 75), **DYNAMIC), DONE),
+        (4, 4, canary(*weight(25, 50, 75), **DYNAMIC), STUCK),
+        (4, 5, canary(*weight(50), **DYNAMIC), STUCK),
+        (4, 6, canary(*weight(50), **DYNAMIC), DONE),
+        (4, 7, canary(**DYNAMIC), STUCK),  # no steps: all at once
+        (4, 8, canary(**DYNAMIC), DONE),
+        (2, 3, canary({"setCanaryScale": {"replicas": 1}}, PAUSE, **ROUTER), STUCK),
+        (2, 4, canary({"setCanaryScale": {"replicas": 1}}, PAUSE, **ROUTER), DONE),
+        (2, 3, canary({"setCanaryScale": {"weight": 100}}, *weight(10), PAUSE, **ROUTER), STUCK),
+        (4, 5, canary(*weight(5), PAUSE, minPodsPerReplicaSet=2, **ROUTER), STUCK),
+        (2, 3, canary({"analysis": {"templates": [{"templateName": "x"}]}}, surge=1, missing=0), DONE),
+        (2, 2, blue_green(), STUCK),
+        (2, 2, blue_green(maxUnavailable=1), STUCK),
+        (2, 4, blue_green(), DONE),
+        (2, 3, blue_green(previewReplicaCount=1), STUCK),  # the preview fits, the promotion doesn't
+        (2, 4, blue_green(previewReplicaCount=1), DONE),
+        (2, 3, blue_green(autoPromotionEnabled=False), STUCK),
+        (2, 4, blue_green(autoPromotionEnabled=False), DONE),
+        (2, 4, blue_green(scaleDownDelaySeconds=600, autoPromotionSeconds=60), DONE),
+    ],
+)  # fmt: skip
+def test_a_rollout_of_argos(replicas: int, gpus: int, strategy: Item, verdict: Verdict) -> None:
+    found = argo(replicas, gpus, strategy)
+    assert found.verdict is verdict, found.sentence
+
+
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [
+        (canary({"setCanaryScale": {"replicas": 1}}), "setCanaryScale without trafficRouting"),
+        (canary(dynamicStableScale=True), "dynamicStableScale without trafficRouting"),
+        (canary(scaleDownDelaySeconds=10), "scaleDownDelaySeconds without trafficRouting"),
+        (canary(scaleDownDelaySeconds=10, **DYNAMIC), "dynamicStableScale with scaleDownDelaySeconds"),
+        (canary(surge=0, missing="0%"), "maxSurge and maxUnavailable are both 0"),
+        (canary(*weight(150)), "setWeight 150"),
+        (canary({"setWeight": 10, "pause": {}}), "step 1 says several things (setWeight, pause)"),
+        ({**canary(), **blue_green()}, "both canary and blueGreen"),
+    ],
+)  # fmt: skip
+def test_what_argo_rollouts_refuses_is_not_known(strategy: Item, said: str) -> None:
+    """The API server takes it, its controller does nothing about it."""
+    found = argo(2, 8, strategy)
+    assert found.verdict is Verdict.UNKNOWN
+    assert f"rolls nothing out (InvalidSpec): {said}" in str(found.sentence)
+    assert found.ties is None or not found.ties.proven
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"restartAt": "2026-01-01T00:00:00Z"}, "restartAt"),
+        ({"rollbackWindow": {"revisions": 3}}, "rollbackWindow"),  # back to a late revision its steps are passed over
+        ({"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}, "workloadRef"),
+        ({"strategy": canary(antiAffinity={"requiredDuringSchedulingIgnoredDuringExecution": {}})}, "antiAffinity"),
+        ({"strategy": canary({"experiment": {"templates": []}})}, "a step (experiment)"),
+    ],
+)
+def test_what_is_not_modelled_of_argos_is_named(spec: Item, said: str) -> None:
+    found = argo(2, 8, canary(), **spec)
+    assert found.verdict is Verdict.UNKNOWN
+    assert said in str(found.sentence)
+
+
+def test_one_that_is_paused_by_hand_rolls_nothing_out() -> None:
+    assert argo(2, 8, canary(), paused=True).verdict is STUCK
+
+
+# ── LeaderWorkerSets: groups of pods of 8 GPUs, on nodes of 8 ────────────────────────────────────────────────────────
+def groups(
+    count: int, surge: int | str, missing: int, each: int, nodes: int, kept: Item | None = None, **new: Any
+) -> Any:
+    """`kept`: of its leaderWorkerTemplate, before and after; `new`: what the applied one says: size, partition, replicas or of its template."""
+    items = _lws(count, surge, missing, each)  # type: ignore[arg-type]
+    template = items[0]["spec"]["leaderWorkerTemplate"]
+    template |= kept or {}
+    given = copy.deepcopy(new_lws(items))
+    rolling = given["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]
+    for name, one in new.items():
+        place = (
+            rolling
+            if name in rolling
+            else given["spec"]
+            if name in given["spec"]
+            else given["spec"]["leaderWorkerTemplate"]
+        )
+        place[name] = one
+    return rollout(whole([*items, *gpu_nodes(nodes, 8)]), Scenario(manifest=json.dumps(given)))
+
+
+@pytest.mark.parametrize(
+    ("count", "surge", "missing", "size", "nodes", "new", "verdict"),
+    [
+        (1, 1, 0, 2, 8, {}, STUCK),  # the surge is given back before it is made
+        (2, 1, 1, 2, 4, {}, STUCK),  # surge groups come first
+        (2, 0, 1, 2, 4, {}, DONE),
+        (2, 0, 2, 2, 4, {}, DONE),
+        (2, 1, 0, 2, 4, {}, STUCK),
+        (2, 1, 0, 2, 6, {}, DONE),
+        (4, "50%", 0, 2, 8, {}, STUCK),
+        (2, 0, 1, 2, 4, {"partition": 2}, DONE),  # none is replaced
+        (2, 0, 1, 2, 4, {"partition": 1}, DONE),
+        (2, 1, 0, 2, 4, {"partition": 1}, STUCK),
+        (2, 0, 1, 2, 6, {"size": 3}, DONE),
+        (2, 0, 1, 3, 6, {"size": 2}, DONE),
+        (2, 0, 1, 2, 4, {"replicas": 3}, STUCK),
+        (2, 0, 1, 2, 6, {"replicas": 3}, DONE),
+        (3, 0, 1, 2, 6, {"replicas": 2}, DONE),
+        (2, 0, 1, 2, 4, {"startupPolicy": "LeaderReady"}, DONE),
+        (2, 0, 1, 2, 4, {"restartPolicy": "None"}, DONE),
+    ],
+)
+def test_a_leader_worker_set(
+    count: int, surge: int | str, missing: int, size: int, nodes: int, new: Item, verdict: Verdict
+) -> None:
+    found = groups(count, surge, missing, size, nodes, **new)
+    assert found.verdict is verdict, found.sentence
+    assert "wait" not in str(found.sentence) or verdict is STUCK
+
+
+def test_workers_that_wait_though_it_is_called_available_are_told() -> None:
+    """0.8's `StatefulsetReady` counts pods that are made: of two groups of three on four nodes one pod of each waits."""
+    found = groups(2, 0, 1, 2, 4, size=3)
+    assert found.verdict is DONE
+    assert "2 pods of its groups wait for a node all the same: LeaderWorkerSet asks for them since 0.9" in str(
+        found.sentence
+    )
+
+
+def test_what_its_webhook_refuses_is_refused() -> None:
+    kept = {"subGroupPolicy": {"subGroupSize": 2}}
+    assert groups(2, 0, 1, 4, 8, kept).verdict is DONE
+    for before, after in ((None, 2), (kept, 4)):
+        with pytest.raises(ChangeError, match=r"subGroupPolicy\.subGroupSize can't be changed"):
+            groups(2, 0, 1, 4, 8, before, subGroupPolicy={"subGroupSize": after})
+    with pytest.raises(ChangeError, match="maxSurge is 150%"):
+        groups(2, 0, 1, 2, 8, maxSurge="150%")
+    with pytest.raises(ChangeError, match="both 0"):
+        groups(2, 0, 1, 2, 8, maxUnavailable=0)
+
+
+def test_exclusive_topology_is_played_of_one_that_is_there() -> None:
+    items = _lws(2, 0, 1)
+    items[0]["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
+    given = new_lws(items)
+    given["metadata"]["annotations"] = items[0]["metadata"]["annotations"]
+    found = rollout(whole([*items, *gpu_nodes(8, 8)]), Scenario(manifest=json.dumps(given)))
+    assert found.verdict is STUCK, "no node has a label rack"
+    nodes = gpu_nodes(8, 8)
+    for number, one in enumerate(nodes):
+        one["metadata"]["labels"]["rack"] = f"r{number // 4}"
+    assert rollout(whole([*items, *nodes]), Scenario(manifest=json.dumps(given))).verdict is not Verdict.UNKNOWN
