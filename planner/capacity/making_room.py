@@ -262,7 +262,9 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillW
         if said:
             queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
             revision = plain  # a place is looked for all the same
-        is_sure = is_sure and asked.queued is None and not said
+        is_sure = (
+            is_sure and asked.queued is None and not said and not (plain.placed is not None and plain.placed.assumes)
+        )
         if revision.before is not None:
             mend = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
             raise InputError(f"{after.key} is there already", where="-f", mend=mend)

@@ -122,8 +122,11 @@ def _rollout(
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
-    if ties.proven and any(one.queued is not None for one in prepared.revisions):
-        outcome = Text(f"{ties.outcome}, as Kueue's queues stand")
+    limit = "as Kueue's queues stand" if any(one.queued is not None for one in prepared.revisions) else ""
+    if run.completed and any(one.placed is not None and one.placed.assumes for one in prepared.revisions):
+        limit = limit or "of what is counted of its pods"
+    if ties.proven and limit:
+        outcome = Text(f"{ties.outcome}, {limit}")
         ties = replace(ties, proven=False, sentence=outcome, outcome=outcome)
     clocks = OtherClocks()
     if not run.is_cut and scenario.runs:

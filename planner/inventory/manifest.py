@@ -50,6 +50,7 @@ from planner.kubernetes.pod_templates import (
     Placed,
     PlacedSet,
     Templated,
+    assumed_of,
     found_sets,
     group_count,
     is_suspended,
@@ -541,7 +542,7 @@ def _placed(
         beside=tuple(PlacedSet(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
         uncounted=words.listing(counted.untold, most=None),
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
-        waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=row.assumes,
+        waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, one),
         scheduler=other_scheduler(row, one),
     )  # fmt: skip
     workload = Workload(

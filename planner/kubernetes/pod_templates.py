@@ -117,7 +117,7 @@ class Templated:
     stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
     scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
-    assumes : what of its pods isn't counted, as a sentence without a full stop
+    assumes, where : what of its pods isn't counted, as a sentence without a full stop; only where this field says something ("": always)
     composes : what tells its pods where paths and counts don't; `sets` is empty then
     counted : the pods that Kueue counts beyond its sets, and why it counts others; None: its sets are what it counts
     scales : the role whose pods ``kubectl scale`` counts; None where its kind has no such subresource
@@ -138,6 +138,7 @@ class Templated:
     scheduler: str = ""
     refers: str = ""
     assumes: str = ""
+    where: str = ""
     gang: Gang = Gang.NONE
     groups: Count | None = None
     suspend: str = ""
@@ -251,7 +252,8 @@ _OF_WORKFLOW: Final = (
     "imagePullSecrets hostNetwork dnsPolicy dnsConfig hostAliases artifactRepositoryRef archiveLogs artifactGC retryStrategy metrics "
     "executor workflowMetadata podMetadata podDisruptionBudget runtimeClassName volumeClaimGC suspend"
 )
-_RAY_GROWS: Final = "groups are counted at their replicas, without what Ray's autoscaler adds where it is on"
+_RAY_GROWS: Final = "neither the workers that Ray's autoscaler adds nor its own container in the head are counted"
+_RAY_SCALES: Final = "enableInTreeAutoscaling"
 _MANAGERS: Final = (
     "ray.io/kuberay-operator", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator",
     "kubernetes.io/job-controller",
@@ -364,11 +366,11 @@ TEMPLATED: Final = (
         waits="condition=Available", gang=Gang.GROUP, groups=Count(path="spec.replicas"),
     ),
     Templated(
-        kind="RayCluster", group="ray.io", assumes=_RAY_GROWS, counted=ray_counted, also=_ray_also("spec"), notes=_RAY_NOTES,
+        kind="RayCluster", group="ray.io", assumes=_RAY_GROWS, where=f"spec.{_RAY_SCALES}", counted=ray_counted, also=_ray_also("spec"), notes=_RAY_NOTES,
         versions=("v1", "v1alpha1"), sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND, updates=RAY_CLUSTER,
     ),
     Templated(
-        kind="RayService", group="ray.io", assumes=_RAY_GROWS,
+        kind="RayService", group="ray.io", assumes=_RAY_GROWS, where=f"spec.rayClusterConfig.{_RAY_SCALES}",
         also=(("spec", ("serveConfigV2 serveConfig serviceUnhealthySecondThreshold deploymentUnhealthySecondThreshold serveService "
             "excludeHeadPodFromServeSvc rayClusterDeletionDelaySeconds")), ("spec.upgradeStrategy", "type"),
             *_ray_also("spec.rayClusterConfig")),
@@ -376,7 +378,7 @@ TEMPLATED: Final = (
         updates=RAY_SERVICE,
     ),
     Templated(
-        kind="RayJob", group="ray.io", assumes=_RAY_GROWS, counted=ray_counted,
+        kind="RayJob", group="ray.io", assumes=_RAY_GROWS, where=f"spec.rayClusterSpec.{_RAY_SCALES}", counted=ray_counted,
         also=(("spec", ("entrypoint metadata runtimeEnv runtimeEnvYAML jobId shutdownAfterJobFinishes ttlSecondsAfterFinished "
             "activeDeadlineSeconds backoffLimit submissionMode submitterConfig entrypointNumCpus entrypointNumGpus entrypointResources "
             "deletionStrategy deletionPolicy preRunningDeadlineSeconds")), *_ray_also("spec.rayClusterSpec")),
@@ -540,6 +542,11 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
                     )
                 )  # fmt: skip
     return found
+
+
+def assumed_of(row: Templated, document: Document) -> str:
+    """What of an object's pods isn't counted."""
+    return row.assumes if not row.where or _at(document, row.where) else ""
 
 
 def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from planner.rollout.answers import Reason, Verdict
 from planner.rollout.prepared import Scenario
 from planner.scheduling.kueue.play import Outcome
 from tests.capacity.teams import GPU, flavor, local, node, pod, queue, read, workload
+from tests.collection.clusters import whole
 from tests.rollout.test_queued import LABEL, Object, asked, job, room
 
 SPACE: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
@@ -236,3 +237,20 @@ def test_make_room_asks_for_a_ray_clusters_quota() -> None:
         found = room(nominal=nominal, change=Scenario(manifest=json.dumps(one)))
         assert (len(found.starts), found.is_proven) == (1, False)
         assert [str(each.why) for each in found.queued] == kept
+
+
+@pytest.mark.parametrize("scales", [False, True])
+def test_nothing_is_proven_of_pods_that_are_not_counted(scales: bool) -> None:
+    """Ray's autoscaler adds workers, and KubeRay a container to the head: a place for what is counted isn't a place for all."""
+    one = ray(enableInTreeAutoscaling=scales)
+    del one["metadata"]["labels"], one["spec"]["suspend"]
+    service = {**one, "kind": "RayService", "spec": {"rayClusterConfig": one["spec"]}}
+    for given in (one, service):
+        found = asked(whole(node("n", 8)), given)
+        assert found.verdict is Verdict.COMPLETES
+        assert found.ties is not None
+        assert found.ties.proven is not scales
+        assert ("proven" in str(found.ties.sentence)) is not scales
+        assert any("autoscaler adds" in one.what for one in found.findings) is scales
+        assert asked(whole(node("n", 2)), given).verdict is Verdict.STUCK
+    assert room(change=Scenario(manifest=json.dumps(one))).is_proven is not scales
