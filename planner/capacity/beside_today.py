@@ -13,7 +13,7 @@ from planner.capacity.left import CapacityAnswer, capacity
 from planner.capacity.pod_shapes import standard_shapes
 from planner.capacity.room import shape
 from planner.capacity.what_if import Step, apply
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, usd
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
@@ -23,8 +23,7 @@ from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictChange:
+class VerdictChange(Record):
     """A workload whose own rollout would go otherwise."""
 
     workload: str
@@ -33,8 +32,7 @@ class VerdictChange:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitChange:
+class FitChange(Record):
     """How many more pods of a shape fit, today and then."""
 
     shape: str
@@ -42,8 +40,7 @@ class FitChange:
     after: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIfAnswer:
+class WhatIfAnswer(Record):
     """The same answers for the changed cluster, beside today's."""
 
     sentence: Text

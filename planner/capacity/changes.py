@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from planner.ground.errors import ChangeError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 MOST_CHANGES = 12  # in one list
 _MOST_NODES = 1_000  # added by one change
@@ -80,8 +80,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAME = re.compile(r"[\w./ -]{1,320}\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Record):
     """One change; `str` gives the text it is read from."""
 
     kind: ChangeKind
@@ -144,8 +143,7 @@ def parse_change(text: str) -> Change:
     return change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Later:
+class Later(Record):
     """A change that comes so many seconds after another; `str` gives the text it is read from."""
 
     after_seconds: float

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner.capacity.node_groups import NodeGroup, Sizes
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, PODS
 from planner.inventory.autoscaling import Autoscaling, Expander
 from planner.kubernetes.records import FrozenMap, Node
@@ -27,8 +27,7 @@ _MOST_PODS = 512  # of those that wait, looked at in one scale-up
 _MOST_NODES = 128  # of one group in one scale-up
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Option:
+class _Option(Record, eq=False):
     """Growing one group: by so many nodes, for these pods."""
 
     group: NodeGroup

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 _MOST_BRANCHES: Final = 2_000
 
@@ -18,8 +18,7 @@ Given = tuple[float, tuple[int, ...]]
 """Weight of a pod, and what it gives of each resource that lacks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Covering:
+class Covering(Record, kw_only=False):
     """`picked`: places of the given; `least`: no covering weighs less, `weight` where the search came to its end."""
 
     weight: float

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from planner.capacity.evictions import EvictionRun, cordoned, evict
 from planner.capacity.losses import is_unplayed
 from planner.ground.errors import ChangeError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, plural
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
@@ -22,8 +22,7 @@ from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldBack:
+class HeldBack(Record):
     """A pod that could not be evicted: which budget keeps it, and the API server's reason."""
 
     pod: str  # namespace/name
@@ -33,8 +32,7 @@ class HeldBack:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unplaced:
+class Unplaced(Record):
     """Pods that wait at the end, by workload and kube-scheduler's words; `before` of them waited already."""
 
     workload: str
@@ -43,8 +41,7 @@ class Unplaced:
     message: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainResult:
+class DrainResult(Record):
     """What draining some nodes comes to."""
 
     nodes: tuple[str, ...]

@@ -14,15 +14,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.scheduling.cluster import IntArray
 
 MOST_VARIABLES: Final = 6_000
 _MOST_BRANCHES: Final = 2_000  # of the solver's search tree: counted, not timed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
+class Guest(Record):
     """Waiting pods that are alike, with the nodes they may be on."""
 
     asks: Mapping[int, int]
@@ -31,8 +30,7 @@ class Guest:
     priority: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resident:
+class Resident(Record):
     """Pods on one node that may be moved, and are alike."""
 
     asks: Mapping[int, int]
@@ -42,8 +40,7 @@ class Resident:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Record):
     """`free`: int64[resource, node]."""
 
     free: IntArray
@@ -51,8 +48,7 @@ class Problem:
     residents: tuple[Resident, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solution:
+class Solution(Record):
     """`hosts`, `leaves`: for each guest and resident the nodes its pods go to. `at_least`: no solution weighs less."""
 
     hosts: tuple[tuple[int, ...], ...]

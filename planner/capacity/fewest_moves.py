@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from planner.capacity.coverings import Covering, covering
 from planner.capacity.exact_moves import Guest, Problem, Resident, solve
 from planner.ground.budget import current
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_alike
@@ -33,8 +33,7 @@ _MOST_HOSTED: Final = 12  # waiting pods on one node that the bound reckons with
 _MARGIN: Final = 1e-3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moves:
+class Moves(Record):
     """What was found.
 
     Attributes

@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
@@ -26,8 +26,7 @@ _WORKLOADS: Final = frozenset(kind.name for kind in WORKLOADS)
 """How a node that says no pool is asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(Record):
     """Which part is listed; all that is asked for has to hold. Empty: everything."""
 
     search: str = setting("", form="TEXT", help="Only what has this in its name; case doesn't count.")
@@ -48,8 +47,7 @@ class Filter:
         return not any(getattr(self, one.name) for one in fields(self))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Record):
     """What a filter lets through of a snapshot. `said`: ``in namespace prod``, or empty where nothing is filtered."""
 
     said: Text = NO_WORDS

@@ -6,15 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from planner.capacity.gpu_lines import GpuModelLine, known_sum
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS, Nouns
 from planner.rollout.answers import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetCluster:
+class FleetCluster(Record):
     """One cluster as a line. `usd_per_month` is None without a price for any of its nodes; what hangs on nodes or pods that
     weren't seen is None too."""
 
@@ -31,8 +30,7 @@ class FleetCluster:
     gpus: tuple[GpuModelLine, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetModel:
+class FleetModel(Record):
     """GPUs of one model and resource over all clusters that have or want some; None where one of them doesn't tell."""
 
     gpu_model: str
@@ -50,8 +48,7 @@ class FleetModel:
     name: str = ""  # with what the numbers are of: ``T4``, ``T4, time slices``
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InCluster:
+class InCluster(Record):
     """A workload in one of the clusters that have it."""
 
     cluster: str
@@ -63,8 +60,7 @@ class InCluster:
     nouns: Nouns = GPUS  # what `gpus` are a number of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetWorkload:
+class FleetWorkload(Record):
     """A workload that several clusters have under one key; `differs`: what isn't the same everywhere."""
 
     workload: str

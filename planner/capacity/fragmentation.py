@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
 from planner.capacity.pod_shapes import asking_pods, gpu_offer, shape_name
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.kinds import NODE, POD
@@ -48,8 +48,7 @@ class StrandedReason(StrEnum):
     OTHER = "other filters"  # ports, affinity, spread, volumes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stranded:
+class Stranded(Record):
     """Free GPUs of one node that no pod of the mix can use."""
 
     node: str
@@ -61,8 +60,7 @@ class Stranded:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeFragments:
+class SizeFragments(Record):
     """Free GPUs as seen by the pods of the mix that ask for `gpus` of them (0: by any pod of the mix).
 
     Attributes
@@ -89,8 +87,7 @@ class SizeFragments:
         return tuple((reason, number, nodes[reason]) for reason, number in found.most_common())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolFragments:
+class PoolFragments(Record):
     """One pool: free GPUs, those stranded, and those expected to be of no use to a pod of the mix."""
 
     node_pool: str
@@ -99,8 +96,7 @@ class PoolFragments:
     fragmented: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fragments:
+class Fragments(Record):
     """The whole cluster.
 
     Attributes
@@ -125,8 +121,7 @@ class Fragments:
         return noun_of(self.resource, self.sharing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Kind:
+class _Kind(Record, eq=False):
     """One kind of the mix: how many of its pods each node takes (int64[node]), and its static refusals (uint8[node])."""
 
     spec: PodSpec

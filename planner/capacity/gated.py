@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.capacity.quota import BESIDE
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import NODE, POD
@@ -27,8 +27,7 @@ from planner.rollout.policy import GateException, GatePolicy
 Change = AppliedWorkload | PlacedWorkload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatedWorkload:
+class GatedWorkload(Record):
     """One workload that the change rolls.
 
     Attributes

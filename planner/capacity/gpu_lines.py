@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from planner.capacity.shared_gpus import gpu_supply
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import count, listing, plural
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same
@@ -29,8 +29,7 @@ from planner.scheduling.shape import Alike, alike, compile_shape
 OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what nobody holds there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuModelLine:
+class GpuModelLine(Record):
     """GPUs of one model that are offered in one way: requested counts bound pods only.
 
     `physical`: GPUs in the machines, None where no label tells. The other numbers are of what is offered: GPUs, slices, shares;
@@ -96,8 +95,7 @@ def _called(cluster: Cluster, name: str) -> str:
     return first if first in cluster.row else name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Supply:
+class Supply(Record):
     """What is offered in one way, over all models.
 
     `noun`, in the plural: ``GPUs`` where it is the only resource of devices so called, ``time slices``. `cards`: the GPUs that
@@ -251,8 +249,7 @@ def _model_for(cluster: Cluster, kind: Alike) -> str:
     return models.pop() if len(models) == 1 else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuFigure:
+class GpuFigure(Record):
     """A number of one resource of GPUs today and then; `field` of `Supply`, and what people call it."""
 
     noun: str

@@ -18,7 +18,7 @@ from planner.capacity.spare import Consumers, buffered, request_told
 from planner.capacity.untold import untold, without_devices
 from planner.ground.budget import TOO_LARGE, TooLargeError, too_large
 from planner.ground.errors import NotKnownError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, plural
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
@@ -40,8 +40,7 @@ _MOST_ROUNDS = 64
 _MOST_OTHERS = 3  # told by name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PoolGrowth:
+class PoolGrowth(Record, eq=False):
     """A pool that grows by so many nodes."""
 
     pool: NodePool
@@ -54,8 +53,7 @@ class PoolGrowth:
         return f"pool {self.pool.name} grows by {count(self.nodes, 'node')} ({now} → {now + self.nodes}, {limit_of(self.pool)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Growth:
+class Growth(Record, eq=False):
     """Pools grown so that the rollout completes; `run` is that rollout.
 
     Attributes
@@ -108,8 +106,7 @@ class Growth:
         return said
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GrowthAnswer:
+class GrowthAnswer(Record, eq=False):
     """The growth that completes it, if any, and the sentence either way; `unknown`: what has to be known to say, chance too:
     who of those that wait is tried first."""
 
@@ -176,8 +173,7 @@ def grow(
     return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(unknown))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _New:
+class _New(Record, eq=False):
     """A node that comes."""
 
     pool: NodePool

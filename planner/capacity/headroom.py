@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin
 from planner.ground.budget import current
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import HOSTNAME, PODS
 from planner.ground.words import Text, count, listing
 from planner.kubernetes.accelerators import is_gpu_resource, same_as
@@ -56,8 +56,7 @@ _OFFERED_OTHERWISE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Obstacle:
+class Obstacle(Record):
     """What stops the next pod on so many nodes; `resource` is what they are short of, "" where it is something else."""
 
     nodes: int  # 0: it stops the pod before any scheduling
@@ -68,8 +67,7 @@ class Obstacle:
         return f"{count(self.nodes, 'node')} {self.reason}" if self.nodes else self.reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(Record):
     """How many more pods of one shape fit, what stops the next one, and where they go.
 
     Attributes
@@ -215,8 +213,7 @@ def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int,
 
 
 # ── likeness ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(Record, kw_only=False):
     """Equal for pods that the filters can't tell apart."""
 
     spec: Same[PodSpec]

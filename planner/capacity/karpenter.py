@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, capacity_of
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import (
     ARCHITECTURE,
     CPU,
@@ -45,8 +45,7 @@ _PROVIDERS: Final = ("karpenter.k8s.aws/", "karpenter.kwok.sh/", "karpenter.azur
 _FREE_OPERATORS: Final = frozenset({"Exists", "In"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Option:
+class _Option(Record, eq=False):
     """A machine in a zone, bought in one way; `node` is what it would be, DaemonSets' share set aside."""
 
     type: InstanceType

@@ -17,7 +17,7 @@ from planner.capacity.room import (
 )
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.ground import collector
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.inventory.account import told, unseen, with_command
 from planner.inventory.pool_limits import PoolLimits
@@ -27,8 +27,7 @@ from planner.rollout import prepared as prepared_question
 from planner.rollout.glance import held_by_unknown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityAnswer:
+class CapacityAnswer(Record):
     """Everything about what is left. Without Pods what the nodes have, and nothing of what still fits; `fragments` is None then."""
 
     sentence: Text

@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import Final
 
 from planner.capacity.evictions import settle
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
 from planner.rollout.controllers.registry import making_anew
@@ -31,8 +31,7 @@ Spares = tuple[tuple[int, int], ...]
 NONE: Final[Spares] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Record):
     """What a loss comes to.
 
     Attributes

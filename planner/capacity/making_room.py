@@ -17,7 +17,7 @@ from planner.capacity.movable import Least, Movable, Stays, movable
 from planner.capacity.pod_shapes import parse_shape
 from planner.capacity.stages import Acted, Replay, Stage, apart, led, replay
 from planner.ground.errors import InputError, NotKnownError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural
 from planner.kubernetes import commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -48,8 +48,7 @@ PROVEN_BY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(Record):
     """One eviction. `to`: where its successor lands in the first draw, "" where that isn't one node."""
 
     stage: int
@@ -60,8 +59,7 @@ class Move:
     gpus: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class Start(Record):
     """A waiting pod that starts, after which stage, and where in the first draw."""
 
     stage: int
@@ -71,8 +69,7 @@ class Start:
     gpus: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StillWaiting:
+class StillWaiting(Record):
     """Waiting pods of one workload that no moves start."""
 
     workload: str
@@ -80,8 +77,7 @@ class StillWaiting:
     why: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Record):
     """Pods that aren't moved."""
 
     pods: int
@@ -89,16 +85,14 @@ class Kept:
     whose: tuple[str, ...] = ()  # of those whose owner isn't known: its key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(Record):
     """So many places for so many moves."""
 
     places: int
     moves: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeRoom:
+class MadeRoom(Record):
     """The plan.
 
     Attributes
@@ -134,8 +128,7 @@ class MadeRoom:
     asks_no_quota: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Record):
     """What room is made for: the pods of `workload` that wait, `number` places for `shape`, or places for the pods of what
     `change` makes; else all that wait."""
 
@@ -329,8 +322,7 @@ def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = Fal
 
 
 # ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Record):
     """The moves that were searched for, in stages, as they were played in several draws."""
 
     moves: Moves

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import DO_NOT_DISRUPT, SAFE_TO_EVICT
 from planner.kubernetes.budgets import covers
 from planner.kubernetes.jobs import fails
@@ -43,8 +43,7 @@ class Stays(StrEnum):
     NODE = "their node isn't Ready, so that they never end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Movable:
+class Movable(Record):
     """`weights`: pod (its place in the snapshot) → what its move weighs. `stays`: of the others, without those that are there for
     their node. `unknown`: what owns those whose owner isn't known, those of most pods first."""
 

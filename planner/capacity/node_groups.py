@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from planner.capacity.node_pools import NodePool, capacity_of
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import ARCHITECTURE, OPERATING_SYSTEM, REGION, ZONE
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.clouds import GKE, labels_of_new
@@ -20,8 +20,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NodeGroup:
+class NodeGroup(Record, eq=False):
     """The nodes of a pool in one zone, `size` of them now; `template` is a node as the next would be, nothing on it."""
 
     pool: NodePool
@@ -34,8 +33,7 @@ class NodeGroup:
         return self.pool.name, self.zone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Record):
     """What nobody says of a pool without nodes, and what would say it."""
 
     pool: str

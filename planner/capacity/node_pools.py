@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, with_snapshots
 from planner.inventory.quotas import Quota
@@ -43,8 +43,7 @@ _TRUST = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodePool:
+class NodePool(Record):
     """One pool.
 
     Attributes
@@ -291,8 +290,7 @@ def _smallest(of_nodes: list[Amounts]) -> Amounts:
     return FrozenMap({name: min(one.get(name, 0) for one in of_nodes) for name in sorted(names)})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Record):
     """Sums over a pool's nodes: requests are those of bound pods, and what they leave is `free` or `out_of_use`."""
 
     allocatable: Amounts

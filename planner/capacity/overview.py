@@ -13,7 +13,7 @@ from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.capacity.rollouts import growing
 from planner.ground import parts
 from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.tables import alike
 from planner.ground.words import NO_WORDS, Text, listing
 from planner.inventory.account import get_command, missing, told, unseen, without_workloads
@@ -35,8 +35,7 @@ _JUDGED_BY: Final = frozenset(kind.name for kind in (NODE, POD, *ROLLING))
 _TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadOverview:
+class WorkloadOverview(Record):
     """A workload's own rollout if its template changed now, as one line of the Overview."""
 
     workload: str
@@ -56,8 +55,7 @@ class WorkloadOverview:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOverview:
+class ClusterOverview(Record):
     sentence: Text
     workloads: tuple[WorkloadOverview, ...]
     gpus: tuple[GpuModelLine, ...]

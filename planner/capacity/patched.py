@@ -6,7 +6,7 @@ import json
 
 from planner.capacity import rollouts
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands
 from planner.kubernetes.patches import Object, as_yaml
@@ -15,8 +15,7 @@ from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared import Scenario
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patched:
+class Patched(Record):
     """A patch of one workload, and what rolling it out does.
 
     `rollout` is None where nothing rolls it out (a bare pod, a Job) or the engine can't answer; `note` says so, `error`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.capacity.headroom import Fit
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import alike
@@ -14,8 +14,7 @@ from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(Record):
     """How many more pods of one kind fit now. `usd_per_month`: one pod's part of the cheapest node it fits on, by GPU, CPU
     and memory; None where it fits on none with a price."""
 
@@ -27,8 +26,7 @@ class Room:
     is_known: bool = True  # `more`; else it is what the nodes' sums leave room for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterRoom:
+class ClusterRoom(Record):
     """One cluster's answer; `room` has an entry for each kind of pod."""
 
     cluster: str

@@ -7,7 +7,7 @@ from statistics import median
 
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import (
     CPU,
     DEFAULT_NAMESPACE,
@@ -50,8 +50,7 @@ class ShapeOrigin(StrEnum):
     TYPED = "typed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodShape:
+class PodShape(Record):
     """One kind of pod to be counted.
 
     Attributes

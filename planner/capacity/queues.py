@@ -8,7 +8,7 @@ from typing import Final
 from planner.capacity.changes import Change, ChangeKind
 from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, roughly
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.queues import of_rules
@@ -30,8 +30,7 @@ MOST_REMEDIES: Final = 60
 """Queues for whose first one it is looked up what would let it in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueUse:
+class QueueUse(Record):
     """A ClusterQueue's use of one resource in one flavor, in the planner's units.
 
     Attributes
@@ -55,8 +54,7 @@ class QueueUse:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Record):
     """A workload that waits.
 
     Attributes
@@ -85,8 +83,7 @@ class Waiting:
     before: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queues:
+class Queues(Record):
     """`is_fair`: Kueue shares by weight here, with its default strategies. `assumed`: what no object of the cluster tells."""
 
     sentence: Text

@@ -17,7 +17,7 @@ from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.progress import tell
 from planner.ground.quantity import format_amount
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 from planner.inventory.applied import applied
 from planner.kubernetes import commands, queues
@@ -56,8 +56,7 @@ MOST_SPARE: Final = 64
 _MOST_NODES_MOVED: Final = 2_000  # of a cluster in which a plan looks for moves
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aims:
+class Aims(Record):
     """What a plan may cost, USD a month and nodes (None: any), and what every rollout has to keep Ready, in percent."""
 
     least_ready_percent: int
@@ -74,8 +73,7 @@ class MeasureKind(StrEnum):
     NODES = "nodes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class Measure(Record):
     """One thing to do. `makes`: the workloads that can be rolled out with it and what comes before it, and couldn't before.
 
     Money is of nodes on demand: kept all month, or added for each rollout and taken away after it; None without a price. `is_kept`: pods
@@ -99,8 +97,7 @@ class Measure:
     limit: Text = NO_WORDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class Left(Record):
     """A workload that the plan doesn't make rollable, and why."""
 
     workload: str
@@ -109,8 +106,7 @@ class Left:
     why: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Record):
     """A workload's place in the order of rollouts. `needs`: numbers of the measures that have to be there before."""
 
     workload: str
@@ -119,8 +115,7 @@ class Turn:
     needs: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanAnswer:
+class PlanAnswer(Record):
     """The plan. `ready_now`, `ready_free`, `ready_all`: workloads that can be rolled out within the budgets today, with what
     costs nothing, and with all of the plan; `unknown`: of how many that isn't known."""
 
@@ -142,8 +137,7 @@ class PlanAnswer:
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Record, kw_only=False):
     """A workload's rollout in the cluster as it is then."""
 
     verdict: Verdict
@@ -256,8 +250,7 @@ def _more(template: Node, number: int) -> Effect:
     return partial(World.with_more_nodes, nodes=(template,) * number)
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
+class _Offer(Record, kw_only=False):
     """More nodes, so many like each, with what is done first. `seconds`: of the rollout."""
 
     changes: tuple[tuple[Measure, Effect], ...]

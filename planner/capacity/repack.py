@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node, stays
 from planner.kubernetes.records import Node
@@ -35,8 +35,7 @@ IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't 
 _TOGETHER: Final = 64  # moves that are taken back all at once, not one by one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class Leaving(Record):
     """Workloads leaving their pool. `freed`: nodes that go for it, `opened`: new nodes that come, by name."""
 
     workloads: tuple[str, ...]
@@ -45,8 +44,7 @@ class Leaving:
     opened: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repacked:
+class Repacked(Record):
     """A pool after workloads have left it, in this order. `tightened`: nodes that go before any workload leaves.
 
     `placed`: pod's place in the snapshot → node, of all pods that moved; `new_nodes`: name → the node of the pool that it is

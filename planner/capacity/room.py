@@ -11,7 +11,7 @@ from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of
 from planner.capacity.headroom import Fit, fit
 from planner.capacity.node_pools import NodePool, capacity_of, held_by, unmatched
 from planner.capacity.pod_shapes import parse_shape, workload_shapes
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from planner.ground.words import count, plural, roughly, short_name
 from planner.inventory.pool_limits import PoolLimits
@@ -28,8 +28,7 @@ from planner.scheduling.said_of_nodes import counted, machines, offers_by_node, 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceLine:
+class ResourceLine(Record):
     """One resource of the whole cluster. Requests are those of bound pods; what waiting pods ask for stands apart.
 
     ``requested + free + free_cordoned == allocatable + overcommitted``: what is free on one node doesn't help another, on
@@ -46,8 +45,7 @@ class ResourceLine:
     overcommitted: int | None = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolOffer:
+class PoolOffer(Record):
     """What a pool's machines offer of accelerators in one way. `noun`: ``GPUs``, ``time slices``."""
 
     resource: str
@@ -60,8 +58,7 @@ class PoolOffer:
     out_of_use: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolLine:
+class PoolLine(Record):
     """A node pool with what its nodes have and what is requested of it; `offers`: of accelerators, devices first. What hangs on
     pods is None where they weren't seen."""
 

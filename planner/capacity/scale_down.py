@@ -25,7 +25,7 @@ from planner.capacity.cluster_autoscaler import recompiled
 from planner.capacity.node_groups import is_karpenters
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.spare import buffered, nodes_for
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY, SAFE_TO_EVICT
 from planner.ground.words import count, duration, plural
 from planner.inventory.autoscaling import Autoscaling
@@ -46,8 +46,7 @@ _SYSTEM: Final = "kube-system"
 _OF_THE_NODE: Final = ("emptyDir", "hostPath", "local")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Leaving:
+class Leaving(Record, eq=False):
     """What becomes of a pool's nodes after a rollout.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 from planner.capacity.gpu_lines import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Likeness, likeness
 from planner.ground import collector
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import count, plural
 from planner.kubernetes.accelerators import is_gpu_resource, once
@@ -34,8 +34,7 @@ from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class Seat(Record):
     """One GPU of a node. `holder`: workload key or "namespace/pod"; empty when nobody holds it."""
 
     holder: str
@@ -43,8 +42,7 @@ class Seat:
     is_terminating: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSeats:
+class NodeSeats(Record):
     """What a node offers of one resource, as seats: a node that offers two has two rows."""
 
     node: str

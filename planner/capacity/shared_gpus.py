@@ -9,7 +9,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, out_of_use, physical_gpus, sharing
@@ -22,8 +22,7 @@ from planner.scheduling.said_of_nodes import counted, gpu_labels, gpu_models, of
 _PRODUCTS = ("productName", "model", "type")  # device attributes that name a device, by driver
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuSupply:
+class GpuSupply(Record):
     """GPUs of one model offered in one way.
 
     Attributes

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from planner.capacity.cluster_autoscaler import recompiled
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONSUMES_REQUEST
 from planner.kubernetes.records import CapacityBuffer, Finding, Labels, ProvisioningRequest, Severity, Snapshot
 from planner.rollout.run import Revision, Run
@@ -106,8 +106,7 @@ def _is(request: ProvisioningRequest, condition: str) -> bool:
 
 
 # ── pods that consume a ProvisioningRequest ──────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consumers:
+class Consumers(Record):
     """Which pods name a ProvisioningRequest: of the snapshot by uid, of workloads that change by their key."""
 
     pods: frozenset[str]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD, RECREATE
 from planner.kubernetes.nodes import node_pool
@@ -34,8 +34,7 @@ from planner.scheduling.shape import compile_shape, seats
 _MOST_OTHER_NODES: Final = 8  # for pods that wait for the same nodes, or its own that have no place: tried at most
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyNeed:
+class StrategyNeed(Record):
     """A cell of the grid. `played` is the cell today, or with room where it lacks that; None: nodes don't help."""
 
     today: GridCell
@@ -55,8 +54,7 @@ class StrategyNeed:
         return f"Surge {surge}, unavailable {unavailable}" if unavailable else f"Surge {surge}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpareNeeds:
+class SpareNeeds(Record):
     """What every strategy of a workload needs, before prices. `node`: one like those its new pods run on, "" if none."""
 
     workload: str

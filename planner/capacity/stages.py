@@ -16,7 +16,7 @@ import numpy as np
 
 from planner.capacity.evictions import cordoned, evict, tried_again
 from planner.capacity.fewest_moves import Moves
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.rollout.evicting import these
@@ -29,16 +29,14 @@ from planner.scheduling.state import State
 _TAKEN: Final = 0.6  # how often, in an order that is drawn, a pod is led to its node as soon as there is room for it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(Record):
     """Pods that are evicted, by their place in the snapshot, while the nodes `shut` are cordoned, by index."""
 
     evicts: tuple[int, ...] = ()
     shut: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acted:
+class Acted(Record):
     """What a stage came to.
 
     Attributes
@@ -56,8 +54,7 @@ class Acted:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class Replay(Record):
     """All stages played.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from planner.capacity import rollouts
 from planner.capacity.spare_needs import SpareNeeds, StrategyNeed, spare_needs
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_of
 from planner.ground.words import Text, count, listing
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
@@ -30,8 +30,7 @@ _NAMED: Final = 3
 SPARE: Final = "Spare GPUs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpareSettings:
+class SpareSettings(Record):
     """How spare GPUs are bought; what is empty comes from the price book or `assumed`."""
 
     rollouts_per_month: float | None = setting(
@@ -102,8 +101,7 @@ class SpareSettings:
 SETTINGS: Final = settings_of(SpareSettings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyPrice:
+class StrategyPrice(Record):
     """One strategy with its price.
 
     Attributes
@@ -131,8 +129,7 @@ class StrategyPrice:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyCosts:
+class StrategyCosts(Record):
     """The priced grid. `sentence` compares a strategy with spare GPUs to one without."""
 
     workload: str

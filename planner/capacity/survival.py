@@ -20,7 +20,7 @@ from planner.capacity.losses import NONE, Outcome, Player, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError, part
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import RACKS
 from planner.ground.words import Text, count, listing, plural, short_name, usd
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
@@ -53,8 +53,7 @@ class Scope(StrEnum):
     SPOT = "spot nodes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fewer:
+class Fewer(Record):
     """Pods of one workload. `groups`, `group_size`: of one whose pods work in groups, how many of these aren't whole then."""
 
     workload: str
@@ -63,8 +62,7 @@ class Fewer:
     group_size: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spare:
+class Spare(Record):
     """Nodes more. `like`: the node that they are like; money is of its own way of being bought, None without a price."""
 
     pool: str
@@ -74,8 +72,7 @@ class Spare:
     like: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(Record):
     """One loss. Of nodes that are alike the first is named, and `alike` says how many there are.
 
     Attributes
@@ -113,8 +110,7 @@ class Loss:
         return not self.missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class Together(Record):
     """How many nodes of a pool may be lost at once, whichever they are. `breaks`: some that may not; `is_proven`: every choice of one
     more was played, or one was found that may not."""
 
@@ -125,8 +121,7 @@ class Together:
     breaks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upgrade:
+class Upgrade(Record):
     """A pool's upgrade; `budgets`: those that hold pods back."""
 
     pool: str
@@ -136,8 +131,7 @@ class Upgrade:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survival:
+class Survival(Record):
     """What was found. `spare`: with which nobody is left waiting whichever one node is lost, where `is_for_all`; else for those that
     were looked for. `too_large`: whose loss costs more than one may."""
 
@@ -205,8 +199,7 @@ def survival(
 
 
 # ── what is lost ─────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Lost:
+class _Lost(Record):
     scope: Scope
     name: str
     nodes: tuple[int, ...]

@@ -14,7 +14,7 @@ from planner.capacity.evictions import uncordoned
 from planner.capacity.queues import is_of_queue
 from planner.capacity.what_if import Case, copies, quota_words
 from planner.ground.errors import ChangeError, NotKnownError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
@@ -37,8 +37,7 @@ _WORK_UNITS: Final = 3_000_000
 """What asking for all events' latest times may cost (`planner.ground.budget`): a few seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class Beside(Record):
     """What happens beside a rollout. `manifests`: the texts of what is applied later, in the order of those events; `limits`:
     how far pools may grow, where somebody says; `first`: workloads whose change isn't meant where all others come later."""
 
@@ -48,8 +47,7 @@ class Beside:
     limits: tuple[PoolLimits, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class Planned(Record):
     """One event, worked out: what happens to the cluster, or the workloads that are changed."""
 
     later: Later
@@ -58,8 +56,7 @@ class Planned:
     keys: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Timeline(Record):
     """A scenario with what happens beside it: `cluster` is the one to play on; `asked`: the changes before Kueue's say."""
 
     prepared: Prepared
@@ -414,8 +411,7 @@ def told(found: Timeline, run: Run, first: Run, *, seed: int, is_asked: bool) ->
     return tuple(_told(one, run, bearings.of(one) if is_asked else _Bore(Bearing.UNKNOWN)) for one in found.planned)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bore:
+class _Bore(Record, kw_only=False):
     bearing: Bearing
     at_seconds: float | None = None
     without: bool | None = None

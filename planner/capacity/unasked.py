@@ -19,7 +19,7 @@ from planner.capacity.growth import arrival_of
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
 from planner.capacity.spare import BUFFER, Consumers, buffered, nodes_for
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import count, duration, listing, plural
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
@@ -39,8 +39,7 @@ from planner.scheduling.pod import LivePod
 _MOST_TIMES: Final = 32  # that nodes are added
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Unasked:
+class Unasked(Record, eq=False):
     """Nodes that come though the rollout completes without; each stays until nobody has needed it for some time after it came or the rollout was done.
 
     Attributes
@@ -84,8 +83,7 @@ class Unasked:
         return f"the autoscaler brings {told} on the way, which it doesn't need: {why}. {plural(many, 'It is', 'They are')} there {stay}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Coming:
+class _Coming(Record, eq=False):
     group: NodeGroup
     node: Node
     at_seconds: float

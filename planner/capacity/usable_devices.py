@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import is_extended_resource
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Snapshot
@@ -16,8 +16,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Static, compile_shape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsableDevices:
+class UsableDevices(Record):
     """Nodes that pass the scheduler's filters which other pods can't change: cordon, name, taints, node affinity.
 
     Each extended resource the new pods ask for is a key of `allocatable`, of `own` and `others` (held there before the

@@ -18,7 +18,7 @@ from planner.capacity.node_pools import NodePool, pools
 from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
 from planner.ground.words import Text, count, plural
 from planner.inventory.change import WorkloadChange, apply_change
@@ -53,8 +53,7 @@ _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats
 _NEW = "new"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Record):
     """What one change came to. `is_done` is False where it doesn't get through; `budgets`: that hold pods of an upgrade back."""
 
     change: Change
@@ -64,8 +63,7 @@ class Step:
     budgets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class Changed(Record):
     """The snapshot after the changes.
 
     `waiting_before`: pods that would wait without them too, once those that find room have taken it.
@@ -100,8 +98,7 @@ def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimi
     return Changed(snapshot=cluster.snapshot, waiting_before=waiting_before, steps=tuple(steps))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class Case(Record, kw_only=False, eq=False):
     """One change, and the cluster that it is made on."""
 
     cluster: Cluster

@@ -9,14 +9,13 @@ import click
 from click.core import ParameterSource
 
 from planner.ground.errors import HeadroomError, InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import Setting, made, settings_of
 
-Record = TypeVar("Record")
+Settings = TypeVar("Settings")
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Record, kw_only=False):
     """A value that was read, so that one that stands for "none" differs from nothing given."""
 
     value: Any
@@ -82,7 +81,7 @@ def flags_of(*records: Any) -> Iterable[str]:
     return (one.flag for record in records for one in settings_of(record) if one.on_command)
 
 
-def read(record: type[Record], values: Mapping[str, Any], **more: Any) -> Record:
+def read(record: type[Settings], values: Mapping[str, Any], **more: Any) -> Settings:
     """The record as it was asked for: `values` are what the command was called with, `more` what it found out itself.
 
     Raises

@@ -20,7 +20,7 @@ from planner.cli.given import (
 )
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import settings_of
 from planner.ground.sheet import Listing
 from planner.ground.words import moment, sentence
@@ -40,8 +40,7 @@ _COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
 _ASIDE: Final = 48  # letters of what stands before a tab; longer ones push the rest aside
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Record, kw_only=False):
     """What the command was called with."""
 
     specs: tuple[str, ...]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner.ground.errors import HeadroomError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import Setting, made, settings_of
 from planner.ground.tables import Row
 from planner.inventory.pool_limits import PoolLimits
@@ -45,8 +45,7 @@ BESIDE: Final = ("prices", "discounts", "node_pools", "others", "store", "now")
 _MOST_ROWS: Final = 50  # of a table in a notebook
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Record, kw_only=False):
     """A cluster that was read. `name` is the CLUSTER it was read from."""
 
     snapshot: Snapshot
@@ -62,8 +61,7 @@ class Cluster:
         return f"<Cluster {self.name}: {nodes:,} nodes, {pods:,} pods, {len(self.workloads):,} workloads>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Record):
     """One answer.
 
     Attributes

@@ -12,7 +12,7 @@ from planner.drift.model import (
     MatchBy,
     Rule,
 )
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import APP_NAME, SYSTEM_NAMESPACES
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD
@@ -24,8 +24,7 @@ from planner.restarts.population import image_repository
 from planner.restarts.report import restarts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Record):
     environment: str
     cluster: str
     workload: Workload

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from planner.ground import vocabulary
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion
@@ -53,8 +53,7 @@ def parse_same_as(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Record):
     """How services are recognised. Checked where it is made, hashable so that answers can be cached by it.
 
     `environment_words` are taken off names at the ends (``api-dev``, ``dev_api``); `same_as` says by hand which
@@ -125,8 +124,7 @@ SHOWN_ALWAYS = frozenset({Aspect.RESTARTS})  # beside any difference: what it is
 MEASURED = frozenset({Aspect.WORKING_SET, Aspect.CPU_USED, Aspect.READY, Aspect.RESTARTS})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Record):
     """`amount` where the value is a number (bytes, millicores, count); `ratio` against the reference environment."""
 
     text: str
@@ -135,8 +133,7 @@ class Cell:
     is_unseen: bool = False  # nodes or pods tell it, and weren't seen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Record):
     """One aspect across environments; `cells` in the order of `ServiceDrift.environments`, None where absent."""
 
     aspect: Aspect
@@ -145,8 +142,7 @@ class Row:
     differs: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Record):
     """Trouble in one environment that a difference to the reference explains."""
 
     environment: str
@@ -154,16 +150,14 @@ class Explanation:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentSuggestion:
+class EnvironmentSuggestion(Record):
     environment: str
     workload: str
     suggestion: Suggestion
     today: str  # what stands there now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceDrift:
+class ServiceDrift(Record):
     """One service in all its environments."""
 
     service: str
@@ -184,8 +178,7 @@ class ServiceDrift:
         return tuple(shown) if differing or any(self.restarts) else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftReport:
+class DriftReport(Record):
     services: tuple[ServiceDrift, ...]  # most telling first
     environments: tuple[str, ...]
     unmatched: int  # workloads that live in one environment only

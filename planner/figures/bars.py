@@ -9,11 +9,10 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.labels import plain, ticks
 from planner.figures.ticks import whole
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Record):
     """One part of every bar: a colour and a name in the legend, a length for each row and the text within it."""
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar, cast
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -15,8 +15,7 @@ R = TypeVar("R")
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotDrawn:
+class NotDrawn(Record):
     """What stands in the place of a figure; `kind` is the error's name."""
 
     kind: str

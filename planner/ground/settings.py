@@ -2,8 +2,7 @@
 
 The command's option, the page's widget, the link's parameter and the `settings` of the JSON document are made from it::
 
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class CapacitySettings:
+    class CapacitySettings(Record):
         shapes: tuple[str, ...] = setting((), name="shape", form="TEXT", help="gpu=2,cpu=8,memory=64Gi; repeatable.")
 
 What kind of setting it is, the field's type says: bool, int, float, an enum (a choice), else text, which `parse` reads.
@@ -21,9 +20,9 @@ from types import UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 
-Record = TypeVar("Record")
+Settings = TypeVar("Settings")
 
 _DECLARED: Final = "setting"
 _WITHIN: Final = "settings"
@@ -31,8 +30,7 @@ DIGEST: Final = "sha256:"
 _DIGEST: Final = re.compile(rf"{DIGEST}[0-9a-f]{{64}}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Record):
     """One setting, as declared.
 
     Attributes
@@ -196,7 +194,7 @@ def setting_of(record: Any, name: str) -> Setting:
     return next(one for one in settings_of(record) if one.name == name)
 
 
-def made(record: type[Record], values: Mapping[str, Any]) -> Record:
+def made(record: type[Settings], values: Mapping[str, Any]) -> Settings:
     """`record` with `values` by the settings' names; what isn't in them keeps its default.
 
     Raises
@@ -224,7 +222,7 @@ def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
-def written(record: Record) -> Record:
+def written(record: Settings) -> Settings:
     """`record` as it may be shown and kept anywhere: digests in the place of private texts."""
     if not is_dataclass(record):
         return record
@@ -238,7 +236,7 @@ def written(record: Record) -> Record:
     return replace(record, **changed) if changed else record  # type: ignore[type-var]
 
 
-def _made(record: type[Record], given: Mapping[tuple[str, ...], Any]) -> Record:
+def _made(record: type[Settings], given: Mapping[tuple[str, ...], Any]) -> Settings:
     values = {path[0]: value for path, value in given.items() if len(path) == 1}
     hints = get_type_hints(record)
     for name in {path[0] for path in given if len(path) > 1}:

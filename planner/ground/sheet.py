@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, Generic, TypeVar
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.tables import Row
 
 A = TypeVar("A")
@@ -21,8 +21,7 @@ Value = float | int | str | bool | None
 USD_A_MONTH: Final = "USD/month"
 
 
-@dataclass(frozen=True, slots=True)
-class Figure(Generic[A]):
+class Figure(Record, Generic[A], kw_only=False):
     """One number of the whole answer.
 
     Attributes
@@ -45,8 +44,7 @@ class Figure(Generic[A]):
     also: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[R]):
+class Column(Record, Generic[R], kw_only=False):
     """One column of a listing.
 
     Attributes
@@ -102,8 +100,7 @@ def is_money(name: str) -> bool:
     return "usd" in name.split("_")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing(Generic[A, R]):
+class Listing(Record, Generic[A, R]):
     """Rows of one kind.
 
     Attributes

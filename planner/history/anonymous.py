@@ -20,7 +20,7 @@ from enum import EnumType
 from hashlib import blake2b
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.history import kept
 from planner.history.api_words import NAMES, PART, PROGRAMS, WORD, found, is_plain_number, is_said, is_valued
 from planner.inventory.sealed import is_sealed
@@ -56,8 +56,7 @@ _OURS: Final = {name for name, _, said in _FIELDS if Tells.OURS in said}
 _WRITTEN_BY_US: Final = {(name, word) for name, hint, said in _FIELDS for word in _our_words(hint, said)}
 
 
-@dataclass(frozen=True, slots=True)
-class Anonymous:
+class Anonymous(Record, kw_only=False):
     """The file, and what in it is as it was: sort → value → how often."""
 
     content: bytes
@@ -171,8 +170,7 @@ def _number(place: int, width: int) -> str:
 
 
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True)
-class _Walk:
+class _Walk(Record, kw_only=False):
     """Each text of a tree through `name` or `sentence`; `keep` is told of what stays as it is (a sort, a text)."""
 
     name: Callable[[str], str]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.pricing.sustained_use import billed_hours
 
@@ -19,16 +19,14 @@ LONGEST_HOLD_HOURS: Final = 48.0
 """How long a snapshot stands for what followed; then what was used isn't known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(Record):
     """Hours at one level of GPUs held."""
 
     level: int
     hours: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitPrices:
+class UnitPrices(Record):
     """USD per GPU-hour with the GPU's share of its machine; None: not sold so, or not known.
 
     `sustained_use_discount`: share taken off a whole month on demand.
@@ -42,8 +40,7 @@ class UnitPrices:
     flex_start: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Record):
     """A level of commitment: USD a month in all, what it saves against none, and what it saves when use has fallen."""
 
     level: int
@@ -52,8 +49,7 @@ class Point:
     saved_after_fall_usd: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Above:
+class Above(Record):
     """What the hours above a level cost a month, each way of buying them; None: not sold so, or not known."""
 
     gpu_hours: float

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text, count, listing, moment, usd
 from planner.history.levels import BILL, IDLE, History, Streak
 from planner.history.trend import Outlook, Trend
@@ -42,8 +42,7 @@ class Period(StrEnum):
     NIGHTS = "nights and weekends"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayOfGpus:
+class DayOfGpus(Record):
     """A model's GPUs on one day, each the day's highest over its snapshots; of several clusters the sum.
 
     `held` is what bound pods ask for, `waiting` what pods ask for that wait (None for a pool: they could go to several).
@@ -59,8 +58,7 @@ class DayOfGpus:
     waiting: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayOfMoney:
+class DayOfMoney(Record):
     """USD a month at one day's mean; None where a node had no price."""
 
     day: str
@@ -68,8 +66,7 @@ class DayOfMoney:
     idle_usd: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayOfVerdicts:
+class DayOfVerdicts(Record):
     """Workloads by verdict, in each cluster's last snapshot of the day."""
 
     day: str
@@ -79,8 +76,7 @@ class DayOfVerdicts:
     unknown: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendLine:
+class TrendLine(Record):
     """What is to be expected of a model, or of one pool. `order_by`: the early end less the lead time."""
 
     gpu_model: str

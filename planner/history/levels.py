@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.accelerators import model_named
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(Record):
     """What the nodes of one kind had of a GPU resource at one moment (seconds since the epoch)."""
 
     cluster: str
@@ -28,8 +27,7 @@ class Level:
     free: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class Number(Record):
     """A fact at one moment. `about` is the model's, the verdict's or nobody's name; `value` None isn't known."""
 
     cluster: str
@@ -40,8 +38,7 @@ class Number:
     value: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Streak:
+class Streak(Record):
     """A workload's verdict in the newest snapshot: how long it has been so.
 
     `since`: the first snapshot of the streak; `before`: the last one that said something else, None where none did.
@@ -54,8 +51,7 @@ class Streak:
     before: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Record):
     """What was read; `moments`: (cluster, seconds since the epoch) of every snapshot, by time."""
 
     url: str

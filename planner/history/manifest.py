@@ -19,7 +19,7 @@ import msgspec
 
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.history import names
 from planner.history.names import Partition
 
@@ -34,8 +34,7 @@ _PACKED_JSON: Final = ".json.zst"
 _OUTSIDE: Final = re.compile(r"[/\\\0]|^\.")  # a name that isn't one file's in its folder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Record):
     """What one write says it wrote.
 
     `files`: table → path of its file; `snapshots`: snapshot's id → path of the whole snapshot. Paths are those within the
@@ -55,8 +54,7 @@ class Entry:
         return frozenset((*self.files.values(), *self.snapshots.values()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Record):
     """An entry that is read, but for `without`: parts that are read from another."""
 
     partition: Partition

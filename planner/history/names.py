@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import Snapshot
 
 PREFIX: Final = "store:"
@@ -24,8 +24,7 @@ _SNAPSHOT: Final = re.compile(r"[0-9TZ.]+-[0-9A-Za-z]*", re.ASCII)
 _AGO: Final = re.compile(r"(\d{1,6})([dh])\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Record):
     """One moment of one cluster in the store at `url`; `cluster` "" is its only one. `time` as it was written."""
 
     url: str
@@ -36,8 +35,7 @@ class Place:
         return f"{PREFIX}{self.url}#{encoded(self.cluster)}@{self.time}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Partition:
+class Partition(Record, kw_only=False, order=True):
     """What is written together: one cluster's snapshots of one day (UTC)."""
 
     cluster: str

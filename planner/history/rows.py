@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Protocol
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.history.names import moment_of, snapshot_id
 from planner.history.schema import NAMED, TRENDS
@@ -37,8 +37,7 @@ class FactLike(Protocol):
     def labels(self) -> FrozenMap[str]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Record):
     """A question that was asked of a snapshot, and what came of it; `error` says why it wasn't answered."""
 
     question: str

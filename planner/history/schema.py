@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 FORMAT: Final = "headroom.store/v1"
 
@@ -26,15 +26,13 @@ class Kind(StrEnum):
     AMOUNTS = "map<string, int64>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Record):
     name: str
     kind: Kind
     what: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Record):
     name: str
     what: str
     columns: tuple[Column, ...]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, listing, usd
 from planner.history.commitment import Above, Point, UnitPrices, Use, above, cheapest, curve, uses
 from planner.history.levels import History
@@ -22,8 +22,7 @@ LEAST_HOURS: Final = 7 * 24.0
 TERM_WORDS: Final = {Provisioning.COMMITMENT_1Y: "1 year", Provisioning.COMMITMENT_3Y: "3 years"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Record):
     """One commitment: every level's cost, and the cheapest."""
 
     term: Provisioning
@@ -32,8 +31,7 @@ class Term:
     points: tuple[Point, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelUse:
+class ModelUse(Record):
     """A GPU model in a region, on nodes bought on demand. `today`: GPUs held in the newest snapshots.
 
     `above`: what the hours above the best level of the term that saves most cost. `terms` is empty where no price is known

@@ -23,7 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 LEAST_DAYS: Final = 14
 AHEAD: Final = 4  # times the history's length
@@ -48,8 +48,7 @@ class Outlook(StrEnum):
     TOO_SHORT = "too short"  # less than `LEAST_DAYS` days
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class Trend(Record):
     """What is to be expected. Weeks are from the last day on; None is later than `told_weeks`.
 
     `per_week` is the slope's mean, `per_week_low` and `_high` its P10 and P90. `held` of `tried` weeks of the past had a value
@@ -166,8 +165,7 @@ class _Model:
         return paths
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
+class _Fit(Record):
     """The regression for one phi: the line, what is left (in units of the error's own variance), how likely it is."""
 
     line: Floats

@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.ground import words
 from planner.ground.errors import NotKnownError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
@@ -61,16 +61,14 @@ def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     return {kind: cost for kind, cost in needed if snapshot.presence.get(kind) not in known}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerLoad:
+class ServerLoad(Record):
     """Requests of this process to API servers in the last minute, and the most there are to one in any minute."""
 
     requests_last_minute: int
     most_per_minute: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
+class Unseen(Record):
     """A kind whose objects weren't seen, which is not that there are none.
 
     `sentence` says so, `lacking` what answers lack without, "" where nothing in this cluster needs them.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from textwrap import indent
 from typing import Any, Final, TypeGuard
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory.change import NOT_READ, WorkloadChange, apply_change, document_of
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes import commands
@@ -28,8 +28,7 @@ _NOWHERE: Final = "none"
 _HELM: Final = "# Your chart decides what its keys are called; these are the usual ones.\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Record):
     """One field that differs. `today` and `then` as written in a manifest; ``none`` where it isn't there."""
 
     field: str  # "spec.strategy.rollingUpdate.maxSurge"
@@ -37,8 +36,7 @@ class Difference:
     then: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(Record):
     """How a workload's change is applied and undone.
 
     `command`, `undo`: for a shell. `yaml`: the changed fields under the object's name, as ``kubectl patch --patch-file`` and

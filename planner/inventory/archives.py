@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Final
 
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import Finding, Severity
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise
@@ -196,8 +196,7 @@ class Forward:
         return Forward(pieces(), where)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Record):
     """A file: its name, with the path inside what the user named, and its bytes, unpacked.
 
     `is_named`: the user named this very file, and not a folder or an archive that it is in. It has to be read before

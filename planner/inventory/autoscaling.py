@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 
 _MOST_SECONDS: Final = 86_400
@@ -20,8 +20,7 @@ class Expander(StrEnum):
     RANDOM = "random"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Autoscaling:
+class Autoscaling(Record):
     """cluster-autoscaler's flags, with its defaults; the two delays are constants of it.
 
     Source: kubernetes/autoscaler `cluster-autoscaler/config/flags/flags.go`, `core/static_autoscaler.go` `allPodsAreNew`

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 _LINE = re.compile(r"(container_memory_\w+)\{(.*)\}\s+(\S+)(?:\s+-?\d+)?\s*\Z")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -23,8 +23,7 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerMemoryStats:
+class ContainerMemoryStats(Record):
     """One container's memory by kind, in bytes; None where the text has no such line."""
 
     namespace: str
@@ -36,8 +35,7 @@ class ContainerMemoryStats:
     swap_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeMemoryStats:
+class NodeMemoryStats(Record):
     """What one kubelet told. `working_set_bytes` is the whole node's, None where it isn't in the text."""
 
     working_set_bytes: int | None

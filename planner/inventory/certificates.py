@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import count, moment
 
 SOON_SECONDS: Final = 14 * 86_400.0
@@ -14,8 +14,7 @@ less than a quarter left it failed to."""
 _HOUR, _DAY = 3_600.0, 86_400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validity:
+class Validity(Record):
     """From when until when a certificate holds, in seconds since the epoch."""
 
     begins_at: float

@@ -14,7 +14,7 @@ import msgspec
 
 from planner.ground import quantity
 from planner.ground.errors import ChangeError, InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
@@ -47,8 +47,7 @@ NOT_READ = "change-not-read"
 """A finding's code: fields of a patch that the planner doesn't read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadChange:
+class WorkloadChange(Record):
     """A change to one workload. Fields left at None stay as they are; `patch` is applied first, then the others.
 
     A change with nothing set stands for "a new revision of the same shape": what ``kubectl rollout restart`` does.

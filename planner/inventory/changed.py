@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from planner.ground.quantity import format_amount
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.kinds import NODE, kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Node, Snapshot, Workload
@@ -14,8 +14,7 @@ from planner.kubernetes.records import Node, Snapshot, Workload
 _NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpecChange:
+class SpecChange(Record):
     """One thing that is asked for otherwise. `object` is a workload's key, or ``pool NAME``."""
 
     object: str

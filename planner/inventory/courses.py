@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.inventory.sealed import leaves_of
 from planner.kubernetes.owners import held_below, uids_below
 from planner.kubernetes.pod_templates import Idle, PlacedSet, Templated
@@ -20,8 +20,7 @@ NOT_RECORDED: Final = "by-rules"
 """The code of the finding that says by whose rules an answer is, and that they weren't recorded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class Course(Record):
     """What is to be placed for a change: `sets`, pod by pod or as its kind has it. `old`: whose place they take, `leaving`: the uids of
     those that go before. `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuUse:
+class GpuUse(Record):
     """One GPU (or slice of one) while one pod held it. Times are seconds since the epoch.
 
     `busy_at`: the last reading above what counts as busy, None where there was none; `peak_percent` and `mean_percent` of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, KARPENTER_GPU_NAME, MEMORY, NVIDIA_GPU
 from planner.kubernetes.clouds import model_of_machine
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
@@ -16,8 +16,7 @@ _AWS: Final = re.compile(r"(([a-z]+)(\d+)[a-z0-9-]*)\.([a-z0-9-]+)\Z")
 _BY_PROVIDER: Final = ("karpenter.k8s.aws/", "karpenter.kwok.sh/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offering:
+class Offering(Record):
     """One way to buy a machine. `usd_per_hour` None: nobody says."""
 
     zone: str
@@ -25,8 +24,7 @@ class Offering:
     usd_per_hour: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceType:
+class InstanceType(Record):
     """A machine type.
 
     Attributes

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import PodLog
 
 LARGEST_LOG_BYTES: Final = 2 * 2**20  # of one log; of a longer one the end is kept: what happened last stands there
@@ -17,8 +17,7 @@ _START = b"==== START logs for container "
 _START_LINE = re.compile(rb"==== START logs for container (\S+) of pod ([^\s/]+)/(\S+) ====[ \t]*\r?(?:\n|\Z)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Record):
     """``data[start:end]``: documents, or with `pod` the log of a container. `is_whole`: its last line is there."""
 
     start: int

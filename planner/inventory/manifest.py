@@ -15,7 +15,7 @@ import msgspec
 
 from planner.ground import words
 from planner.ground.errors import ChangeError, InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
 from planner.inventory import hooks, wire
 from planner.inventory.change import (
@@ -104,8 +104,7 @@ _ACCOUNT = "ServiceAccount"
 _KEPT_AS_THEY_ARE = frozenset({"PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedWorkload:
+class AppliedWorkload(Record):
     """One workload of a manifest. `before` is None when the cluster doesn't have it yet.
 
     `has_new_template`: its controller makes new pods; False for one that is only scaled, or not changed at all. `is_assumed`:
@@ -137,8 +136,7 @@ class AppliedWorkload:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedWorkload:
+class PlacedWorkload(Record):
     """An object of a manifest whose pods are known and whose rollout isn't: `workload` has its name and first template."""
 
     workload: Workload
@@ -150,8 +148,7 @@ class PlacedWorkload:
         return self.placed.idle is not Idle.THERE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownObject:
+class UnknownObject(Record):
     """An object of a manifest whose pods aren't known, or not what becomes of them.
 
     `key` is ``Kind/namespace/name``, `what` why, as a sentence without a full stop. `gpus`: what it asks for at least.
@@ -165,8 +162,7 @@ class UnknownObject:
     may_help: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(Record):
     """What a manifest does: its workloads, the snapshot with its other objects, and what it holds besides."""
 
     workloads: tuple[AppliedWorkload, ...]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import Node, Snapshot
@@ -36,8 +36,7 @@ GOING_TAINTS: Final = frozenset({"ToBeDeletedByClusterAutoscaler", "karpenter.sh
 """On a node that an autoscaler takes down."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSeen:
+class NodeSeen(Record):
     """A spot or preemptible node over all looks; times are seconds since the epoch. `is_going`: marked at the last."""
 
     cluster: str
@@ -51,16 +50,14 @@ class NodeSeen:
     zone: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeEvent:
+class NodeEvent(Record):
     cluster: str
     node: str
     told: Told
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Watch(Record):
     """What was seen. `looks`: cluster → the moments at which all its nodes were looked at, rising."""
 
     source: str

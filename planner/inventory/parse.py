@@ -17,7 +17,7 @@ import msgspec
 
 from planner.ground import collector, words
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.gaps import with_gaps
@@ -112,8 +112,7 @@ _TEMPLATED: dict[str, Callable[[Shared, Any, workloads.Raw], Any]] = {
 """Kinds with a pod template, which their readers get as it is written as well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Record):
     """Objects that came together: one List, one document, one page of the API server's answer.
 
     Parameters

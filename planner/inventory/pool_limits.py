@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.quotas import Quota
@@ -36,8 +36,7 @@ class UpgradeStrategy(StrEnum):
     BLUE_GREEN = "blue-green"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpgradeSettings:
+class UpgradeSettings(Record):
     """How a pool's nodes are replaced. GKE's defaults: surge, maxSurge 1, maxUnavailable 0.
 
     Source: cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (2026-07).
@@ -50,8 +49,7 @@ class UpgradeSettings:
     soak_seconds: float | None = None  # blue-green: how long both sets of nodes are kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolLimits:
+class PoolLimits(Record):
     """One node pool as something other than its nodes describes it.
 
     Attributes

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 _AWS_NAME: Final = re.compile(
     r"Running On-Demand (?P<on_demand>.+) instances\Z|All (?P<spot>.+) Spot Instance Requests\Z"
@@ -29,8 +29,7 @@ class Unit(StrEnum):
     VCPUS = "vCPUs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
+class Quota(Record):
     """One quota. `name` as the cloud writes it; `region` "" where the document doesn't say; `used` None: it doesn't say either.
     `is_of_spot` None: of machines however they are bought."""
 

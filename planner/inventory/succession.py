@@ -12,15 +12,14 @@ from dataclasses import fields
 from hashlib import blake2b
 from typing import Any, Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.records import Snapshot
 
 MOST_STEPS: Final = 64  # that are kept: who has none of the last so many is sent the whole
 _SKIPPED: Final = frozenset({"derived"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Record):
     """`tuples`: field → what it is made of, either ``(first, last)`` of the field before or ``(None, records)``; `others`:
     fields that aren't tuples, where they differ."""
 
@@ -28,8 +27,7 @@ class Difference:
     others: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Record):
     """From the snapshot called `before` to the one called `name`: a pickled `Difference`. A first one has no before."""
 
     name: str

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Record):
     """One container's use over a stretch of time.
 
     `working_set_bytes` is the largest seen, `cpu_millicores` the 95th percentile (of one sample: the sample), None

@@ -17,7 +17,7 @@ import msgspec
 import yaml
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory.archives import Walk
 from planner.inventory.json_text import MOST_OBJECTS, too_many
 
@@ -109,8 +109,7 @@ def yaml_pieces(
     yield from _documents(text, _Reading(where, repeated, walk), begun, is_packed=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Record, kw_only=False):
     """What the documents of one text have in common."""
 
     where: str

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.clouds import BOUGHT, SPOT, labels_of
 from planner.kubernetes.records import Amounts, FrozenMap
 
@@ -37,8 +37,7 @@ COUNTED: Final = (Unit.DEVICE, Unit.SLICE, Unit.SHARE)
 """Units that a pod holds a number of; the others are amounts beside them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accelerator:
+class Accelerator(Record):
     """One extended resource, or a driver of dynamic resource allocation. `resource` may end with ``*``: all that start so.
 
     `same_as`: the resource that tells of the same devices under another name and counts in its place where both are, ""
@@ -143,8 +142,7 @@ def _rows(table: str) -> tuple[Accelerator, ...]:
     return tuple(rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
+class Tables(Record):
     """What is known of accelerators and labels. Of several labels the first that a node has counts.
 
     Attributes

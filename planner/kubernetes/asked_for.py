@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.accelerators import Unit, accelerator
 from planner.kubernetes.pod_templates import Document, Gang, Templated, hidden_templates, told_lists, untold_places
 
@@ -23,8 +23,7 @@ _NUMBERS: Final = ("quantity", "count")
 _DEVICE_NAME: Final = re.compile(r"(nvidia|amd|intel)\.com/\S+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Record):
     """`amount` of `resource` at `path`, and `copies` of that as far as can be read."""
 
     path: str
@@ -41,8 +40,7 @@ class Asked:
         return f"{times}{self.amount} {self.resource} at {self.path}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Untold:
+class Untold(Record):
     """`places`: paths at which an object has pods that aren't told; `asked`: the accelerators that it asks for there."""
 
     places: tuple[str, ...]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from planner.ground.errors import ChangeError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.kinds import Scale, kind_in
 from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match
@@ -30,8 +30,7 @@ class Covered(NamedTuple):
     is_healthy: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetStatus:
+class BudgetStatus(Record):
     """What the disruption controller writes. `unscaled`: key of a controller whose scale it can't find ("" none);
     then `desired` and `expected` are 0 and no eviction is allowed (`failSafe`)."""
 
@@ -47,8 +46,7 @@ class BudgetStatus:
         return not self.unscaled or without_scale(self.unscaled)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protection:
+class Protection(Record):
     """The budgets over one workload's pods, and what they allow with every pod there and Ready.
 
     `allowed` is None where nothing limits it, or where the snapshot doesn't tell.

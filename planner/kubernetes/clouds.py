@@ -16,7 +16,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import (
     AKS_ACCELERATOR,
     AKS_AGENT_POOL,
@@ -53,8 +53,7 @@ CAPACITY_BLOCK: Final = "capacity-block"  # of EC2's Capacity Blocks for ML: pai
 Labels = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Record):
     """How long ahead a cloud says that it takes a spot node: what an ordinary pod gets of it, in words, and who says so."""
 
     seconds: int
@@ -62,8 +61,7 @@ class Notice:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cloud:
+class Cloud(Record):
     """Attributes
     ----------
     name : who runs the nodes

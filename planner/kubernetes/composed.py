@@ -13,14 +13,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.accelerators import accelerator
 
 Document = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundSet:
+class FoundSet(Record):
     """A set of one document: its pod template as it stands there, and how many pods of it a group has.
 
     `units` is the first of the counts: of a replicated Job its Jobs.
@@ -33,8 +32,7 @@ class FoundSet:
     units: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
+class Composed(Record):
     """The sets of a document, and the places at which it has pods that its own fields don't tell."""
 
     sets: tuple[FoundSet, ...]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 
 ROLLING_UPDATE: Final = "RollingUpdate"
@@ -36,8 +36,7 @@ class Scale(StrEnum):
     PARALLELISM = "spec.parallelism"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusFields:
+class StatusFields(Record):
     """The fields of ``status`` that count pods; "" where the kind has none. A pod is *ready* when the kubelet says so,
     *available* when it has been so for minReadySeconds; the workload is when as many are as `wanted` says."""
 
@@ -47,8 +46,7 @@ class StatusFields:
     updated: str = "updatedReplicas"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(Record):
     """One kind.
 
     Attributes

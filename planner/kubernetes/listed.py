@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.kinds import PARTS, WORKLOADS
 from planner.kubernetes.pod_templates import BASE, RUNTIME_GROUP, RUNTIMES, TEMPLATED
 from planner.kubernetes.queues import GROUP as KUEUE
 from planner.kubernetes.queues import KINDS as KUEUE_KINDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class Listed(Record):
     """One list. `versions`: of its group, the first that is served is read; `asks_webhook`: whether a write of one is reviewed;
     `scales`: the set whose pods ``kubectl scale`` counts, None without that subresource."""
 

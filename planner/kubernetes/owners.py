@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, kind_called, kind_in
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.records import Owner, Pod, Snapshot
@@ -83,8 +83,7 @@ def topmost(key: str, owners: Owners) -> str:
     return key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Record):
     """Pods that aren't finished, and the GPUs that those on nodes hold."""
 
     pods: int = 0
@@ -136,8 +135,7 @@ def uids_below(snapshot: Snapshot, key: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unjudged:
+class Unjudged(Record):
     """Objects of one kind whose rollout isn't played, and what the pods below them hold."""
 
     kind: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
 
 PRIVILEGED = "privileged"
@@ -63,8 +63,7 @@ _RESTRICTED_VOLUMES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Record):
     """What a namespace enforces: `level` is privileged, baseline or restricted; `minor` the version of its rules."""
 
     level: str = PRIVILEGED
@@ -92,8 +91,7 @@ def enforced(labels: Labels) -> Policy:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forbidden:
+class Forbidden(Record):
     """Something a level forbids. `check`: Kubernetes' name of the check; `thing`: what is forbidden; `details`: who has it."""
 
     check: str

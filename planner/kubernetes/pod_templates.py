@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, Final
 
 from planner.ground import words
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, ray_counted, workflow
 from planner.kubernetes.kinds import JOB, POD, REMOVED
@@ -57,8 +57,7 @@ class Idle(StrEnum):
     THERE = "it is there already, and none of its pods changes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class Count(Record):
     """How many: the number at `path`, `default` where it isn't given, at least the one at `at_least` and at most the one at
     `at_most` if these are given.
 
@@ -74,8 +73,7 @@ class Count:
     less: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodSet:
+class PodSet(Record):
     """Pods of one template.
 
     Attributes
@@ -97,8 +95,7 @@ class PodSet:
     is_optional: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Templated:
+class Templated(Record):
     """One kind.
 
     Attributes
@@ -146,8 +143,7 @@ class Templated:
     updates: Updates | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedSet:
+class PlacedSet(Record):
     """`count` pods of one template, in each group."""
 
     role: str
@@ -155,8 +151,7 @@ class PlacedSet:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class Placed(Record):
     """What is asked where only placement is: the pods of one object, in sets and groups, and which go together.
 
     `resource`: what kubectl calls its kind,

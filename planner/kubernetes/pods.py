@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static
@@ -23,8 +23,7 @@ GANG_LABELS: Final = (
 _GROUP_OF_SET: Final = LWS_GROUP_INDEX
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeData:
+class NodeData(Record):
     """Names of volumes whose data is on the node, by what becomes of it when the pod goes elsewhere.
 
     Attributes

@@ -6,7 +6,7 @@ lws 0.8 `api/leaderworkerset/v1/leaderworkerset_types.go`, `pkg/webhooks/leaderw
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.telling import Inside, Word
 
 WHOLE_WEIGHT = 100
@@ -14,8 +14,7 @@ SCALE_DOWN_DELAY_SECONDS = 30
 ABORT_SCALE_DOWN_DELAY_SECONDS = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanaryStep:
+class CanaryStep(Record):
     """A step of a canary; one of its fields is set.
 
     Attributes
@@ -39,8 +38,7 @@ class CanaryStep:
         return self.scale_matches or self.scale_replicas is not None or self.scale_weight is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Canary:
+class Canary(Record):
     """``spec.strategy.canary``. `written`: it as JSON, as far as it is read, to merge a patch into.
 
     `is_routed`: a traffic router splits the traffic, and the canary comes on top of the stable set. `least_pods`:
@@ -60,8 +58,7 @@ class Canary:
     written: Inside[str] = "{}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlueGreen:
+class BlueGreen(Record):
     """``spec.strategy.blueGreen``. `preview_replicas`: None for as many as there shall be. `promotes_itself`: without that it
     waits for somebody, with `promotion_seconds` a while."""
 
@@ -74,8 +71,7 @@ class BlueGreen:
     written: Inside[str] = "{}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Progress(Record):
     """Where an Argo Rollout is, as its status says.
 
     Attributes
@@ -104,8 +100,7 @@ LEADER_READY = "LeaderReady"
 RECREATES_GROUP = ("RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
+class Groups(Record):
     """A LeaderWorkerSet's: each has a leader and `size` − 1 workers.
 
     Attributes

@@ -13,7 +13,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Annotated, Any, Generic, TypeVar, overload
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     DEFAULT_SCHEDULER,
@@ -110,8 +110,7 @@ EMPTY: FrozenMap[Any] = FrozenMap()
 
 
 # ── selectors ────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirement:
+class Requirement(Record):
     """``key operator values``; the operator is one of In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
     key: str
@@ -119,8 +118,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelSelector:
+class LabelSelector(Record):
     """All of `match_labels` and all of `match_expressions`. An empty selector matches everything.
 
     Where the API allows a selector to be absent, the field holds None, which matches nothing.
@@ -130,30 +128,26 @@ class LabelSelector:
     match_expressions: tuple[Requirement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSelectorTerm:
+class NodeSelectorTerm(Record):
     """All of `match_expressions` (labels) and `match_fields` (metadata.name); an empty term matches nothing."""
 
     match_expressions: tuple[Requirement, ...] = ()
     match_fields: tuple[Requirement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferredTerm:
+class PreferredTerm(Record):
     weight: int
     term: NodeSelectorTerm
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeAffinity:
+class NodeAffinity(Record):
     """`required`: any of the terms, None when nothing is required (an empty tuple matches no node)."""
 
     required: tuple[NodeSelectorTerm, ...] | None = None
     preferred: tuple[PreferredTerm, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodAffinityTerm:
+class PodAffinityTerm(Record):
     label_selector: LabelSelector | None
     topology_key: NodeKey
     namespaces: tuple[str, ...] = ()
@@ -163,8 +157,7 @@ class PodAffinityTerm:
     weight: int = 0  # 0: required; 1..100: preferred
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopologySpreadConstraint:
+class TopologySpreadConstraint(Record):
     max_skew: int
     topology_key: NodeKey
     when_unsatisfiable: Word  # DoNotSchedule | ScheduleAnyway
@@ -175,15 +168,13 @@ class TopologySpreadConstraint:
     match_label_keys: tuple[PodKey, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taint:
+class Taint(Record):
     key: str
     value: str
     effect: Word  # NoSchedule | PreferNoSchedule | NoExecute
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Toleration:
+class Toleration(Record):
     key: str = ""  # empty with Exists: every taint
     operator: Word = "Equal"  # Equal | Exists | Lt | Gt
     value: str = ""
@@ -205,8 +196,7 @@ class CommandForm(StrEnum):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(Record):
     handler: Handler  # http | tcp | exec | grpc
     initial_delay_seconds: int = 0
     timeout_seconds: int = 1
@@ -215,15 +205,13 @@ class Probe:
     failure_threshold: int = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPort:
+class HostPort(Record):
     port: int
     protocol: str = "TCP"
     host_ip: str = "0.0.0.0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityContext:
+class SecurityContext(Record):
     """What the Pod Security Standards look at in a pod's or a container's ``securityContext``; None: not given."""
 
     is_privileged: bool = False
@@ -243,8 +231,7 @@ class SecurityContext:
 NO_SECURITY_CONTEXT = SecurityContext()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class Container(Record):
     name: str
     image: Image = ""
     requests: Amounts = EMPTY
@@ -268,8 +255,7 @@ class Container:
         return self.restart_policy == "Always"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimTemplate:
+class ClaimTemplate(Record):
     """What a PersistentVolumeClaim asks for; `storage_class_name` None: the cluster's default class."""
 
     name: str = ""  # in a StatefulSet's volumeClaimTemplates: the volume's
@@ -280,8 +266,7 @@ class ClaimTemplate:
     volume_mode: Word = "Filesystem"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class Volume(Record):
     """`kind` is the volume source's name in the API (``persistentVolumeClaim``, ``emptyDir``, ``hostPath``, …)."""
 
     name: str
@@ -295,8 +280,7 @@ class Volume:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodClaim:
+class PodClaim(Record):
     """An entry of ``spec.resourceClaims``: a named claim, or a template a claim is made from."""
 
     name: str
@@ -304,8 +288,7 @@ class PodClaim:
     resource_claim_template_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodSpec:
+class PodSpec(Record):
     """The part of a pod that decides where it can go; equal for all pods of one template. Hashable: intern it."""
 
     containers: tuple[Container, ...] = ()
@@ -346,8 +329,7 @@ class PodSpec:
         return tuple(one for one in self.init_containers if one.is_sidecar)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(Record):
     """The controlling owner reference."""
 
     kind: Word
@@ -359,8 +341,7 @@ class Owner:
         return f"{self.kind}/{namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerState:
+class ContainerState(Record):
     """One container status. `state` and `last_state` are running | waiting | terminated | "" (none)."""
 
     name: str
@@ -383,8 +364,7 @@ class ContainerState:
     last_finished_at: Inside[float | None] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pod:
+class Pod(Record):
     namespace: str
     name: str
     uid: Uid
@@ -428,8 +408,7 @@ class Pod:
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Record):
     name: str
     uid: str = ""
     labels: Labels = EMPTY
@@ -447,8 +426,7 @@ class Node:
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class Template(Record):
     """A pod template. `manifest` is its JSON (a ``PodTemplateSpec``) cut down to the kept fields, so that a patch can
     be merged into it, with digests for the rest; ReplicaSets' have none. `unread` is a digest of all that the template
     says beyond the record's fields (environment, arguments, …), comparable within one process."""
@@ -470,8 +448,7 @@ class Template:
         return mine == theirs and self.spec == other.spec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strategy:
+class Strategy(Record):
     """Update strategy as written. `max_surge` and `max_unavailable` are an int, a text such as ``"25%"``, or None where
     the field doesn't exist (Recreate, OnDelete). `kind`: RollingUpdate | Recreate | OnDelete, an Argo Rollout's Canary |
     BlueGreen, whose own fields are in `canary` or `blue_green`."""
@@ -484,8 +461,7 @@ class Strategy:
     blue_green: BlueGreen | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(Record):
     """Deployment, StatefulSet, DaemonSet, Job, …, by `kind`. Fields of other kinds keep their defaults."""
 
     kind: Word
@@ -558,8 +534,7 @@ class Workload:
         return kind_called(self.kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodsAlike:
+class PodsAlike(Record):
     """`count` pods of one template."""
 
     role: str
@@ -567,8 +542,7 @@ class PodsAlike:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unplayed:
+class Unplayed(Record):
     """An object of a kind whose rollout isn't played: what tells whether a manifest says the same of its pods.
 
     Attributes
@@ -610,8 +584,7 @@ class Unplayed:
         return f"{self.kind}/{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaSet:
+class ReplicaSet(Record):
     """`kind`: a ReplicationController does the same."""
 
     namespace: str
@@ -635,8 +608,7 @@ class ReplicaSet:
         return kind_called(self.kind).key(self.namespace, self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControllerRevision:
+class ControllerRevision(Record):
     """A template that a StatefulSet or DaemonSet has or had, the latest with the highest `number`.
 
     `template`: None where another kind's controller made it, which may write anything.
@@ -663,15 +635,13 @@ class ControllerRevision:
 
 
 # ── policy, storage, devices ─────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Namespace:
+class Namespace(Record):
     name: str
     labels: Labels = EMPTY
     is_deleting: bool = False  # metadata.deletionTimestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodDisruptionBudget:
+class PodDisruptionBudget(Record):
     """`min_available` and `max_unavailable`: int, "50%", or None; exactly one is set."""
 
     namespace: str
@@ -686,16 +656,14 @@ class PodDisruptionBudget:
     expected_pods: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriorityClass:
+class PriorityClass(Record):
     name: str
     value: int
     is_global_default: bool = False
     preemption_policy: str = "PreemptLowerPriority"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeClass:
+class RuntimeClass(Record):
     """What admission adds to pods of this class (KEP-688, KEP-585)."""
 
     name: str
@@ -704,8 +672,7 @@ class RuntimeClass:
     tolerations: tuple[Toleration, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HorizontalPodAutoscaler:
+class HorizontalPodAutoscaler(Record):
     """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas. `kind`: KEDA's
     ScaledObject is read as the autoscaler that KEDA makes of it; `idle`: what that sets while no trigger is active, `is_paused`:
     it leaves the replicas alone."""
@@ -720,15 +687,13 @@ class HorizontalPodAutoscaler:
     is_paused: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class Service(Record):
     namespace: str
     name: str
     selector: Labels = EMPTY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionRule:
+class AdmissionRule(Record):
     """``operations`` on ``groups``/``resources``; ``*`` stands for all of them."""
 
     operations: tuple[str, ...] = ()
@@ -736,8 +701,7 @@ class AdmissionRule:
     resources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionHook:
+class AdmissionHook(Record):
     """What may change or refuse objects on their way into the cluster: a webhook, or a policy with expressions.
 
     `name` is the configuration's or policy's (a webhook's own behind a slash); `selector`s None select everything.
@@ -760,15 +724,13 @@ class AdmissionHook:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookConfiguration:
+class WebhookConfiguration(Record):
     name: str
     kind: str
     hooks: tuple[AdmissionHook, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionPolicyBinding:
+class AdmissionPolicyBinding(Record):
     """`selectors` narrow what the policy's own rules match; only with action Deny anything is refused."""
 
     name: str
@@ -779,8 +741,7 @@ class AdmissionPolicyBinding:
     object_selector: LabelSelector | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceQuota:
+class ResourceQuota(Record):
     """`hard` and `used`: quota keys (``requests.cpu``, ``pods``, ``requests.nvidia.com/gpu``, …) → amounts.
 
     `scopes` and `scope_selector` (requirements whose key is the scope's name) limit which pods count.
@@ -794,8 +755,7 @@ class ResourceQuota:
     scope_selector: tuple[Requirement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitRangeItem:
+class LimitRangeItem(Record):
     kind: Word  # Container | Pod | PersistentVolumeClaim
     minimum: Amounts = EMPTY
     maximum: Amounts = EMPTY
@@ -804,15 +764,13 @@ class LimitRangeItem:
     max_limit_request_ratio: FrozenMap[float] = EMPTY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitRange:
+class LimitRange(Record):
     namespace: str
     name: str
     items: tuple[LimitRangeItem, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersistentVolume:
+class PersistentVolume(Record):
     name: str
     labels: Labels = EMPTY
     node_affinity: tuple[NodeSelectorTerm, ...] | None = None
@@ -826,8 +784,7 @@ class PersistentVolume:
     volume_mode: str = "Filesystem"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersistentVolumeClaim:
+class PersistentVolumeClaim(Record):
     namespace: str
     name: str
     volume_name: str = ""  # empty: not bound
@@ -842,8 +799,7 @@ class PersistentVolumeClaim:
         return self.template.access_modes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorageClass:
+class StorageClass(Record):
     name: str
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
@@ -852,8 +808,7 @@ class StorageClass:
     created_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsiDriver:
+class CsiDriver(Record):
     """`tells_capacity`: kube-scheduler makes no volume of it where its CSIStorageCapacities leave no room. `driver`: its
     name, as StorageClasses call it."""
 
@@ -862,8 +817,7 @@ class CsiDriver:
     tells_capacity: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsiStorageCapacity:
+class CsiStorageCapacity(Record):
     """How large a volume of a StorageClass can be made on the nodes that `nodes` selects; None: on none."""
 
     namespace: str
@@ -873,8 +827,7 @@ class CsiStorageCapacity:
     largest_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsiNode:
+class CsiNode(Record):
     """`limits`: CSI driver → volumes it can attach to the node; drivers without a limit are not in it."""
 
     name: str
@@ -895,15 +848,13 @@ class Version(str):
     __hash__ = str.__hash__
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceClass:
+class DeviceClass(Record):
     name: str
     selectors: tuple[Expression, ...] = ()  # CEL expressions
     extended_resource_name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityPolicy:
+class CapacityPolicy(Record):
     """Which parts of a capacity may be asked for: `values`, or from `minimum` on in steps; `default`: where none is."""
 
     default: int | None = None
@@ -913,8 +864,7 @@ class CapacityPolicy:
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class Device(Record):
     """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount. `is_shared`: several
     claims may have a part of its capacity, as `policies` say.
 
@@ -934,8 +884,7 @@ class Device:
     is_complex: bool = False  # waits for conditions, or is shared and uses counters: answered "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceSlice:
+class ResourceSlice(Record):
     name: str
     driver: str
     pool: str
@@ -949,8 +898,7 @@ class ResourceSlice:
     devices: tuple[Device, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceRequest:
+class DeviceRequest(Record):
     """`allocation_mode`: ExactCount (then `count`) | All. `first_available`: alternatives, the first that fits counts."""
 
     name: str
@@ -964,8 +912,7 @@ class DeviceRequest:
     capacity: Amounts = EMPTY  # of each device: a part of a shared one, the least of another
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceConstraint:
+class DeviceConstraint(Record):
     """Devices of `requests` (all, when empty) agree in one attribute, or all differ in it."""
 
     requests: tuple[Path, ...] = ()
@@ -973,14 +920,12 @@ class DeviceConstraint:
     distinct_attribute: Word = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimSpec:
+class ClaimSpec(Record):
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceClaim:
+class ResourceClaim(Record):
     namespace: str
     name: str
     spec: ClaimSpec
@@ -993,8 +938,7 @@ class ResourceClaim:
     reserved_for: tuple[Uid, ...] = ()  # pod uids
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceTaintRule:
+class DeviceTaintRule(Record):
     """A taint on devices: those of `driver`, `pool` and `device`, each "" for any."""
 
     name: str
@@ -1004,15 +948,13 @@ class DeviceTaintRule:
     device: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceClaimTemplate:
+class ResourceClaimTemplate(Record):
     namespace: str
     name: str
     spec: ClaimSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodTemplate:
+class PodTemplate(Record):
     """core/v1 PodTemplate: what others name."""
 
     namespace: str
@@ -1021,8 +963,7 @@ class PodTemplate:
     spec: PodSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityBuffer:
+class CapacityBuffer(Record):
     """Room that cluster-autoscaler keeps for `replicas` pods like the PodTemplate `template`, as its status says."""
 
     namespace: str
@@ -1033,8 +974,7 @@ class CapacityBuffer:
     conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProvisioningRequest:
+class ProvisioningRequest(Record):
     """Nodes asked of cluster-autoscaler for pods that name it."""
 
     namespace: str
@@ -1043,8 +983,7 @@ class ProvisioningRequest:
     conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodePool:
+class NodePool(Record):
     """Karpenter's: which nodes it may bring, and how many."""
 
     name: str
@@ -1060,8 +999,7 @@ class NodePool:
     requirements: tuple[Requirement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Record):
     namespace: str
     object_kind: str
     object_name: str
@@ -1075,15 +1013,13 @@ class Event:
     component: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerMetrics:
+class ContainerMetrics(Record):
     container: str
     cpu_millicores: int
     working_set_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodMetrics:
+class PodMetrics(Record):
     namespace: str
     name: str
     taken_at: float | None
@@ -1091,8 +1027,7 @@ class PodMetrics:
     containers: tuple[ContainerMetrics, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodLog:
+class PodLog(Record):
     """Log lines of one container as a dump, an upload or the API gave them."""
 
     namespace: str
@@ -1103,8 +1038,7 @@ class PodLog:
 
 
 # ── Kueue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceFlavor:
+class ResourceFlavor(Record):
     """Kueue's: machines of one kind. `topology`: the Topology that says which of them are near to each other."""
 
     name: str
@@ -1114,8 +1048,7 @@ class ResourceFlavor:
     topology: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlavorQuota:
+class FlavorQuota(Record):
     """What a queue or cohort has of one resource in one flavor; limits None: none."""
 
     flavor: str
@@ -1125,8 +1058,7 @@ class FlavorQuota:
     lending_limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaGroup:
+class QuotaGroup(Record):
     """A resource group: its flavors are tried in this order, all its resources get the same."""
 
     resources: tuple[str, ...]
@@ -1134,8 +1066,7 @@ class QuotaGroup:
     quotas: tuple[FlavorQuota, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cohort:
+class Cohort(Record):
     """Queues that lend each other what they don't use. `weight`: in fair sharing."""
 
     name: str
@@ -1144,8 +1075,7 @@ class Cohort:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterQueue:
+class ClusterQueue(Record):
     """`strategy`: BestEffortFIFO | StrictFIFO. `selector`: namespaces that may use it, None: none. `stop`: None | Hold | HoldAndDrain.
     `checks`: admission checks, each with the flavors it is for, () for all. `unmodelled`: fields that are set, could change an answer, and
     aren't modelled. `is_active`: what its condition says, None: nothing."""
@@ -1170,8 +1100,7 @@ class ClusterQueue:
     unmodelled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalQueue:
+class LocalQueue(Record):
     """A namespace's way into a ClusterQueue."""
 
     namespace: str
@@ -1180,8 +1109,7 @@ class LocalQueue:
     stop: str = "None"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedSet:
+class QueuedSet(Record):
     """Pods of a Kueue Workload that are alike. `least`: fewest with which it starts, None: all; `level`: of a topology, "" where
     it asks for none or for any."""
 
@@ -1194,8 +1122,7 @@ class QueuedSet:
     group: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantedSet:
+class GrantedSet(Record):
     """What a pod set was given: resource → flavor, and how much of each."""
 
     name: str
@@ -1204,8 +1131,7 @@ class GrantedSet:
     use: Amounts = EMPTY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedWorkload:
+class QueuedWorkload(Record):
     """Kueue's Workload: what was, or is to be, admitted as a whole.
 
     Attributes
@@ -1244,14 +1170,12 @@ class QueuedWorkload:
         return self.conditions.get(condition, "").startswith("True")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadPriorityClass:
+class WorkloadPriorityClass(Record):
     name: str
     value: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionCheck:
+class AdmissionCheck(Record):
     """Who says, after the quota, whether a workload may start."""
 
     name: str
@@ -1259,8 +1183,7 @@ class AdmissionCheck:
     is_active: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topology:
+class Topology(Record):
     """Node labels from the widest level to the narrowest."""
 
     name: str
@@ -1274,8 +1197,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Record):
     """One thing worth a person's attention."""
 
     severity: Severity
@@ -1303,8 +1225,7 @@ class Presence(StrEnum):
         return self in (Presence.ABSENT, Presence.REFUSED, Presence.PARTIAL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Record):
     """Where everything that was given went: ``objects == used + repeated + unreadable + sum(other_kinds)``, always.
 
     Attributes

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import median
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import Pod
 
 LONGEST_START_SECONDS = 3 * 3600.0  # a Ready condition that changed later tells of something else than the start
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearntStart:
+class LearntStart(Record):
     """Median seconds from being placed to Ready, over `pods` pods."""
 
     seconds: float

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import listing, roughly
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, is_of_extender, once, unit
@@ -17,8 +17,7 @@ from planner.kubernetes.records import Node, Snapshot
 from planner.kubernetes.requests import pod_requests
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Record):
     """A resource and how nodes offer it. `profile`: of MIG slices that stand as whole GPUs, ``1g.10gb``."""
 
     resource: str
@@ -49,8 +48,7 @@ def offer_unseen(resource: str) -> Offer:
     return Offer(resource=resource, sharing=ways.get(unit(resource) or Unit.DEVICE, Sharing.WHOLE))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Units:
+class Units(Record):
     """What some nodes offer of accelerators that pods hold a number of: how many by `Offer`, whole devices first, of those the
     commonest."""
 
@@ -79,8 +77,7 @@ class Units:
         return either(Nouns(one=self.noun(name, 1), many=self.noun(name, 0)) for name in names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nouns:
+class Nouns(Record):
     """What one is called, and several: ``time slice``, ``time slices``."""
 
     one: str

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 
 class Way(StrEnum):
@@ -27,8 +27,7 @@ class Way(StrEnum):
     THROUGH = "writes it into its Deployment, which is rolled out as any other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Updates:
+class Updates(Record):
     """One rule.
 
     Attributes

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.nodes import minor_version
 from planner.kubernetes.records import Finding, PodSpec, Severity, Snapshot
 
@@ -24,8 +24,7 @@ LAST: Final = 37
 """The versions that the table is about; those before count as the first, those after as the last."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Record):
     """A feature gate that a rule hangs on.
 
     Attributes

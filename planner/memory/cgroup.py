@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import MEMORY
 from planner.kubernetes.qos import (
     QosClass,
@@ -36,8 +36,7 @@ GUARANTEED_OOM_SCORE_ADJ: Final = -997
 BEST_EFFORT_OOM_SCORE_ADJ: Final = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerCgroup:
+class ContainerCgroup(Record):
     """The values of one container, in bytes; `oom_score_adj` is that of its processes."""
 
     container: str
@@ -49,8 +48,7 @@ class ContainerCgroup:
     oom_score_adj: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupCgroup:
+class GroupCgroup(Record):
     """The values of a pod's cgroup, or of a QoS class's, in bytes."""
 
     memory_max: int | None = None

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.memory.kubelet import KubeletSettings, NodeMemory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodUsage:
+class PodUsage(Record):
     """What the ranking looks at. `working_set_bytes` is None where the kubelet has no figure for the pod."""
 
     name: str
@@ -40,8 +39,7 @@ def _rank(pod: PodUsage) -> tuple[bool, bool, int, int]:
     return pod.working_set_bytes is not None, not pod.exceeds_request, pod.priority, -over
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvictionLines:
+class EvictionLines(Record):
     """Where eviction begins on a node, in bytes of the working set of all its pods together.
 
     `hard_bytes` is the first of two: ``allocatableMemory.available`` falls under the hard threshold when the pods use all

@@ -16,7 +16,7 @@ import numpy as np
 from planner.ground import vocabulary
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.quantity import format_amount, parse
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.kubernetes.records import Node
 
@@ -37,8 +37,7 @@ class SwapBehavior(StrEnum):
     LIMITED_SWAP = "LimitedSwap"  # Burstable containers get swap in proportion to their request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Threshold:
+class Threshold(Record):
     """An eviction threshold for ``memory.available``: a number of bytes, or a share of the node's capacity."""
 
     amount_bytes: int = 0
@@ -82,8 +81,7 @@ DEFAULT_HARD: Final = Threshold(amount_bytes=100 * 2**20)  # kubernetes pkg/kube
 DEFAULT_THROTTLING_FACTOR: Final = 0.9  # kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go, 1.36
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThresholdDefaults:
+class ThresholdDefaults(Record):
     """What thresholds are when nobody set any: where, how much, and who says so."""
 
     name: str
@@ -113,8 +111,7 @@ def _memory(text: str) -> int:
     return parse(text, vocabulary.MEMORY)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletSettings:
+class KubeletSettings(Record):
     """The kubelet's configuration, the same for every node asked about. The defaults are Kubernetes' own.
 
     `swap_bytes` is the swap of each node (a snapshot doesn't say). `hard` is None when memory has no hard threshold.
@@ -160,8 +157,7 @@ class KubeletSettings:
             raise InputError("swap can't be negative", mend="Give 0 or more")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeMemory:
+class NodeMemory(Record):
     """A node's memory as the kubelet counts it."""
 
     capacity_bytes: int

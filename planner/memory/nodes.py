@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.ground import collector, vocabulary
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, measured_bytes
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -34,8 +34,7 @@ from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
 from planner.memory.oom import badness, kill_order, share_per_mille
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(Record, kw_only=False):
     """What one container uses; what nobody measured is None."""
 
     working_set_bytes: int | None
@@ -46,8 +45,7 @@ class _Use:
 _Uses = Mapping[tuple[str, str], Mapping[str, _Use]]  # (namespace, pod) → container → use
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerMemory:
+class ContainerMemory(Record):
     """One running container: what it asks for, what it uses, what its cgroup says, when the kernel would pick it.
 
     `oom_score` is ``oom_score_adj`` plus its use in thousandths of the node's memory and swap: the kernel's points in
@@ -66,8 +64,7 @@ class ContainerMemory:
     oom_rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodMemory:
+class PodMemory(Record):
     """One pod bound to a node. `request_bytes` is what the ranking compares with; `eviction_rank` 1 goes first."""
 
     namespace: str
@@ -94,8 +91,7 @@ class PodMemory:
         return None if self.working_set_bytes is None else self.working_set_bytes - self.request_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeReport:
+class NodeReport(Record):
     """One node. `pods` are in the order of eviction, those of unknown use last. Amounts are bytes.
 
     `working_set_bytes` is the sum of what is known; `until_hard_bytes` is how much more the pods may use before the
@@ -140,8 +136,7 @@ class NodeReport:
         return self.working_set_bytes / self.memory.allocatable_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassLine:
+class ClassLine(Record):
     """One QoS class in the whole cluster; working sets are those known."""
 
     qos: QosClass
@@ -151,8 +146,7 @@ class ClassLine:
     over_request_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
-class ClusterMemory:
+class ClusterMemory(Record, weakref=True):
     """All nodes, the nearest to eviction first, and the classes."""
 
     sentence: Text
@@ -254,8 +248,7 @@ def _node_report(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Alike:
+class _Alike(Record, kw_only=False):
     """What pods of one spec and class have in common on nodes of one size, with containers of which no use is known."""
 
     qos: QosClass

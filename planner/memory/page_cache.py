@@ -15,7 +15,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text
 
 
@@ -35,8 +35,7 @@ class Fate(StrEnum):
     OOM_KILLED = "oom_killed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheRoom:
+class CacheRoom(Record):
     """Room for file cache under a limit. `room_bytes` is None where use is unknown; `is_lower_bound`: it may be more."""
 
     room_bytes: int | None
@@ -44,8 +43,7 @@ class CacheRoom:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondRead:
+class SecondRead(Record):
     """A file's second reading in sequence: how many of its bytes come from disk (None: unknown)."""
 
     reading: Reading
@@ -53,8 +51,7 @@ class SecondRead:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredRead:
+class MeasuredRead(Record):
     """A second reading that was measured: what came from disk, and how long it took."""
 
     file_bytes: int

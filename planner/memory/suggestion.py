@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from planner.ground.quantity import format_amount
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import count, duration, measured_bytes
 from planner.inventory.usage import Usage
@@ -52,8 +52,7 @@ class Basis(StrEnum):
     GIVEN = "given"  # what the same program is given where it works: nobody measured what it uses there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
+class Suggestion(Record):
     """Values for one container. None: nothing to say about that one, leave it as it is."""
 
     container: str

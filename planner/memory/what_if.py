@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import measured_bytes
 from planner.kubernetes.kinds import NODE
@@ -32,8 +32,7 @@ class Value(StrEnum):
     OOM_RANK = "OOM rank"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryChange:
+class MemoryChange(Record):
     """Other memory for one container of a workload. None leaves a value as it is, 0 takes it away.
 
     `equal_cpu` makes the container's CPU limit equal its request: with equal memory too, its pod can be Guaranteed.
@@ -54,8 +53,7 @@ class MemoryChange:
         return self.request_bytes is None and self.limit_bytes is None and not self.equal_cpu
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Record):
     """One value that changes, of a pod ("namespace/name") or a node ("Node/name"); None: not set, or unknown."""
 
     object: str

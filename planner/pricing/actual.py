@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural
 from planner.kubernetes.records import Node
@@ -26,8 +26,7 @@ _HOUR: Final = 3_600.0
 _MOST_PARTS: Final = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BillLine:
+class BillLine(Record):
     """One charge. `resource`: whatever names the machine; `begin`, `end`: seconds since the epoch."""
 
     resources: tuple[str, ...]
@@ -37,8 +36,7 @@ class BillLine:
     end: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Billed:
+class Billed(Record):
     """Nodes of one machine type and way of buying in both: USD an hour of a node, and a month of all of them."""
 
     machine_type: str
@@ -52,8 +50,7 @@ class Billed:
     skus: tuple[str, ...]  # dearest first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reconciled:
+class Reconciled(Record):
     """`billed_usd` and `list_usd`: a month of the nodes that the bill knows; `list`: with the discounts that the estimate reckons with."""
 
     sentence: Text

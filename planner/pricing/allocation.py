@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.records import Amounts, Node
@@ -55,8 +55,7 @@ def bought(cost: NodeCost) -> Bought:
     return Bought.ON_DEMAND if cost.node.provisioning is Provisioning.ON_DEMAND else Bought.OTHER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Record):
     """What pods of one `name` request on a node."""
 
     name: str
@@ -64,8 +63,7 @@ class Held:
     requests: Amounts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllocatedCost:
+class AllocatedCost(Record):
     """A line of the bill, whole cents: USD a month. `node` and `pool` are "" where several are added up."""
 
     name: str  # of the namespace, team, pool or workload; "" for what is idle everywhere

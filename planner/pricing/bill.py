@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from planner.ground import collector
 from planner.ground.errors import InputError, NotKnownError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
 from planner.inventory.account import mend, told, unseen
@@ -32,8 +32,7 @@ K = TypeVar("K", bound=Hashable)
 NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotIn:
+class NotIn(Record):
     """What somebody pays beside the nodes; `usd_per_month` None: the price isn't known."""
 
     name: str

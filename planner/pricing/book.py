@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.catalogue import is_catalogue, read_catalogue
 from planner.pricing.lists import PriceList
@@ -73,8 +73,7 @@ PRICING_UNIT: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
+class _Layout(Record):
     """A kind of table: the columns that name a row, those of which one at least holds its price, and the rest."""
 
     name: str
@@ -117,8 +116,7 @@ _LAYOUTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceTable:
+class PriceTable(Record):
     """What one CSV file holds. `machines`: `MachinePrice.key` → price."""
 
     machines: Mapping[str, MachinePrice] = EMPTY

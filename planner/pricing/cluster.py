@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planner.ground import words
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -30,8 +30,7 @@ from planner.pricing.split import GpuShares
 VCPU_TO_GIB_PRICE: Final = 7.46
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitCost:
+class SplitCost(Record):
     """USD per month by what it is paid for."""
 
     gpu: float = 0.0
@@ -49,8 +48,7 @@ class SplitCost:
         return SplitCost(gpu=self.gpu + other.gpu, cpu=self.cpu + other.cpu, memory=self.memory + other.memory)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeCost:
+class NodeCost(Record):
     """A node with a price. `cost` and `idle` are what a whole month comes to: after negotiated discounts and sustained use."""
 
     node: NodePrice
@@ -65,8 +63,7 @@ class NodeCost:
         return (self.node.usd_per_hour or 0.0) * HOURS_PER_MONTH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolCost:
+class PoolCost(Record):
     """The nodes of a pool bought in one way. Money is of the `node_count` − `unpriced_count` nodes with a price."""
 
     node_pool: str
@@ -85,8 +82,7 @@ class PoolCost:
         return self.cost.total if self.node_count > self.unpriced_count else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnpricedNodes:
+class UnpricedNodes(Record):
     """Nodes without a price for one reason. `sentence` is that of the first."""
 
     reason: PriceReason
@@ -94,8 +90,7 @@ class UnpricedNodes:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnusedCommitment:
+class UnusedCommitment(Record):
     """What of a commitment covers no node, and is paid all the same; `usd_per_month` None: no price of it is known."""
 
     commitment_id: str

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from json import dumps
 from typing import Any, Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.tables import Row
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import count
@@ -57,8 +57,7 @@ UNKNOWN: Final = (
 _DIGITS: Final = 6  # of quantities and of costs that are a unit price times a quantity, so that the product is the cost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Record):
     """A node as a bill knows it."""
 
     name: str

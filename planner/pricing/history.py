@@ -18,13 +18,12 @@ from statistics import median
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.pricing.book import age_days
 from planner.pricing.model import PriceBook, PriceChange
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiscountPoint:
+class DiscountPoint(Record):
     """The discount over the regions of a series from `observed_on` on: lowest, median and highest."""
 
     observed_on: str
@@ -34,8 +33,7 @@ class DiscountPoint:
     region_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiscountSeries:
+class DiscountSeries(Record):
     """One line of the chart: steps, in order of time; the last point holds until `observed_until`."""
 
     name: str  # the GPU's model, or the machine type where it has none

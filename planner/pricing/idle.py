@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.accelerators import model_named, once
@@ -21,8 +21,7 @@ from planner.pricing.cents import shared_out
 from planner.pricing.cluster import NodeCost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldIdle:
+class HeldIdle(Record):
     """A pod with GPUs that it holds and doesn't use. `idle_since`: seconds since the epoch, of the GPU idle longest.
 
     `is_since_before`: it was idle in all readings, so that it began then or earlier. `usd_per_month`: the GPUs' own part of
@@ -47,8 +46,7 @@ class HeldIdle:
     nouns: Nouns = GPUS  # what is held
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleUnits:
+class IdleUnits(Record):
     """The sums of `IdleAnswer`, of what is offered in one way: whole GPUs, time slices, MIG slices."""
 
     nouns: Nouns
@@ -60,8 +58,7 @@ class IdleUnits:
     pods: int  # that hold idle ones
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleAnswer:
+class IdleAnswer(Record):
     """`pods` by what they cost; money is USD a month after sustained use, whole cents, None without any price.
 
     `gpus` = `held` + `free`; of the held ones `idle` aren't used and `unmeasured` aren't known. They are sums over `units`, which

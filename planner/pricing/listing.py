@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import gpu_hour_price, price_machine
 from planner.pricing.model import Component, MachinePrice, Price, PriceBook, Provisioning
@@ -19,8 +19,7 @@ WAYS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceLine:
+class PriceLine(Record):
     """A machine type, or one GPU, in one region: its price for each way of buying."""
 
     name: str  # "g2-standard-12", "n1-standard-8 + 1 × T4", "T4 (one GPU)"

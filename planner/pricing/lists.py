@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 KEPT: Final = ("machine_type", "way", "vcpus", "memory_gib", "gpu_model", "gpu_count", "as_of")
 LIST_WAYS: Final = ("on-demand", "spot")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class Listed(Record):
     """A machine type in a region: way of buying → USD an hour, and the date of each. Sizes are 0 where the list has none."""
 
     machine_type: str
@@ -32,8 +31,7 @@ class Listed:
     as_of: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceList:
+class PriceList(Record):
     """One seller's list. `text`: the whole file, its lines sorted by machine type."""
 
     seller: str

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, unit_price
 from planner.pricing.model import (
@@ -88,8 +88,7 @@ _PREDEFINED: Final = re.compile(r"([a-z]\d[a-z]?)-(standard|highmem|highcpu)-(\d
 _CUSTOM: Final = re.compile(r"(?:(n1|n2|n2d|n4|e2)-)?custom-(?:(micro|small|medium)-|(\d{1,3})-)(\d{3,7})(-ext)?\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CustomType:
+class CustomType(Record):
     """A custom machine type taken apart. `vcpus` as billed."""
 
     family: str
@@ -195,8 +194,7 @@ def gpu_hour_price(
     return ask.refuse(parts) if isinstance(parts, _Refusal) else ask.answer([parts])
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(Record, kw_only=False):
     reason: PriceReason
     why: str
     mend: str = ""
@@ -209,8 +207,7 @@ _COMPONENTS_OF: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sum:
+class _Sum(Record):
     """Parts of a price and what has to be said about them."""
 
     parts: tuple[PricePart, ...]

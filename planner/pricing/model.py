@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import model_named
@@ -87,8 +87,7 @@ class Component(StrEnum):
 LOCAL_SSD: Final = "local-ssd"  # the product of the local SSD's unit prices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitKey:
+class UnitKey(Record):
     """What a unit price is for.
 
     `product` is the machine family as the catalogue tells families apart (``n1``, ``a3``, ``a3plus``, ``n2-custom``),
@@ -104,8 +103,7 @@ class UnitKey:
         return f"{self.component} {self.product} {self.region_id} {self.provisioning}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitPrice:
+class UnitPrice(Record):
     key: UnitKey
     list_unit_price: float  # in the component's unit
     as_of: str  # ISO date
@@ -115,8 +113,7 @@ class UnitPrice:
     is_own: bool = False  # from the user's own list: no negotiated discount on top
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachinePrice:
+class MachinePrice(Record):
     """One machine type in one region. Maps are Provisioning → USD per hour; what isn't known has no entry.
 
     `host_usd_per_hour` is vCPUs and memory only; `total_usd_per_hour` includes built-in GPUs and bundled local SSD.
@@ -145,8 +142,7 @@ class MachinePrice:
         return f"{self.machine_type} {self.region_id}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuModel:
+class GpuModel(Record):
     """A GPU the book knows. `gke_accelerator` is the value of GKE's node label, which is Compute Engine's own name."""
 
     model: str
@@ -155,8 +151,7 @@ class GpuModel:
     zones: FrozenMap[tuple[str, ...]] = EMPTY  # region → zones that list it, for the regions that were read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnedCommitment:
+class OwnedCommitment(Record):
     """A commitment that the account owns: so many nodes of a machine type in a region. `usd_per_hour`: of a node; None: the
     book's price of the term."""
 
@@ -168,8 +163,7 @@ class OwnedCommitment:
     usd_per_hour: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceChange:
+class PriceChange(Record):
     """From `observed_on` (ISO date) on, until the next change of the same machine and region."""
 
     observed_on: str
@@ -184,8 +178,7 @@ class PriceChange:
         return None if self.spot_usd_per_hour is None else 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PriceBook:
+class PriceBook(Record, eq=False):
     """All prices. Built by `planner.pricing.book`; looked into by `planner.pricing.machine` and `…node`.
 
     `machines`: `MachinePrice.key` → price; `own_machines` the same from the user's own list, which wins; `units`: text
@@ -322,8 +315,7 @@ class PartKind(StrEnum):
     LOCAL_SSD = "local-ssd"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PricePart:
+class PricePart(Record):
     """`quantity` × unit price = USD per hour; `pricing_unit` is FOCUS' word for what is counted."""
 
     kind: PartKind
@@ -343,8 +335,7 @@ class PricePart:
         return self.quantity * self.contracted_unit_price
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(Record):
     """The answer for one machine, bought in one way. `usd_per_hour` is None exactly when `reason` isn't NONE.
 
     `usd_per_hour` is after the negotiated discount, `list_usd_per_hour` before. `sustained_use_usd_per_hour` is what an
@@ -403,8 +394,7 @@ class Price:
         return any(part.kind is PartKind.GPU for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodePrice:
+class NodePrice(Record):
     """A node's price, read from its labels."""
 
     node: str

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Final
 
 from planner.ground.errors import SourceError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import host_product
@@ -40,8 +40,7 @@ class Doubt(StrEnum):
         return self not in (Doubt.MOVED, Doubt.VERY_LOW)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement:
+class Disagreement(Record):
     """A price that was not simply taken over. `old` is None where the book had none."""
 
     key: UnitKey
@@ -52,8 +51,7 @@ class Disagreement:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refresh:
+class Refresh(Record):
     """What a catalogue gave."""
 
     units: tuple[UnitPrice, ...]  # taken over

@@ -15,12 +15,11 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.pricing.model import LOCAL_SSD, Component, Provisioning, UnitKey, UnitPrice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TieredRate:
+class TieredRate(Record):
     """`units` whole dollars and `nanos` billionths, from `start_usage_amount` on."""
 
     start_usage_amount: float
@@ -33,8 +32,7 @@ class TieredRate:
         return (self.units * 1_000_000_000 + self.nanos) / 1e9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sku:
+class Sku(Record):
     """One SKU as the catalogue has it, cut down to what a price needs; `rates` are those in force now."""
 
     sku_id: str

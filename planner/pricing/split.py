@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.nodes import physical_gpus
@@ -29,8 +29,7 @@ _FEWEST_HOSTS: Final = 3  # machines without GPUs from which rates are taken
 _MOST_OF_HOST: Final = 0.95  # of a price: what is more was bought for its GPUs all the same
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
+class _Shape(Record):
     vcpus: float
     gib: float
     gpus: float

@@ -11,7 +11,7 @@ from typing import Final
 
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS
@@ -23,8 +23,7 @@ MINIMUM_BILLED_SECONDS: Final = 60.0
 SCALE_DOWN_SECONDS: Final = 600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyUse:
+class StrategyUse(Record):
     """One cell of the strategy grid. `extra_gpus`: at its peak, beyond what the workload holds between rollouts."""
 
     name: str  # "Surge 1", "Unavailable 1", "Recreate"
@@ -36,8 +35,7 @@ class StrategyUse:
     killed_jobs: int = 0  # of those, pods of Jobs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpareTerms:
+class SpareTerms(Record):
     """How spare GPUs are bought. Prices are of one GPU with its share of the node; None: no price.
 
     `gpus_per_node` rounds spare GPUs up to whole nodes; 0 for workloads without GPUs, whose spare has no price here.
@@ -68,8 +66,7 @@ class SpareTerms:
                 raise InputError(f"{name} is {value}", where="price of a strategy", mend="Give 0 or more")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyCost:
+class StrategyCost(Record):
     """USD a month in three ways of having the spare; None: no price. Without spare GPUs all three are 0.
 
     On demand, what is kept is after the discount for sustained use.

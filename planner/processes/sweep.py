@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from planner.ground.errors import InputError, SourceError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.history import kept, names
 from planner.history.names import Partition
 from planner.history.rows import every_of
@@ -59,16 +59,14 @@ class Crew(Protocol):
         """All is done: what was sent may go."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Record):
     """One snapshot to be swept."""
 
     cluster: str
     snapshot: Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swept:
+class Swept(Record):
     """What a sweep did: workloads asked now and before, and rows written."""
 
     done: int

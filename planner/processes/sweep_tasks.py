@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from planner.capacity import rollouts
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.history import kept
 from planner.history.rows import fact_row
 from planner.kubernetes.records import Snapshot
@@ -38,8 +38,7 @@ _kept: OrderedDict[str, Snapshot] = OrderedDict()
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Record):
     """Some workloads of one snapshot; a worker is given it with the snapshot's bytes, or with the file that has them."""
 
     cluster: str

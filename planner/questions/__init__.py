@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 WORKING: Final = "It is worked out"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record, kw_only=False):
     """A question as it is found: by the help, the README, pages that wait for it, and stores.
 
     Attributes

@@ -18,7 +18,7 @@ from planner.capacity.room import (
     shape,
 )
 from planner.ground.budget import allowed
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import percent, roughly, sentence, some
@@ -29,8 +29,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, column_of, fact, unit_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacitySettings:
+class CapacitySettings(Record):
     shapes: tuple[str, ...] = setting(
         (),
         name="shape",

@@ -10,7 +10,7 @@ from planner.capacity.certificate.told import certificate
 from planner.capacity.rollouts import growing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import duration, usd
@@ -38,8 +38,7 @@ def parse_levers(text: str) -> str:
     return ",".join(one for one in Lever if one in named)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateSettings:
+class CertificateSettings(Record):
     """The change, and what a plan may pull."""
 
     rollout: RolloutSettings = settings_within(RolloutSettings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing, of_first
 from planner.ground.words import Text
@@ -17,8 +17,7 @@ from planner.questions.question import NOTHING, Given, Question, Want, known_boo
 from planner.questions.trends import known_history
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitmentsSettings:
+class CommitmentsSettings(Record):
     """What is risked."""
 
     fall: float = setting(
@@ -27,8 +26,7 @@ class CommitmentsSettings:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitmentsAnswer:
+class CommitmentsAnswer(Record):
     sentence: Text
     prices_as_of: str
     lines: tuple[ModelUse, ...]

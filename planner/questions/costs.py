@@ -9,7 +9,7 @@ from typing import Any, Final
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.tables import Row
@@ -24,8 +24,7 @@ from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
 from planner.questions.question import NOTHING, Given, Question, Want, known_book
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostsSettings:
+class CostsSettings(Record):
     by: str = setting(
         NAMESPACE,
         form="namespace|label:NAME|pool|workload",

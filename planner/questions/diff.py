@@ -12,7 +12,7 @@ from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
 from planner.ground.errors import HeadroomError, InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
@@ -42,8 +42,7 @@ _MONEY: Final = (
 _SMALLEST_USD: Final = 0.005  # below, two sums of the same prices differ by rounding only
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffSettings:
+class DiffSettings(Record):
     changes: tuple[Change, ...] = setting(
         (),
         option="--change",
@@ -54,8 +53,7 @@ class DiffSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadDifference:
+class WorkloadDifference(Record):
     """A workload whose own rollout goes otherwise, that is new (`before` None) or gone (`after` None). `sentence` is then's."""
 
     workload: str
@@ -64,8 +62,7 @@ class WorkloadDifference:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberDifference:
+class NumberDifference(Record):
     """A number that differs; None where it isn't known, or there is none."""
 
     metric: str
@@ -75,8 +72,7 @@ class NumberDifference:
     after: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffAnswer:
+class DiffAnswer(Record):
     """Only what differs. `notes` say which part is missing and why, and which change doesn't get through."""
 
     sentence: Text

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory import account, wire
@@ -30,13 +30,11 @@ class Weight(StrEnum):
 _WEIGHTS: Final = {Severity.ERROR: Weight.DECIDES, Severity.WARNING: Weight.DECIDES, Severity.INFO: Weight.MATTERS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorSettings:
+class DoctorSettings(Record):
     """Nothing is asked: every kind that is read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindRead:
+class KindRead(Record):
     """One kind. `objects` is None where it wasn't listed; `costs` says what its lack costs, "" where nothing."""
 
     kind: str
@@ -48,8 +46,7 @@ class KindRead:
     costs: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorAnswer:
+class DoctorAnswer(Record):
     """`rbac` is a ClusterRole (YAML) with exactly what was refused, `command` what fetches what wasn't in the input; ""
     where nothing is lacking. `load`: what reading cost the API server, None where none was asked."""
 

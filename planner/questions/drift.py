@@ -13,7 +13,7 @@ from planner.drift.rows import flat_rows, suggestion_rows
 from planner.drift.services import drift
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
@@ -21,8 +21,7 @@ from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftSettings:
+class DriftSettings(Record):
     """How services are recognised, and which are looked at (none named: all)."""
 
     services: tuple[str, ...] = setting((), name="service", short="-s", form="S", help="Only this service.")
@@ -30,8 +29,7 @@ class DriftSettings:
     filter: Filter = settings_within(Filter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuggestedRollout:
+class SuggestedRollout(Record):
     """A suggestion as a patch, and the engine's answer to it; `note` says why there is none."""
 
     suggestion: EnvironmentSuggestion

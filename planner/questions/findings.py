@@ -11,7 +11,7 @@ from planner.capacity.fragmentation import waiting_in_vain
 from planner.capacity.overview import kept_by
 from planner.drift import services as drift
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count
@@ -35,15 +35,13 @@ SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
 _RANK: Final = {severity: place for place, severity in enumerate(SEVERITY)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingsSettings:
+class FindingsSettings(Record):
     """Every room looks at everything; the filter says what of it is listed."""
 
     filter: Filter = settings_within(Filter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingsAnswer:
+class FindingsAnswer(Record):
     """All findings, the gravest first."""
 
     sentence: Text

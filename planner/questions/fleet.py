@@ -17,7 +17,7 @@ from planner.capacity.fleet import (
 )
 from planner.capacity.overview import ClusterOverview, overview
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import Text, count, listing, usd
 from planner.kubernetes.kinds import NODE, POD, ROLLING
@@ -29,13 +29,11 @@ from planner.questions.question import EXIT, NOTHING, Given, Question, Want, uni
 from planner.rollout.answers import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetSettings:
+class FleetSettings(Record):
     """Nothing is asked: every cluster that is given, as it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetAnswer:
+class FleetAnswer(Record):
     """`usd_per_month` adds the clusters that have a price; None where none has."""
 
     sentence: Text

@@ -29,7 +29,7 @@ from planner.capacity.gated import (
 from planner.capacity.rollouts import growing, rollout
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.tables import Row
@@ -58,8 +58,7 @@ class GateSettings:
     policy: GatePolicy = field(default_factory=GatePolicy)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateAnswer:
+class GateAnswer(Record):
     """What the gate says of a change.
 
     `together` is the verdict of all workloads at once. `extra_gpus` and `extra_usd_per_month` are the whole change's (those

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import moment
@@ -18,8 +18,7 @@ from planner.pricing.idle import HeldIdle, IdleAnswer, IdleUnits, idle_gpus
 from planner.questions.question import NOTHING, Given, Question, Want, known_book
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleSettings:
+class IdleSettings(Record):
     """What counts as idle."""
 
     busy_percent: float = setting(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, duration
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
@@ -14,13 +14,11 @@ from planner.rollout.prepared import compiled
 from planner.rollout.under_way import UnderWay, under_way
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InFlightSettings:
+class InFlightSettings(Record):
     """Nothing is asked: every workload."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InFlightAnswer:
+class InFlightAnswer(Record):
     """The longest under way first. `rolling`, `overdue`: how many; None where a list that may hold some wasn't seen."""
 
     sentence: Text

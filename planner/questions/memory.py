@@ -13,7 +13,7 @@ from planner.capacity.patched import Patched, put
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.vocabulary import MEMORY
@@ -30,8 +30,7 @@ from planner.questions.question import EXIT, NOTHING, Given, Question
 from planner.rollout.answers import RolloutResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorySettings:
+class MemorySettings(Record):
     """How the kubelets are set up, and which node is looked at ("": all)."""
 
     node: str = setting("", form="N", help="One node: its order of eviction and its containers' cgroup values.")
@@ -43,8 +42,7 @@ def _memory(text: str) -> int:
     return parse(text, MEMORY)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryWhatIfSettings:
+class MemoryWhatIfSettings(Record):
     """Another request or limit for one container of a workload."""
 
     workload: str = setting("", short="-w", form="W", help="What-if: kind/namespace/name of the workload to change.")
@@ -66,8 +64,7 @@ class MemoryWhatIfSettings:
     kubelet: KubeletSettings = settings_within(KubeletSettings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPlan:
+class MemoryPlan(Record):
     """The cluster's memory now, and what is risky in it."""
 
     cluster: ClusterMemory
@@ -75,8 +72,7 @@ class MemoryPlan:
     hidden_nodes: int = 0  # by the filter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryWhatIf:
+class MemoryWhatIf(Record):
     """The same cluster after a change.
 
     `differences` are those of the changed workload and its nodes, or of every pod where only settings change;

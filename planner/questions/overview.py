@@ -9,7 +9,7 @@ from typing import Final
 from planner.capacity.filters import Filter, Kept, keep
 from planner.capacity.gpu_lines import GpuModelLine
 from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import some
@@ -23,8 +23,7 @@ from planner.rollout.answers import Verdict
 from planner.rollout.wording import words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverviewSettings:
+class OverviewSettings(Record):
     """Which workloads are listed, each as it is, and how far node pools may grow."""
 
     filter: Filter = settings_within(Filter)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.ground.budget import LIST_UNITS, allowed
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count, listing, short_name
 from planner.kubernetes.autoscalers import acting
@@ -25,13 +25,11 @@ _MOST_WORKLOADS: Final = 300
 """Of more, the rest isn't asked: each takes the cluster apart anew."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeakSettings:
+class PeakSettings(Record):
     """Nothing is asked: every workload that an autoscaler scales."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeakAnswer:
+class PeakAnswer(Record):
     sentence: Text
     lines: tuple[PeakLine, ...]
     not_asked: int = 0

@@ -31,7 +31,7 @@ from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.progress import tell
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import sentence
@@ -44,8 +44,7 @@ from planner.rollout.remedy_costs import priced
 from planner.rollout.wording import words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSettings:
+class PlanSettings(Record):
     """What the plan may cost, and what every rollout has to keep."""
 
     least_ready_percent: int = setting(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.questions.question import Given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolSettings:
+class PoolSettings(Record):
     """Limits by hand stand above what files and clouds say."""
 
     limits: tuple[PoolLimits, ...] = setting(

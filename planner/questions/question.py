@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr
 
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus, gravest
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import written
 from planner.ground.sheet import Figure, Listing, Value
 from planner.ground.tables import Row, Rows
@@ -50,8 +50,7 @@ EXIT: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(Record):
     """What was given beside the snapshot. Whatever nobody gave is unknown, and so is what hangs on it."""
 
     limits: tuple[PoolLimits, ...] = ()  # how far node pools may grow, from files and clouds
@@ -85,8 +84,7 @@ def known_book(given: Given) -> PriceBook:
     return given.book
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Record):
     """One number (or word) of an answer. `metric` and `labels` name it for good; `value` None is unknown.
 
     `unit`: ``pods``, ``bytes``, ``millicores``, ``seconds``, ``USD/month``, a device's resource name, or "" for words.
@@ -134,8 +132,7 @@ def _no_facts(_: Any) -> Iterable[Fact]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Generic[S, A]):
+class Question(Record, Generic[S, A]):
     """One question, and everything that is made of its answer.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import Final
 from planner.capacity.changes import Change, parse_changes
 from planner.capacity.queues import Queues, QueueUse, queues
 from planner.ground.errors import NotKnownError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import about, listing, moment, roughly
@@ -20,8 +20,7 @@ from planner.scheduling.kueue.clusters import lacking
 from planner.scheduling.kueue.play import Outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuesSettings:
+class QueuesSettings(Record):
     changes: tuple[Change, ...] = setting(
         (), option="--change", label="Other quotas", form="TEXT", parse=parse_changes,
         help="Another nominal quota to look beyond: quota:QUEUE/FLAVOR/RESOURCE=8.",

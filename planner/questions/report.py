@@ -17,7 +17,7 @@ from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
 from planner.ground import parts
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import settings_within
 from planner.ground.tables import Row, Rows
 from planner.ground.words import Text, count, listing, moment, sentence
@@ -36,13 +36,11 @@ MOST_ROWS: Final = 200
 _ENVIRONMENTS: Final = 6  # that are told side by side
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportSettings:
+class ReportSettings(Record):
     pools: PoolSettings = settings_within(PoolSettings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChapterAnswer:
+class ChapterAnswer(Record):
     """One chapter: which rows of which question, and why there are none where it can't be answered."""
 
     title: str
@@ -53,8 +51,7 @@ class ChapterAnswer:
     not_known: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputAge:
+class InputAge(Record):
     """An input of the review and of when it is; `taken` is text, "" where it isn't known."""
 
     name: str
@@ -62,8 +59,7 @@ class InputAge:
     age_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportAnswer:
+class ReportAnswer(Record):
     """What the review says; the chapters' own documents stand beside it (`also`)."""
 
     sentence: Text
@@ -72,8 +68,7 @@ class ReportAnswer:
     not_known: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chapter:
+class Chapter(Record):
     """A chapter as it is listed.
 
     Attributes
@@ -279,8 +274,7 @@ COMPARISON: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Record):
     """A question that was asked, with everything that is made of its answer."""
 
     name: str  # in the index
@@ -294,8 +288,7 @@ class Asked:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Record):
     """A chapter with its rows, and what people see of it.
 
     Attributes
@@ -312,8 +305,7 @@ class Written:
     more: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Review(Record):
     """A report ready to be written in any form."""
 
     snapshot: Snapshot

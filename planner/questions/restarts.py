@@ -15,7 +15,7 @@ from planner.capacity.overview import kept_by
 from planner.capacity.patched import put
 from planner.ground import parts
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Figure, Listing
 from planner.ground.vocabulary import MEMORY
@@ -34,16 +34,14 @@ from planner.rollout.answers import RolloutResult
 MOST_CURES = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartsSettings:
+class RestartsSettings(Record):
     cures: int = setting(
         MOST_CURES, least=0, most=1000, help="Cures put to the engine at most: each is a simulated rollout."
     )
     filter: Filter = settings_within(Filter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRoom:
+class NodeRoom(Record):
     """A node where pods of the loop are: `free_bytes` nobody has requested, `more_bytes` the cure needs on top."""
 
     node: str
@@ -55,8 +53,7 @@ class NodeRoom:
         return self.more_bytes <= self.free_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cure:
+class Cure(Record):
     """What one loop would take, and what happens when it is given.
 
     `rollout` is None where nothing rolls the change out (a bare pod, a Job) or the engine can't answer; `note` says so, and where
@@ -74,8 +71,7 @@ class Cure:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartPlan:
+class RestartPlan(Record):
     report: RestartReport
     cures: tuple[Cure, ...]
     hidden: int = 0  # loops, by the filter

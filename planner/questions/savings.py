@@ -11,7 +11,7 @@ from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
 from planner.ground import budget
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.tables import Row
@@ -36,15 +36,13 @@ from planner.spot.workload import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsSettings:
+class SavingsSettings(Record):
     workload: str = setting("", short="-w", help="kind/namespace/name. Without it every workload is listed.")
     spot: SpotSettings = settings_within(SpotSettings)
     filter: Filter = settings_within(Filter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsAnswer:
+class SavingsAnswer(Record):
     """Every workload in a line, or one with its detail."""
 
     sentence: Text

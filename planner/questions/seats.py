@@ -7,7 +7,7 @@ from typing import Final
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
 from planner.capacity.seats import NodeSeats, Seat, in_words, seats
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, listing
@@ -16,15 +16,13 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatsSettings:
+class SeatsSettings(Record):
     """Which nodes with GPUs are listed."""
 
     filter: Filter = settings_within(Filter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatsAnswer:
+class SeatsAnswer(Record):
     """Nodes with GPUs, by pool and name."""
 
     sentence: Text

@@ -9,7 +9,7 @@ from planner.capacity import rollouts
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text
@@ -28,16 +28,14 @@ from planner.rollout.grid import rolling
 from planner.rollout.prepared import Scenario, prepare
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategiesSettings:
+class StrategiesSettings(Record):
     """The change that is rolled out, and how much each respect matters."""
 
     rollout: RolloutSettings = settings_within(RolloutSettings)
     weights: Weights = settings_within(Weights)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategiesAnswer:
+class StrategiesAnswer(Record):
     """`options`: every strategy that completes, those first that nothing beats. `apply`: how the recommended one is made
     the workload's; None where it is today's, or none completes."""
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Final
 
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, StrategyPrice, costs_of
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.kubernetes.kinds import NODE, POD
@@ -18,8 +18,7 @@ from planner.rollout import prepared as prepared_question
 from planner.rollout.wording import words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyCostSettings:
+class StrategyCostSettings(Record):
     """A rollout of one Deployment (the first that is named), and how spare GPUs for it are bought."""
 
     rollout: RolloutSettings = settings_within(RolloutSettings)

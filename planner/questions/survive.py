@@ -6,7 +6,7 @@ from typing import Final
 
 from planner.capacity.survival import Survival, notes, spare_words, survival, whose_words
 from planner.ground.budget import LIST_UNITS, allowed
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import duration
@@ -15,8 +15,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question, Want
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurviveSettings:
+class SurviveSettings(Record):
     label: str = setting("", form="KEY", help="Nodes that share this label's value are lost at once too.")
     upgrades: bool = setting(
         False, label="Upgrades too", help="Also each pool's upgrade, with surge and blue-green: which budget blocks it."

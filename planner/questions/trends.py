@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text
@@ -36,8 +36,7 @@ from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.answers import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendsSettings:
+class TrendsSettings(Record):
     """How the history is looked at."""
 
     time_zone: str = setting(
@@ -50,8 +49,7 @@ class TrendsSettings:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendsAnswer:
+class TrendsAnswer(Record):
     sentence: Text
     clusters: tuple[str, ...]
     snapshots: int

@@ -12,7 +12,7 @@ from planner.capacity.what_if import Step
 from planner.ground.budget import allowed
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import plural
@@ -26,8 +26,7 @@ _SHOWN: Final = 10  # of the pods that a drain leaves
 _FORMS: Final = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIfSettings:
+class WhatIfSettings(Record):
     changes: tuple[Change, ...] = setting(
         (),
         option="--change",

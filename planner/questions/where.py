@@ -10,7 +10,7 @@ from planner.capacity.headroom import fit
 from planner.capacity.placing import ClusterRoom, Room, room_of
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin, parse_shape
 from planner.ground.errors import InputError, NotKnownError
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text, count, listing, usd
@@ -44,8 +44,7 @@ class WhereSettings:
             raise InputError("one thing is placed: a shape or a manifest", mend="Give --shape gpu=1 or -f FILE")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhereAnswer:
+class WhereAnswer(Record):
     """`clusters`: where it fits first, of those the cheapest, of those with most room."""
 
     sentence: Text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text, count, short_name
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Snapshot
@@ -36,8 +36,7 @@ _WHAT = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Lost:
+class _Lost(Record):
     workload: str
     namespace: str
     cause: Cause

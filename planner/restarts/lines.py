@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory.masking import masked, without_keys
 from planner.kubernetes.records import PodLog
 
@@ -94,8 +94,7 @@ def content(log: PodLog) -> tuple[str, ...]:
     return tuple(without_keys(lines))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Digest:
+class Digest(Record):
     """One container's log as counts: alarming template → lines, and process starts seen (at least 1)."""
 
     alarming: dict[str, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion
 
@@ -65,14 +65,12 @@ class EvidenceSource(StrEnum):
     PEERS = "peers"  # the same program elsewhere
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Record):
     source: EvidenceSource
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Record):
     """`what` completes the sentence "CONTAINER …": ``was killed at its own memory limit (512Mi)``."""
 
     cause: Cause
@@ -91,8 +89,7 @@ class LineVerdict(StrEnum):
     UNSURE = "unsure"  # no pod that works has a log to compare with
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogLine:
+class LogLine(Record):
     """A line that looks alarming, as a template: times, numbers, addresses and secrets taken out."""
 
     template: str
@@ -108,8 +105,7 @@ class LogLine:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peers:
+class Peers(Record):
     """The same program in pods that work: what it is given and what it uses there."""
 
     workloads: tuple[str, ...]
@@ -122,8 +118,7 @@ class Peers:
     startup_seconds: float | None  # slowest seen, container start → Ready
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+class Loop(Record):
     """One container of one workload in trouble, all its pods together."""
 
     workload: str  # key
@@ -162,8 +157,7 @@ class Loop:
         return tuple(line for line in self.lines if line.verdict is not LineVerdict.NOISE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartReport:
+class RestartReport(Record):
     """All loops, worst first, and what the answer couldn't use."""
 
     loops: tuple[Loop, ...]

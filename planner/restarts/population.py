@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD
@@ -21,8 +21,7 @@ SETTLED_SECONDS = 86_400.0  # restarted longer ago than this and running since: 
 FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Record):
     """One container of one pod with all that is known about it."""
 
     pod: Pod

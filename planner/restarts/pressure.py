@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.ground.quantity import format_amount
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import listing, measured_bytes, ratio, short_name
 from planner.memory.suggestion import CPU_BOUND_PERCENT, is_starved
@@ -11,8 +11,7 @@ from planner.restarts.model import Evidence, EvidenceSource, Peers
 from planner.restarts.population import Case
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pressure:
+class Pressure(Record):
     """`memory` and `cpu`: a sentence part where the container is short of it, else empty."""
 
     memory: str = ""

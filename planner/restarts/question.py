@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import count
 from planner.kubernetes.records import Event
 from planner.restarts.lines import last_words, template
@@ -14,8 +14,7 @@ from planner.restarts.signs import Hit
 SAME_MOMENT_SECONDS = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Record):
     """A case with what its peers say and what it is short of."""
 
     case: Case

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from statistics import median
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.restarts.lines import template, written_at
 
 
@@ -107,8 +107,7 @@ _HINTS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Record):
     sign: Sign
     program: str  # whose words they are; empty when many programs speak so
     pid: str
@@ -116,8 +115,7 @@ class Hit:
     template: str
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
+class Signs(Record, kw_only=False):
     """All hits of one log, in order."""
 
     hits: tuple[Hit, ...] = ()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 
 from planner.ground.quantity import format_amount
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.kinds import POD
@@ -43,8 +43,7 @@ from planner.kubernetes.storage_classes import class_name_of
 from planner.scheduling.cluster import Cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Record):
     """Why the API server refuses an object: a pod, unless `what` says otherwise.
 
     `problem` is in its words. Of a quota: `over` lists (key, asked, used, hard) where it is exceeded, `unstated` the

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.applied import Applied
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node
@@ -66,8 +66,7 @@ class PodState(StrEnum):
     TERMINATING = "terminating"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineRow:
+class TimelineRow(Record):
     """One quiet moment. `tick` −1 is before the change, 0 right after it; `seconds` is the estimate for that tick."""
 
     tick: int
@@ -79,8 +78,7 @@ class TimelineRow:
     event: str = ""  # what the controller and the scheduler did at this moment, in words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingPods:
+class PendingPods(Record):
     """Pods that were never placed at the end, grouped by owner and message."""
 
     namespace: str
@@ -91,8 +89,7 @@ class PendingPods:
     is_new: bool = False  # belongs to the new revision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitForEdge:
+class WaitForEdge(Record):
     """`source` waits for `target`, or is held by it: `label` has the words between them. Edges are a cycle when the last
     one's target is the first one's source."""
 
@@ -113,8 +110,7 @@ class RemedyKind(StrEnum):
     FIX_SELECTOR = "fix_selector"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Record):
     """One step of a way out: `commands` in their order, the last of which waits until the step is done.
 
     `is_change`: the user's own change, which Headroom doesn't hold in full; its command names a manifest of theirs.
@@ -128,8 +124,7 @@ class Step:
     is_lent: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(Record):
     """A way out that was simulated and completes. `command` is its cure; `steps` is all that has to be done, in order, with
     what has to be waited for between."""
 
@@ -149,8 +144,7 @@ class Remedy:
     quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ties:
+class Ties(Record):
     """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0. `outcome`: what came
     of the placements, in words; `sentence` says how sure that is, too."""
 
@@ -161,8 +155,7 @@ class Ties:
     outcome: Text = NO_WORDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherInFlight:
+class OtherInFlight(Record):
     """Another workload that isn't at rest, and was played beside the change. `since`: when its rollout began, as far as its
     objects show (seconds since the epoch)."""
 
@@ -184,8 +177,7 @@ class Bearing(StrEnum):
     UNKNOWN = "unknown"  # too much to play, or not asked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventBeside:
+class EventBeside(Record):
     """Something that happens beside the rollout. `happened`: it came before all was done. `completes_without`: the verdict if it
     didn't come at all; None: not known."""
 
@@ -199,8 +191,7 @@ class EventBeside:
     completes_without: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadRollout:
+class WorkloadRollout(Record):
     """One workload's part of a rollout."""
 
     workload: str
@@ -231,8 +222,7 @@ class WorkloadRollout:
     termination_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutResult:
+class RolloutResult(Record):
     """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes."""
 
     verdict: Verdict
@@ -266,8 +256,7 @@ class RolloutResult:
     unasked_usd: float | None = None  # what that costs; None without a price
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridCell:
+class GridCell(Record):
     max_surge: int
     max_unavailable: int
     verdict: Verdict
@@ -285,8 +274,7 @@ class GridCell:
     title: str = ""  # of a strategy that isn't told by the two numbers: then these only tell one cell from another
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyGrid:
+class StrategyGrid(Record):
     """Every maxSurge × maxUnavailable from 0 to replicas (thinned where there are many, but for today's), and Recreate.
 
     `cells[surge][unavailable]`.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same
@@ -29,8 +29,7 @@ from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import anti_terms, speaking, spoken_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Others:
+class _Others(Record, kw_only=False, eq=False):
     """The rollouts in flight, one row each, and the pods that wait.
 
     Attributes

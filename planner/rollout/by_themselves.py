@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import JOB_NAME, TAINT_UNSCHEDULABLE
 from planner.inventory.node_lives import is_going
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
@@ -57,8 +57,7 @@ def _at_bound(cluster: Cluster, bound: Bound) -> tuple[InFlight, ...]:
 
 
 # ── who comes ────────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coming:
+class Coming(Record):
     """Pods that may be made meanwhile. `does`: by whom, and why, in words."""
 
     does: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import Workload
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.beside import beside
@@ -22,8 +22,7 @@ from planner.scheduling.pod import NOWHERE
 from planner.scheduling.shape import Shape, compile_shape
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bystanders:
+class Bystanders(Record, kw_only=False, eq=False):
     """`lines`: which of the snapshot's lines (`planner.rollout.waiting`), bool[line]; `nodes`: where they may go, bool[node]."""
 
     lines: BoolArray

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, DESIRED_REPLICAS, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
@@ -27,8 +27,7 @@ from planner.scheduling.shape import Shape, alike, compile_shape, seats
 from planner.scheduling.state import anti_terms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class Course(Record):
     """How a rollout goes: whether it completes, in how many ticks, and its extremes after the change.
 
     `peak_bound` counts pods on nodes, terminating ones included. `pauses` says of every tick whether pods were starting
@@ -169,8 +168,7 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     return any(bool(_fits(cluster, one, nodes, left.T).any()) for one in waiting)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Demand:
+class _Demand(Record, kw_only=False, eq=False):
     """What a kind of waiting pod asks for, int64[resource], and of which nodes, bool[node].
 
     `level` is its priority where it may preempt, else None.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.words import Text, count, duration, listing, usd
 from planner.kubernetes import kinds
@@ -30,8 +30,7 @@ def strategy_name(pair: Pair) -> str:
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class Weights(Record):
     """How much each respect matters, 0 to 10; 0: not at all."""
 
     availability: int = setting(
@@ -47,8 +46,7 @@ class Weights:
     money: int = setting(2, option="--weigh-money", least=0, most=10, help="What its spare GPUs cost a month.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class Brought(Record):
     """Nodes that an autoscaler brings to one rollout, though it completes without: at most so many, the longest for so many
     seconds. `usd`: all of them together, None without a price."""
 
@@ -65,8 +63,7 @@ class Brought:
         return f"up to {count(self.nodes, 'node')} for about {duration(self.seconds)}{price}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(Record):
     """A strategy that completes. `usd_per_month`: of its spare GPUs, None where there is no price. `is_best`: nothing beats
     it; `score`: less is better, of those only. `brought`: what an autoscaler that is awake does meanwhile, None where it
     wasn't asked or nobody says how far pools grow."""
@@ -96,8 +93,7 @@ class Option:
         return RECREATE if self.is_recreate else (self.max_surge, self.max_unavailable)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Record):
     """The strategies that complete, the best first: that one is `recommended`, and `sentence` says why."""
 
     options: tuple[Option, ...]

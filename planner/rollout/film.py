@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
@@ -46,8 +46,7 @@ class Doing(StrEnum):
     WAITING = "waiting"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilmNode:
+class FilmNode(Record):
     """A row. `seats`: how many of the film's resource the node has; of a film without one, how many pods are drawn on it at most."""
 
     name: str
@@ -56,8 +55,7 @@ class FilmNode:
     note: str = ""  # cordoned, not Ready
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Record):
     """A pod that does one thing at one place, from frame `first` to frame `last`.
 
     Attributes
@@ -79,8 +77,7 @@ class Block:
     last: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(Record):
     """A quiet moment, with the engine's numbers. `held`: of the film's resource, by those the film is about."""
 
     tick: int
@@ -91,8 +88,7 @@ class Frame:
     held: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Film:
+class Film(Record):
     """What was played.
 
     Attributes
@@ -200,8 +196,7 @@ def at_first(cluster: Cluster, pod: Pod) -> Seen:
     return Doing.READY if pod.is_ready else Doing.STARTING, node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class Count(Record):
     """Some pods at one look: how many do what. `held`: of a resource, by those on a node."""
 
     ready: int = 0
@@ -238,8 +233,7 @@ def kept(moments: int, most: int = MOST_FRAMES) -> list[int]:
     return sorted({*range(0, moments, step), moments - 1})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Life:
+class _Life(Record):
     """A pod, and what it does from which look on."""
 
     name: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from planner.ground.budget import part
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.owners import Unjudged, of_unknown_kinds
 from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
@@ -22,8 +22,7 @@ from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Record):
     """How a workload's own rollout would go."""
 
     verdict: Verdict
@@ -63,8 +62,7 @@ def restarted(workload: Workload) -> Revision:
     return Revision(before=workload, after=workload, has_new_template=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class Glance(Record):
     """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck.
 
     `names_objects`: see `Explanation`; what isn't known may lie in an object of the namespace. `tells_others`: the sentence

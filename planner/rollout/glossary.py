@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.kinds import RECREATE
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.wording import REASON, WORD
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Record):
     """A word, and what it means in a sentence or two, for somebody who doesn't run Kubernetes."""
 
     word: str

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     DESIRED_REPLICAS,
@@ -50,8 +50,7 @@ _OVERDUE = "False/ProgressDeadlineExceeded"
 _JUST_BEGUN = ("True/NewReplicaSetCreated", "True/FoundNewReplicaSet", "Unknown/DeploymentResumed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class InFlight:
+class InFlight(Record, eq=False):
     """One that isn't at rest.
 
     Attributes

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planner.ground.budget import allowed
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, PodSpec, Severity, Snapshot, Toleration
@@ -30,8 +30,7 @@ _CLOCKS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acting:
+class Acting(Record):
     """Somebody who may act by himself meanwhile: in words, and what the rollout comes to when he has (None: too large to be played)."""
 
     does: str
@@ -151,8 +150,7 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherClocks:
+class OtherClocks(Record):
     """What other seconds make of a rollout. `sentence`: where they change the verdict, empty where they don't; `is_proven`: no
     placement can change it with them either."""
 

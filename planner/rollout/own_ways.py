@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.kubernetes.progressive import BlueGreen, Canary, CanaryStep
 from planner.kubernetes.records import Strategy, Workload
@@ -27,8 +27,7 @@ _MOST_STEPS: Final = 20
 _FEW: Final = 4  # numbers on an axis of its limits: each pair is played
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnWay:
+class OwnWay(Record):
     """`patch`: of the kind's strategy field."""
 
     title: str
@@ -75,8 +74,7 @@ def _with(strategy: Strategy, canary: Canary, title: str, patch: dict[str, Any],
 
 
 # ── all of them beside each other ────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnChoice:
+class OwnChoice(Record):
     """`strategies`: by the pair of an option of `choice`. `pods`: how many it has: a group of several counts as those."""
 
     choice: Choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict
@@ -14,8 +14,7 @@ from planner.rollout.run import Revision
 from planner.rollout.scaled import scaled
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtReplicas:
+class AtReplicas(Record):
     """A workload's own rollout at some replicas. `reached`: how many of them have a node, fewer than `replicas` where the
     cluster has no room for all; None where it isn't known."""
 
@@ -27,8 +26,7 @@ class AtReplicas:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeakLine:
+class PeakLine(Record):
     """One workload between its autoscaler's bounds. `only_when_few`: it goes at the lowest or at today's replicas, and is
     stuck at the highest."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import is_extended_resource
 from planner.kubernetes.accelerators import alike
 from planner.scheduling.cluster import Cluster
@@ -14,8 +14,7 @@ from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Record):
     """One quiet moment of one workload: counts of its pods."""
 
     tick: int

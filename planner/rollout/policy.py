@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.shares import parse_share, scaled_value
 from planner.rollout.answers import Verdict
 
@@ -44,8 +45,7 @@ FAILING: Final = (Failing.STUCK, Failing.UNSURE_GROWTH, Failing.UNKNOWN)
 _MOST_DOTS: Final = 100  # in a line: a key of so many parts costs tomllib their square
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateException:
+class GateException(Record):
     """Workloads (``Kind/namespace/name``, ``*`` for any text) that pass whatever is found, until `expires` is over."""
 
     workload: str
@@ -60,8 +60,7 @@ class GateException:
         return datetime.fromtimestamp(now, UTC).date() <= date.fromisoformat(self.expires)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatePolicy:
+class GatePolicy(Record):
     """What is let through. Limits of None are none."""
 
     fail: tuple[Failing, ...] = FAILING
@@ -108,7 +107,7 @@ def read_policy(text: str, where: str) -> GatePolicy:
     except (ValueError, RecursionError) as error:  # also an integer of more digits than Python reads
         raise InputError(f"isn't TOML: {error}", where=where, mend="See https://toml.io, or docs/gate.md") from None
     table = document.get("gate", {})
-    return _Table(table, f"{where}, [gate]", tuple(GatePolicy.__slots__)).policy()
+    return _Table(table, f"{where}, [gate]", tuple(one.name for one in fields(GatePolicy))).policy()
 
 
 class _Table:
@@ -131,7 +130,9 @@ class _Table:
             most_extra_gpus=self._number("most_extra_gpus", whole=True),
             most_extra_usd_per_month=self._number("most_extra_usd_per_month", whole=False),
             exceptions=tuple(
-                _Table(one, f"{self.where}, exception {place}", tuple(GateException.__slots__)).exception()
+                _Table(
+                    one, f"{self.where}, exception {place}", tuple(one.name for one in fields(GateException))
+                ).exception()
                 for place, one in enumerate(exceptions, start=1)
             ),
         )

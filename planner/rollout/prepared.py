@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.ground import collector
 from planner.ground.errors import ChangeError, InputError, NotKnownError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory.account import get_command, hides, unseen_kind
@@ -40,8 +40,7 @@ def unread_files() -> Any:
     return setting((), on_command=False, help="Files of the manifest that can't be read, and why.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class Scenario(Record):
     """Changes applied together, and how ties are sampled.
 
     `manifest` holds documents as ``kubectl apply -f`` would take them, `namespace` is of those that name none; what they change against the snapshot is added
@@ -81,8 +80,7 @@ def make_ready(snapshot: Snapshot) -> None:
     Simulation(cluster)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(Record):
     """A scenario worked out against a snapshot (which a manifest may have added objects to)."""
 
     snapshot: Snapshot

@@ -5,7 +5,7 @@ Source: the plugins' EventsToRegister (kubernetes `pkg/scheduler/framework/plugi
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import Fails
@@ -17,8 +17,7 @@ _FREED_BY_REMOVAL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClusterEvent:
+class ClusterEvent(Record, kw_only=False, eq=False):
     """A pod was bound or is gone; what that means to pods that wait depends on what refused them.
 
     Source: the plugins' EventsToRegister and queueing hints (kubernetes `pkg/scheduler/framework/plugins`).

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
@@ -18,8 +18,7 @@ from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Room:
+class Room(Record, eq=False):
     """What the new pods of a workload take of nodes.
 
     Attributes

@@ -9,7 +9,7 @@ from math import inf
 from typing import Final
 
 from planner.ground.budget import TooLargeError, too_large
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
@@ -40,8 +40,7 @@ WHEN_AT_REST: Final = inf
 Watcher = Callable[[Simulation], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queued:
+class Queued(Record):
     """What Kueue does with the pods of a change: `said` in words, or why that isn't known; `keeps_out`: it lets none of them in."""
 
     said: str = ""
@@ -49,8 +48,7 @@ class Queued:
     keeps_out: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(Record):
     """One workload's change: as it is, as it shall be, and whether its pods are replaced.
 
     `never_ready` pods of the new revision start and don't become Ready. `placed`: its pods, where only their placement
@@ -84,8 +82,7 @@ class Revision:
         return self.placed.templates if self.placed is not None else self.after.templates
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rest:
+class Rest(Record, eq=False):
     """A quiet moment, as an autoscaler sees it: `position` of the state (`State.at`), who waits, and until when nothing happens."""
 
     tick: int
@@ -95,8 +92,7 @@ class Rest:
     waiting: tuple[LivePod, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Run:
+class Run(Record, eq=False):
     """What one simulated rollout came to.
 
     Attributes

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import NAMESPACE_NAME, POD_DELETION_COST
 from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.queues import queued
@@ -29,8 +29,7 @@ from planner.scheduling.state import carried_terms
 _NOWHERE = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
+class _Seen(Record, kw_only=False, eq=False):
     """`nodes`: number of a node's kind; `spaces`: namespace → what is in it; both alike where the numbers are."""
 
     nodes: list[int]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import count
 from planner.kubernetes.records import Pod, Workload
 from planner.kubernetes.startup import learn_start
@@ -21,8 +21,7 @@ from planner.scheduling.pod import LivePod
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodTimes:
+class PodTimes(Record):
     """Seconds a pod takes to become Ready, then available, and to be gone; `source` says where the first comes from."""
 
     startup_seconds: float

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.rollout.in_flight import InFlight, in_flight, what_it_does
 from planner.scheduling.cluster import Cluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnderWay:
+class UnderWay(Record):
     """One that isn't at rest. `since_seconds`: since the epoch, None where its objects don't show it; `does`: in words;
     `is_overdue`: without progress for as long as its ``progressDeadlineSeconds``; `is_played`: a rollout reckons with it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.ground.words import listing
 from planner.inventory.account import get_command
@@ -45,8 +45,7 @@ _ASK_KUEUE = "See what it says: kubectl get workloads.kueue.x-k8s.io --all-names
 _JUDGES = {"ResourceQuota": "refuse the pods", "LimitRange": "refuse the pods or change what they ask for"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unknown:
+class Unknown(Record):
     """`may_help`: knowing it could make a rollout complete that is stuck without it, not only the other way round."""
 
     what: str

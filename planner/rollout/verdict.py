@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from planner.ground.budget import TOO_LARGE
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, DEFAULT_SCHEDULER, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands
@@ -53,8 +53,7 @@ _REFUSALS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Record):
     """`headline`: a dozen words for whoever decides, without the verdict; `sentence`: with the details.
 
     `names_objects`: the words name the workload's namespace, or objects beside it: they aren't another workload's too, however
@@ -388,8 +387,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     return _held_by_others(context, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(Record, kw_only=False):
     run: Run
     revision: Revision
     shape: Shape

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import could_preempt, fails, feasible_nodes, is_judged_alone, refusing
 from planner.scheduling.pod import LivePod, Words
@@ -18,8 +18,7 @@ from planner.scheduling.shape import Alike, Shape, Static, alike, compile_shape
 from planner.scheduling.state import State
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WaitingLine:
+class WaitingLine(Record, kw_only=False, eq=False):
     """Pods of the snapshot that are alike and were refused.
 
     Attributes
@@ -36,8 +35,7 @@ class WaitingLine:
     groups: tuple[tuple[Waiter, tuple[int, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Waiter:
+class Waiter(Record, eq=False):
     """Pods of one owner that wait or waited, alike in all that is told of them; `pod` is None for a snapshot's that
     nobody has looked at: they wait as they did."""
 
@@ -51,8 +49,7 @@ class Waiter:
     pod: LivePod | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Waiting:
+class Waiting(Record, kw_only=False, eq=False):
     """The snapshot's waiting pods, by index.
 
     Attributes

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import NODE, POD
@@ -37,8 +37,7 @@ TOO_MUCH = _MOST + 1
 _ALIKE_LIMIT = 64  # a label with more values than this, on average below 4 nodes a value, tells nodes apart
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PodGroup:
+class PodGroup(Record, kw_only=False, eq=False):
     """Bound pods that agree in namespace, labels, spec and whether they are terminating."""
 
     namespace: str
@@ -49,8 +48,7 @@ class PodGroup:
     pods: tuple[int, ...]  # [member] index into Snapshot.pods
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Domains:
+class Domains(Record, kw_only=False, eq=False):
     """A topology key's values over the nodes. `codes` is int32[node], −1 where the label is missing."""
 
     codes: CodeArray

@@ -18,7 +18,7 @@ from copy import deepcopy
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
 from planner.kubernetes.records import (
     EMPTY,
@@ -52,8 +52,7 @@ class DeviceError(Exception):
     """What makes kube-scheduler give up the attempt, in its words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimDemand:
+class ClaimDemand(Record):
     """One claim of a pod. `key` is None for a claim made for the pod alone."""
 
     key: ClaimKey | None
@@ -61,8 +60,7 @@ class ClaimDemand:
     spec: ClaimSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Demand:
+class Demand(Record, eq=False):
     """What a pod's claims ask for.
 
     Attributes

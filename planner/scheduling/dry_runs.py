@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import PodDisruptionBudget
 from planner.kubernetes.requests import pod_requests
@@ -16,8 +16,7 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.shape import Alike, Shape, alike
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DryRuns:
+class DryRuns(Record, kw_only=False, eq=False):
     """Nodes that a pod fits on without those it would push out, none of whom a disruption budget keeps: ascending.
 
     `ranks` is float64[4, node]: what the choice among nodes goes by, the least being best: top priority, sum of
@@ -28,8 +27,7 @@ class DryRuns:
     ranks: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Standing:
+class _Standing(Record, kw_only=False, eq=False):
     """The bound pods by node, the most important first, of equals the one that started first.
 
     `first` is int64[node + 1]; the others are by pod. `asks` is int64[kind, resource].

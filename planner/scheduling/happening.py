@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import EMPTY, Amounts, Taint
 
 CORDON: Final = ""
@@ -13,8 +13,7 @@ CORDONS: Final = frozenset((CORDON, LED))
 """The bars of a cordon, and of one that lasts until a pod has moved; that of a taint is its key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class Happening(Record):
     """One event, `after_seconds` after the first change; what isn't named stays as it is.
 
     Attributes

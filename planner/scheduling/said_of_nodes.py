@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.accelerators import accelerator, is_gpu_resource, same_as, tables
 from planner.kubernetes.nodes import (
     ROLE,
@@ -44,8 +44,7 @@ def zones(cluster: Cluster) -> list[str]:
     return cluster.remember(_zones)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Unheld:
+class Unheld(Record, eq=False):
     """What no bound pod asks for, int64[resource, node] each: `free` where pods may be placed, else `out_of_use`."""
 
     free: IntArray
@@ -81,8 +80,7 @@ def _machines(cluster: Cluster) -> BoolArray:
     return np.array([not is_virtual(node) for node in cluster.nodes], dtype=np.bool_)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counted:
+class Counted(Record, eq=False):
     """An accelerator's resource on every machine, int64[node] each: what stands there under a second name is in the first's."""
 
     resource: str

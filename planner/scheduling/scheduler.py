@@ -15,7 +15,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
@@ -40,8 +40,7 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Budget:
+class Budget(Record, eq=False):
     """A PodDisruptionBudget at one moment."""
 
     namespace: str
@@ -49,8 +48,7 @@ class Budget:
     allowed: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Record):
     """What one attempt came to: a node, or victims to delete on `nominated`, or a message only."""
 
     node: int = NOWHERE
@@ -68,8 +66,7 @@ class Attempt:
         return str(self.words)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Refused:
+class _Refused(Record, kw_only=False, eq=False):
     """`codes`: uint8[node] of `Fails`; `reasons` counted; `resolvable`: bool[node], where removing pods could help."""
 
     codes: NDArray[np.uint8]

@@ -14,7 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
 from planner.kubernetes.derived import Same
 from planner.kubernetes.priorities import class_of
@@ -66,8 +66,7 @@ STATIC_REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Record):
     """A pod (anti-)affinity term with its namespaces and label keys resolved."""
 
     selector: LabelSelector | None
@@ -88,8 +87,7 @@ class Term:
         return labels_match(self.selector, labels)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spread:
+class Spread(Record, eq=False):
     """A topology spread constraint with its selector resolved; `counted` says on which nodes pods count: bool[node]."""
 
     max_skew: int
@@ -164,8 +162,7 @@ class Shape:
             object.__setattr__(self, name, value)  # worked out once: every attempt asks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Alike:
+class Alike(Record, kw_only=False, eq=False):
     """What shapes have in common that every node judges alike, by static filters and amounts alone.
 
     `large` says where the pod fits on an empty node: bool[candidate].

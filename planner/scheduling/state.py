@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.kubernetes.records import EMPTY, FrozenMap, HostPort, Labels, LabelSelector, PodSpec
 from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
@@ -106,8 +106,7 @@ class Terms:
         return [term for term in likely if term.matches(cluster, namespace, labels)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Carried:
+class _Carried(Record, kw_only=False, eq=False):
     """What existing pods bring along by their own specs, counted once a cluster."""
 
     anti: dict[Term, IntArray]  # required anti-affinity terms
@@ -117,8 +116,7 @@ class _Carried:
     disks: dict[tuple[str, bool], IntArray]
 
 
-@dataclass(frozen=True, slots=True)
-class _Selected:
+class _Selected(Record, kw_only=False):
     """Pods of `namespace` that `selector` selects and that aren't terminating; an empty one selects nothing."""
 
     namespace: str
@@ -133,8 +131,7 @@ class _Selected:
         return namespace == self.namespace and not is_empty(self.selector) and labels_match(self.selector, labels)
 
 
-@dataclass(frozen=True, slots=True)
-class _Matching:
+class _Matching(Record, kw_only=False):
     """Pods that match every one of `terms`, terminating ones included."""
 
     terms: tuple[Term, ...]

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
 from planner.kubernetes.kinds import several
 from planner.kubernetes.records import (
@@ -63,8 +63,7 @@ _CONFLICTING = (
 ClaimKey = tuple[str, str]  # namespace, name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LateClaim:
+class LateClaim(Record, eq=False):
     """A claim that is bound when a pod that uses it gets its node.
 
     Attributes
@@ -93,8 +92,7 @@ class LateClaim:
         return NO_SPACE if self.provisioned[node] else NO_VOLUME
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StorageDemand:
+class StorageDemand(Record, eq=False):
     """`codes`: uint8[node], 0 or the conflict on that node; None when no volume that is bound already restricts nodes."""
 
     codes: NDArray[np.uint8] | None = None

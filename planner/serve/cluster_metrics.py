@@ -13,7 +13,7 @@ from typing import Final
 from planner.capacity.fragmentation import fragments as fragments_of
 from planner.capacity.overview import ClusterOverview, by_trouble
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.nodes import noun_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import costs, overview, savings
@@ -25,8 +25,7 @@ MOST_SERIES: Final = 1000
 STATES: Final = ("allocatable", "held", "free", "out_of_use", "waited_for", "stranded")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class Family(Record):
     """One gauge. `samples`: label values in the order of `labels`, and the number."""
 
     name: str
@@ -36,8 +35,7 @@ class Family:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterMetrics:
+class ClusterMetrics(Record):
     digest: str
     families: tuple[Family, ...]
     problems: tuple[str, ...] = ()  # why a family is missing

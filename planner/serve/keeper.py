@@ -9,7 +9,7 @@ from collections.abc import Callable
 from planner.capacity.node_pools import NodePool
 from planner.capacity.rollouts import growing
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.serve.cluster_metrics import ClusterMetrics
@@ -18,8 +18,7 @@ _METRICS_SHARE = 0.1
 """Of the time that goes into metrics at most: reviews are answered on the same cores."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Latest:
+class Latest(Record):
     """What is known now. `listed_at` is this machine's clock when the listing began; `metrics` come a little later."""
 
     snapshot: Snapshot

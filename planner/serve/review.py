@@ -19,7 +19,7 @@ from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_ups import failed_scale_ups
 from planner.ground.budget import TooLargeError, UnwantedError, allowed
 from planner.ground.errors import HeadroomError, InputError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.ground.words import printable
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
@@ -457,8 +457,7 @@ def _placed_by(spec: PodSpec) -> PodSpec:
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Record, kw_only=False):
     verdict: Verdict
     why: str = ""
     way_out: str = ""

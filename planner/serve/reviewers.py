@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
 from planner.processes.holder import Holder, Packed
@@ -60,15 +60,13 @@ _OF_OUR_OWN: Final = json.dumps(
 _TIME_UP: Final = Review(silence=Silence.TIME_UP)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Record, kw_only=False):
     body: bytes
     until: float  # of the machine's monotonic clock, which processes share
     answer: Future[Review]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Record, kw_only=False):
     snapshot: Snapshot
     pools: tuple[NodePool, ...]
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 VARIABLE: Final = "HEADROOM_SIGN_IN"
 """The file. Without it a ``secrets.toml`` where Streamlit looks for one counts, when it has an ``[auth]``."""
@@ -34,8 +34,7 @@ _ASKED: Final = ("is_logged_in", "origin", "provider", "iss", "sub", "sid", "iat
 _KEYS: Final = ("groups", "domains", "anyone", "groups_claim", "namespaces")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Record):
     """Who is let in: somebody in one of `groups` (where any are named) with an address of one of `domains` (likewise).
 
     `namespaces`: group → patterns of namespaces (``prod``, ``team-*``) that its people see, ``*`` for everybody's; None: all
@@ -48,8 +47,7 @@ class Access:
     namespaces: tuple[tuple[str, tuple[str, ...]], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignIn:
+class SignIn(Record):
     """How people sign in: `auth` is what Streamlit gets; `providers` are the names of its sections, () for a single one."""
 
     auth: dict[str, Any]
@@ -66,8 +64,7 @@ class SignIn:
         return str(self.auth["redirect_uri"]).startswith("https://")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Person(Record):
     """Somebody who signed in and may be here until `until` (epoch seconds). `namespaces`: patterns; None: all."""
 
     name: str
@@ -75,8 +72,7 @@ class Person:
     namespaces: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Record):
     """Somebody who signed in and may not be here; `is_over`: because the time of their token is up."""
 
     name: str

@@ -23,7 +23,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from planner.ground.errors import InputError, SourceError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.clouds import Cloud
 from planner.pricing.lists import Listed, PriceList
@@ -41,8 +41,7 @@ LEAST_COVERAGE: Final = 0.5
 _REGION: Final = re.compile(r"[a-z][a-z0-9-]{2,40}\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListRefresh:
+class ListRefresh(Record):
     """What a cloud's list gave: rows of the regions asked for, and what wasn't simply taken over, in words."""
 
     rows: tuple[Listed, ...]

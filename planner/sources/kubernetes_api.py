@@ -18,7 +18,7 @@ import urllib3
 from kubernetes import client
 
 from planner.ground.errors import SourceError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot
@@ -95,8 +95,7 @@ class _Page(msgspec.Struct):
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _Answer(Record):
     status: int
     body: bytes
     retry_after_seconds: float | None = None

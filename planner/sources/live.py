@@ -29,7 +29,7 @@ from kubernetes import client
 
 from planner.ground import collector
 from planner.ground.errors import HeadroomError, SourceError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.parse import Part
@@ -46,8 +46,7 @@ _PULSE: Final = "/api/v1/namespaces"
 _OF_NETWORK = (urllib3.exceptions.HTTPError, client.ApiException, OSError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class Timing(Record):
     """How often, in seconds."""
 
     snapshot: float = 3.0  # between two snapshots, where something changed
@@ -62,8 +61,7 @@ class Timing:
     idle: float = 900.0  # nobody asked for so long: the reader ends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(Record):
     """How a reader is.
 
     Attributes

@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory.documents import objects_of
 from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded
@@ -26,16 +26,14 @@ _MOST_LOCATED: Final = 8 * 2**20  # characters of a file whose lines are counted
 _CHART: Final = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)  # helm template, above each document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Record):
     """Where an object stands. `file` is as it was named, or the chart's that helm names; line 0 isn't known."""
 
     file: str
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifests:
+class Manifests(Record):
     """Everything that was named and can be read, as one text; `places` by ``Kind/namespace/name``; `unread`: why a file isn't in
     it, ``b.yaml: isn't YAML (line 3)``."""
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from planner.ground.errors import InputError, SourceError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
 from planner.sources import bounded
@@ -96,8 +96,7 @@ def of_upload(data: bytes, *, default: str = "", is_previous: bool = False) -> t
     return (read_text(text, namespace=namespace, pod=pod, container=container, is_previous=is_previous),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Record):
     """Whose log a file is, by its path. `is_framed`: of all containers of the pod, each in a frame."""
 
     namespace: str

@@ -21,7 +21,7 @@ import urllib3
 from numpy.typing import NDArray
 
 from planner.ground.errors import InputError, SourceError
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.ground.words import duration
 from planner.inventory.usage import Usage
@@ -37,8 +37,7 @@ _MOST_POINTS = 720  # a series
 _SHORTEST_RATE_SECONDS = 300  # a rate needs several scrapes; scrape intervals are seconds to a minute or two
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Record):
     """What one answer may cost."""
 
     points_per_request: int = 2_000  # of one series; Prometheus itself refuses more than 11,000
@@ -50,8 +49,7 @@ class Bounds:
     seconds_in_all: float = 120.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Record):
     """One series: `times` (seconds since the epoch, rising) and `values`, float64 arrays of one length; no NaN."""
 
     labels: Labels

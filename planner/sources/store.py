@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from planner.ground.errors import InputError, NotKnownError, SourceError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import duration
 from planner.history import kept, manifest, names
 from planner.history import levels as history
@@ -85,8 +85,7 @@ _TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSnapshot:
+class StoredSnapshot(Record):
     """One snapshot of a store."""
 
     cluster: str
@@ -100,8 +99,7 @@ def latest_of(every: Sequence[StoredSnapshot], now: float) -> StoredSnapshot:
     return ([one for one in every if one.taken_at <= now + AHEAD_SECONDS] or list(every))[-1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tidied:
+class Tidied(Record):
     """What compaction and retention did: entries joined, partitions that had some, files deleted."""
 
     joined: int = 0
@@ -674,8 +672,7 @@ class Store:
         return _Told(self.url, verb)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Record, kw_only=False):
     """Failures of a file system, as errors that say where and how to mend them."""
 
     url: str

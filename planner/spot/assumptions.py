@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.settings import Setting, setting, settings_of
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import duration
@@ -48,8 +48,7 @@ _SPOT_GUIDE = "Google's former guide line of 5 to 15% of preemptible VMs a day (
 POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpotSettings:
+class SpotSettings(Record):
     """Every assumption, as far as it is given; what is empty comes from the cluster, the price book or `assumed`."""
 
     nodes: int | None = setting(
@@ -429,8 +428,7 @@ SETTING: Final = {one.name: one for one in SETTINGS}
 ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class Life(Record):
     """An observed life of a spot VM, or a gap between two. `ended` False: it was still running when it was last seen.
 
     `since`: how old it was when somebody began to look, in hours: had it been lost before, nobody would know of it.
@@ -441,8 +439,7 @@ class Life:
     since: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumptions:
+class Assumptions(Record):
     """All of `SETTINGS`, checked. `lives` replaces the interruption rate (not the bulk losses) when it isn't empty, `gaps`
     the mean gap and the share of time up.
 

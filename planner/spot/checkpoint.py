@@ -10,15 +10,14 @@ from math import ceil, inf, sqrt
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.interruption import NEVER_PER_HOUR, Floats, Lives
 
 _NEGLIGIBLE = 1e-12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Record):
     """A job as the node sees it: `pieces` pieces of `piece_hours` (work and checkpoint), the last one shorter.
 
     The last piece ends with the job's own result, not with a checkpoint. `keeps_all`: an interruption loses no more

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from planner.ground import vocabulary
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CACHES, DATA_STORES
 from planner.ground.words import duration
 from planner.kubernetes import commands
@@ -64,8 +64,7 @@ class Check(StrEnum):
     PRIORITY = "priority"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class CheckResult(Record):
     """`yaml` is part of a strategic merge patch for the workload, unless `is_whole_object`: then it is an object of its
     own. `by_hand`: what has to be edited where the snapshot doesn't hold it (a command's arguments are never kept)."""
 
@@ -79,8 +78,7 @@ class CheckResult:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Record):
     """What the checks look at."""
 
     workload: Workload

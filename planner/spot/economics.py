@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, signed, usd
 from planner.pricing.history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours_of
@@ -27,8 +27,7 @@ _CURVE_POINTS: Final = 60
 _MOST_HAZARD: Final = 1000.0  # per VM-hour: a life of 3.6 seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
+class Band(Record):
     """A figure over the simulated months. Means add up; percentiles of different figures don't."""
 
     mean: float
@@ -37,8 +36,7 @@ class Band:
     p95: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Record):
     """One step of the way from the on-demand cost to the net cost. `usd`: what it adds (or, below 0, takes off)."""
 
     name: str
@@ -47,16 +45,14 @@ class Step:
     is_total: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
+class Histogram(Record):
     """Simulated months by saving: `edges` has one entry more than `counts`."""
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakEven:
+class BreakEven(Record):
     """At which interruption rate spot costs as much as on demand; reckoned by closed forms, without a limit on retries.
 
     `hazard_per_hour` None: there is no such rate (`sentence` says whether spot always or never pays). `curve`: (rate per
@@ -68,8 +64,7 @@ class BreakEven:
     curve: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Savings:
+class Savings(Record):
     """The answer for one pool and one month; money in USD a month, hours in node-hours unless said otherwise."""
 
     sentence: Text
@@ -97,8 +92,7 @@ class Savings:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Bill:
+class Bill(Record, eq=False):
     """Money of each run, USD a month: float64[run]. The steps add up to the net cost in every run."""
 
     on_demand: Floats  # without spot

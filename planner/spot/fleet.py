@@ -23,7 +23,7 @@ import numpy as np
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.ground import collector, parts
 from planner.ground.errors import NotKnownError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes.budgets import protection
@@ -52,8 +52,7 @@ _BATCHES: Final = 2
 _OF_MONTHS: Final = frozenset({"runs", "seed"})  # of simulated months, of which the whole has none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(Record):
     """One workload leaving one pool, USD a month.
 
     `saved_usd`: its part of what the pool's moves save together; `expected_usd` less what interruptions and moves of the spot
@@ -80,8 +79,7 @@ class Move:
     place: int = 0  # in the order of all moves, from 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bearer:
+class Bearer(Record):
     """What a namespace bears, or what is idle, before and after; USD a month in whole cents."""
 
     name: str
@@ -94,8 +92,7 @@ class Bearer:
     saved_usd: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetSavings:
+class FleetSavings(Record):
     """The cluster, USD a month. `on_demand_usd` = `kept_usd` + `freed_usd`, to the cent.
 
     Attributes
@@ -143,8 +140,7 @@ class FleetSavings:
     is_of_log: bool = True  # on-demand nodes with a price on spot: the log of price changes is of their cloud
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
+class _Kind(Record):
     """Nodes alike. Month: after sustained use."""
 
     name: str
@@ -163,8 +159,7 @@ class _Kind:
         return spot_usd * float(np.mean(self.price_moves)), spot_usd * float(p5), spot_usd * float(p95)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Risk:
+class _Risk(Record):
     """What interruptions cost of one pod, a month; `preemptible_usd` where no node lives longer than 24 hours."""
 
     usd: float
@@ -173,8 +168,7 @@ class _Risk:
     pods_to_a_node: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Exact:
+class _Exact(Record):
     """A move before it is rounded to cents."""
 
     move: Move
@@ -808,8 +802,7 @@ def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InWhole:
+class InWhole(Record):
     """What one workload has of the whole: the same figures wherever it is asked about. USD a month.
 
     `bears_usd`: its share of the on-demand nodes' bill, without what is idle; `freed_usd`, `spot_usd`: its part of nodes that go

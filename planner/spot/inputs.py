@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any, Final
 
 from planner.ground.errors import InputError, NotKnownError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.ground.words import count, duration, plural, signed
 from planner.inventory.account import hides, unseen_kind
@@ -39,8 +39,7 @@ from planner.spot.suitability import guess_gang, guess_work, pods_of
 from planner.spot.windows import window_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Derived:
+class Derived(Record):
     """What the cluster and the price book say. `values`: setting → value (None: nobody says); `sources`: why."""
 
     workload: str
@@ -82,8 +81,7 @@ class Derived:
         return self.bought_as in (Provisioning.SPOT, Provisioning.PREEMPTIBLE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssumptionRow:
+class AssumptionRow(Record):
     """One line of the table of assumptions."""
 
     name: str
@@ -124,8 +122,7 @@ def find(snapshot: Snapshot, key: str) -> Workload:
     return workload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _NodeKind:
+class _NodeKind(Record):
     """Nodes alike that the workload's pods are on, or would be. `template`: one of them."""
 
     template: Node

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import duration
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, PREEMPTIBLE_HOURS, Assumptions, Capacity, Life
 
@@ -27,8 +27,7 @@ _AGREE = 0.02  # of the time, by which rate, gap and share of time up may differ
 _TABLE_SIZE = 4096  # equally likely lives the observed distribution is reduced to
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Lives:
+class Lives(Record, eq=False):
     """The distribution of a node's life, bulk losses apart.
 
     `table`: float64[_TABLE_SIZE], hours, ascending, each equally likely; None for exponential lives.
@@ -97,8 +96,7 @@ class Lives:
         return -np.expm1(-total * self.cap_hours) / total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Gaps:
+class Gaps(Record, eq=False):
     """The distribution of the time from a loss until a node is to be had again.
 
     `table` as in `Lives`, None for exponential gaps; `mean_hours` may be 0 (at once) and inf (never again).

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, usd
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Band, band, bill, shortfall_hours
 from planner.spot.months import Months, simulate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MixPoint:
+class MixPoint(Record):
     """A pool with `spot_nodes` on spot and `base_nodes` on demand."""
 
     spot_nodes: int
@@ -22,8 +21,7 @@ class MixPoint:
     is_on_frontier: bool  # no other mix is both cheaper and safer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mix:
+class Mix(Record):
     points: tuple[MixPoint, ...]  # from no spot to all spot
     sentence: Text
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from planner.ground.budget import current
-from planner.ground.records import dataclass
+from planner.ground.records import Record, dataclass
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import Pattern, pattern_of
 from planner.spot.environment import Booleans, BulkLosses, Ints, most_losses
@@ -38,8 +38,7 @@ _LIVES_A_UNIT: Final = 4
 _SAME: Final = 1e-9  # two moments this close, relative to a piece of work, are one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Months:
+class Months(Record, eq=False):
     """What happened in each place of each run: float64[run, lane], hours of one node unless said otherwise.
 
     Lanes are in the order in which nodes become spot: the first k of them are a pool of which k groups are spot.

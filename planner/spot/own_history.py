@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.ground.budget import TOO_LARGE, TooLargeError, part
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment
 from planner.inventory.node_lives import NodeSeen, Told, Watch, until
@@ -50,8 +50,7 @@ _MOST_OF_PLACE: Final = (
 _MOST_IN_COMMON: Final = 0.8  # of the losses: zones come and go together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spell:
+class Spell(Record):
     """A node from its creation to its end; seconds since the epoch. `within`: how surely the end's moment is known."""
 
     cluster: str
@@ -78,8 +77,7 @@ class Spell:
         return self.cluster, self.node_pool, self.zone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(Record):
     """From a loss until the pool's next new node; None: still open, or the pool was taken down, at `ended_at`."""
 
     cluster: str
@@ -90,8 +88,7 @@ class Gap:
     within: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitLine:
+class FitLine(Record):
     """One figure, as it is assumed and as it was seen; `low` to `high`: 90% of the rate's confidence. None: not known."""
 
     name: str
@@ -102,8 +99,7 @@ class FitLine:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackTest:
+class BackTest(Record):
     """Fitted on the first half: in how many windows (or lives) of the second the P5 to P95 band held."""
 
     windows: int
@@ -112,8 +108,7 @@ class BackTest:
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnHistory:
+class OwnHistory(Record):
     """What was seen, and what it comes to. `lives` and `gaps` are what the estimate draws from; () where too few."""
 
     source: str
@@ -222,8 +217,7 @@ def own_history(watch: Watch) -> OwnHistory:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(Record):
     """What spells and gaps come to, to reckon with. `lives`: with their machine type, in order of time."""
 
     lives: list[tuple[Life, str]]

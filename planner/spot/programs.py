@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 
 class Signal(StrEnum):
@@ -22,8 +22,7 @@ class Signal(StrEnum):
     NEEDS_HANDLER = "needs_handler"  # an interpreter or a script: up to the program run by it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Record):
     signal: Signal
     what: str
     cure: str = ""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from planner.ground import vocabulary
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import protection
@@ -55,16 +55,14 @@ class Fitness(StrEnum):
     OPTED_OUT = "opted_out"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Record):
     """A command that proves something on a real cluster."""
 
     proves: str
     command: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suitability:
+class Suitability(Record):
     workload: str
     fitness: Fitness
     sentence: Text

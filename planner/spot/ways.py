@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import count, duration
 from planner.pricing.model import Provisioning
@@ -17,8 +17,7 @@ _COMPARED_RUNS = 1_000
 SUSTAINED = "on demand, sustained use"  # a line where the discount is one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Way(Record):
     """One way. `price_usd`: nodes × price; `expected_usd`: with what is lost, bought again or covered on demand; both USD a
     month, None: no price. `interruptions`: a month, expected."""
 

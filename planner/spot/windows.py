@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, clouds_of
 from planner.kubernetes.clouds import GKE_NOTICE as _SPOT
 from planner.kubernetes.records import Node
@@ -32,8 +32,7 @@ class Provider(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Record):
     """`seconds`: what an ordinary pod gets by default; `raisable_seconds`: what it can be raised to, None: it can't."""
 
     provider: Provider

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, usd
 from planner.kubernetes.records import FrozenMap, Pod, Snapshot
@@ -21,16 +21,14 @@ from planner.spot.suitability import Fitness, Suitability, check_workload
 from planner.spot.ways import Way, compare
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Record):
     """What spot would save, and every mix of it."""
 
     savings: Savings
     mix: Mix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsLine:
+class SavingsLine(Record):
     """A workload in one line; money is USD a month, None where there is no estimate: `why` says so.
 
     `on_demand_usd`: its share of the on-demand nodes' bill; `saved_usd`: its part of what all moves save, in the mean
@@ -47,8 +45,7 @@ class SavingsLine:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsDetail:
+class SavingsDetail(Record):
     """One workload's estimate with all it rests on."""
 
     derived: Derived

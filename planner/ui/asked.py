@@ -9,18 +9,18 @@ from planner.ground.errors import HeadroomError
 from planner.ground.settings import Setting, made, setting_of
 from planner.ui import link
 
-Record = TypeVar("Record")
+Settings = TypeVar("Settings")
 
 _FEW = 4  # choices that fit beside each other, on a phone below
 
 
-class Asked(Generic[Record]):
+class Asked(Generic[Settings]):
     """What the widgets of a page say of one record of settings.
 
     A text that can't be read is told only when the record is made: widgets that follow it must not vanish.
     """
 
-    def __init__(self, record: type[Record]) -> None:
+    def __init__(self, record: type[Settings]) -> None:
         self.record = record
         self.values: dict[str, Any] = {}
         self._refused: list[HeadroomError] = []
@@ -49,7 +49,7 @@ class Asked(Generic[Record]):
         if self._refused:
             raise self._refused[0]
 
-    def settings(self, **more: Any) -> Record:
+    def settings(self, **more: Any) -> Settings:
         """The record; `more` are settings that a page asks for otherwise.
 
         Raises

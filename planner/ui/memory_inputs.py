@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.nodes import is_gke
@@ -32,16 +32,14 @@ _AS_NOW: Final = "as now"
 _NOTHING: Final = "nothing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIfInputs:
+class WhatIfInputs(Record):
     """`change` is None where no workload is changed."""
 
     change: MemoryChange | None
     settings: KubeletSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletInputs:
+class KubeletInputs(Record):
     """`stats`: the kubelets' own metrics, where somebody gave them."""
 
     settings: KubeletSettings

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import literal, short_name, shortened
 from planner.kubernetes.kinds import NODE, kind_in
 from planner.kubernetes.records import Finding
@@ -18,8 +18,7 @@ _LONGEST_NAME: Final = 40  # letters that a column and a phone have room for
 _CODES: Final = ("restarts-", "environments-", "memory-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Record):
     """A page and the parameters of its link."""
 
     page: str

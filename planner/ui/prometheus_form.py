@@ -13,7 +13,7 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import Snapshot
 from planner.processes.identity import identity
 from planner.sources.prometheus import Prometheus
@@ -23,15 +23,13 @@ T = TypeVar("T")
 DAYS = (1, 3, 7, 14, 30)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read(Generic[T]):
+class _Read(Record, Generic[T]):
     identity: str  # of the snapshot it belongs to
     found: T
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form(Generic[T]):
+class Form(Record, Generic[T]):
     """What is read: `ask` takes the server and the days before the snapshot, `said` counts what it found."""
 
     key: str

@@ -17,7 +17,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from planner.ground import words
 from planner.ground.errors import InputError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.inventory import account
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
@@ -38,8 +38,7 @@ _MOST_GIVEN: Final = 3
 _DIGITS: Final = 16  # of a digest, in a link and under What was read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Record):
     """The snapshot that a link names: as the link tells it, so nothing of it can be trusted to be true."""
 
     name: str

@@ -9,14 +9,13 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ui import errors, session
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Record):
     """What was read (`value`) from files called `names`, and what it is for (a cluster's identity; None: for any)."""
 
     names: tuple[str, ...]

@@ -14,7 +14,7 @@ import random
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -462,7 +462,10 @@ def differences(case: Case, applied: Item) -> list[str]:
         return [] if _is_refused(case.there, applied) else ["refused"]
     right = reader.read_items([applied]).workloads[0]
     mine, theirs = here.template, right.template
-    found = [*_unlike(here, right, _COMPARED), *_unlike(mine.spec, theirs.spec, type(mine.spec).__slots__)]
+    found = [
+        *_unlike(here, right, _COMPARED),
+        *_unlike(mine.spec, theirs.spec, tuple(one.name for one in fields(mine.spec))),
+    ]
     if not found and not mine.makes_the_same_pods(theirs):
         found.append(f"template: {mine.manifest!r} | {theirs.manifest!r}")
     return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
 from planner.rollout.answers import Step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Record):
     """Pods of a changed workload that stay Ready at the worst moment."""
 
     workload: str
@@ -16,8 +15,7 @@ class Kept:
     replicas: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorthHaving:
+class WorthHaving(Record):
     """A plan that nothing beats.
 
     Attributes
@@ -50,8 +48,7 @@ class WorthHaving:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
+class Certificate(Record):
     """All plans within the levers that are worth having, or that there is none.
 
     Attributes

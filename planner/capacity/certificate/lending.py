@@ -11,7 +11,7 @@ from planner.capacity.certificate.playing import Outcome
 from planner.capacity.certificate.search import UNITS, search
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.words import listing, short_name
 from planner.kubernetes.records import Node, Snapshot, Strategy
 from planner.rollout.prepared import pod_times_of
@@ -27,8 +27,7 @@ _UNITS: Final = 150_000  # of work for one workload in a large cluster
 MOST_NODES: Final = 500  # in a cluster, up to which quotas, nodes and every strategy are looked at too
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Least:
+class Least(Record, eq=False):
     """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which."""
 
     outcome: Outcome

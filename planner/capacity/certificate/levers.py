@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.owners import workload_keys
@@ -52,8 +52,7 @@ class Lever(StrEnum):
     QUOTA = "quota"  # of the namespaces concerned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Record):
     """What is asked: the changes as they are, and `run`, what they come to."""
 
     cluster: Cluster
@@ -69,8 +68,7 @@ class Case:
         return made or compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Way(Record):
     """A position of a workload's own knob. `patch`: of its strategy's field. `replicas`: scaled to so many first."""
 
     title: str = ""
@@ -79,8 +77,7 @@ class Way:
     replicas: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lender:
+class Lender(Record):
     """Another workload, and the replicas it may be scaled to, the most first. `bound`: its pods that are on nodes."""
 
     workload: Workload
@@ -92,8 +89,7 @@ class Lender:
         return max(0, self.bound - replicas)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growing:
+class Growing(Record):
     """A pool, by a node like those that it would add, and how many it may add; beyond that, `past` its limit."""
 
     template: Node
@@ -102,8 +98,7 @@ class Growing:
     limit: NodePool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Record):
     """A position of every knob: of each change's own, of the order, the lenders, the pools, quotas, moves."""
 
     ways: tuple[int, ...]
@@ -114,8 +109,7 @@ class Plan:
     moves: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Knobs:
+class Knobs(Record):
     """All positions. `cut`: why they aren't all that the levers have; nothing is proven of what isn't among them.
 
     `orders`: of each the places of the changes, one after another; () is as asked, None after all that are in flight.

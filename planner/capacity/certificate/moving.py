@@ -9,7 +9,7 @@ from planner.capacity.making_room import Asked, places_for
 from planner.capacity.making_room import room_made as room_for
 from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import HeadroomError
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod
 from planner.rollout.answers import Step
@@ -21,8 +21,7 @@ _MANY_NODES: Final = 500
 _UNITS: Final = 500_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Moved:
+class Moved(Record, eq=False):
     """The cluster after `moves` evictions, and how they are made."""
 
     cluster: Cluster
@@ -31,8 +30,7 @@ class Moved:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoomMade:
+class RoomMade(Record):
     """Room for one more pod, for two, …, as far as moves make it. `doubt`: why that isn't all that moves could do; "" where they
     can do nothing, which is proven."""
 

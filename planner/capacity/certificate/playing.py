@@ -13,7 +13,7 @@ from typing import Final
 
 from planner.capacity.certificate.levers import Case, Knobs, Lender, Plan, Way
 from planner.capacity.certificate.moving import Moved
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
 from planner.kubernetes.nodes import arrival_seconds, gpu_count
@@ -42,16 +42,14 @@ Costs = tuple[float, ...]
 seconds, pods that don't get the change: less is better in each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Money:
+class Money(Record):
     """What nodes of a pool cost, each: USD an hour, and a month with sustained use; None without a price."""
 
     hourly: float | None
     monthly: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class Outcome(Record, eq=False):
     """What a plan came to.
 
     Attributes

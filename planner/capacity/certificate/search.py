@@ -14,7 +14,7 @@ from planner.capacity.certificate.levers import Case, Knobs, Plan
 from planner.capacity.certificate.moving import Moved
 from planner.capacity.certificate.playing import Costs, Outcome, Player
 from planner.ground.budget import TooLargeError, part
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.pricing.model import PriceBook
 
 UNITS: Final = 500_000  # of work, about half a second
@@ -22,8 +22,7 @@ _MOST_PLAYED: Final = 4_000
 _MOST_WALKED: Final = 200_000  # plans that are so much as looked at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Record):
     """What the search came to.
 
     Attributes

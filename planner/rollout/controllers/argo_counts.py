@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.progressive import Canary, CanaryStep
 from planner.kubernetes.records import Workload
 from planner.kubernetes.shares import rolling_limits
@@ -23,8 +23,7 @@ class SetNumbers(NamedTuple):
     available: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanaryCounts:
+class CanaryCounts(Record):
     """A canary at one moment.
 
     Attributes

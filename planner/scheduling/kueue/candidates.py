@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree, Use
 from planner.scheduling.kueue.wanting import Target, Wanting
 
@@ -31,8 +31,7 @@ def order(held: Held, queue: str) -> tuple[bool, bool, int, float, str]:
     return not held.is_evicted, held.queue == queue, held.priority, -held.reserved_at, held.uid
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preemptor:
+class Preemptor(Record):
     """Who wants what, of which the resources `short` need somebody to go."""
 
     tree: Tree

@@ -10,7 +10,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.queues import FAIR_SINCE
 from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Namespace, QueuedWorkload
 from planner.kubernetes.selectors import labels_match
@@ -49,8 +49,7 @@ class Outcome(StrEnum):
     UNKNOWN = "not known"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Record):
     """Of one workload that waits.
 
     Attributes

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Final
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import (
     ClusterQueue,
     Cohort,
@@ -42,8 +42,7 @@ _QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")
 """Reasons of an eviction after which a workload stands behind those that came before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Objects:
+class Objects(Record):
     """Kueue's objects of one cluster."""
 
     cluster_queues: Sequence[ClusterQueue] = ()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import ceil, inf
 from typing import Final, NamedTuple
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 
 FlavorResource = tuple[str, str]
 """Name of a ResourceFlavor and of a resource."""
@@ -51,8 +51,7 @@ class Group(NamedTuple):
     flavors: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Record):
     """A workload that has quota.
 
     Attributes

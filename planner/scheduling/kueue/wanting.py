@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from planner.ground.records import dataclass
+from planner.ground.records import Record
 from planner.kubernetes.records import PodSpec
 from planner.scheduling.kueue.tree import FlavorResource, Held, Use
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Record):
     """A pod set: `count` pods of one template.
 
     Attributes
@@ -33,8 +32,7 @@ class Wanted:
     level: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanting:
+class Wanting(Record):
     """A workload that waits for quota in the ClusterQueue `queue`."""
 
     key: str
@@ -104,8 +102,7 @@ class SetGiven(NamedTuple):
         return min((one.mode for one in self.flavors.values()), default=Mode.NO_FIT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class Assignment(Record):
     """Flavors of all pod sets. `use`: what it takes of each flavor's resource; `borrow`: the highest of its resources."""
 
     sets: tuple[SetGiven, ...]
