@@ -29,4 +29,4 @@ else:
         title="? Nothing is changed",
     )
     with st.expander("How changes are written", icon=":material/edit_note:"):
-        tables.show(capacity_inputs.forms(), alt="The forms of changes, for links and for headroom what-if --change")
+        tables.show(capacity_inputs.forms(), alt="The forms of changes, for links and for headroom capacity --change")

@@ -182,7 +182,7 @@ def _later(text: str) -> Later:
     if change.kind not in MEANWHILE:
         raise ChangeError(
             f"{change.kind} isn't played while a rollout goes on", where=text[:120],
-            mend=f"Played are {', '.join(MEANWHILE)}; headroom what-if --change {change.kind}:… plays it by itself",
+            mend=f"Played are {', '.join(MEANWHILE)}; headroom capacity --change {change.kind}:… plays it by itself",
         )  # fmt: skip
     return Later(after_seconds=float(after), change=change)
 

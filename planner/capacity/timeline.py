@@ -234,7 +234,7 @@ def _without(node: Node, key: str) -> Node:
 def _not_played(why: str, one: Later) -> NotKnownError:
     return NotKnownError(
         f"{why}: that isn't played while a rollout goes on", where=str(one)[:120],
-        mend=f"headroom what-if --change {one.change.kind}:… plays it by itself",
+        mend=f"headroom capacity --change {one.change.kind}:… plays it by itself",
     )  # fmt: skip
 
 
@@ -312,7 +312,7 @@ def _check_cordons(case: Case, names: Sequence[str], prepared: Prepared) -> None
         if _honors(spec) or is_daemons or any(tolerates_cordon(spec, node) for node in nodes):
             raise NotKnownError(
                 f"{name} {_HONORS if _honors(spec) else 'goes to cordoned nodes, too'}, and a cordon beside it isn't played",
-                mend=f"headroom what-if --change {case.change.kind}:… plays it by itself",
+                mend=f"headroom capacity --change {case.change.kind}:… plays it by itself",
             )
 
 

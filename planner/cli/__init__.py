@@ -21,38 +21,49 @@ from planner.ground import collector, parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import MEANING, ExitStatus
 from planner.processes import forked
-from planner.questions import CAPACITY, COST, DECIDE, HEALTH, HISTORY, INDEX, MANY, SEE
+from planner.questions import CAPACITY, HEALTH, INDEX, MONEY, NOW, OVER_TIME, ROLLOUTS, SETUP, Entry
 
-_NO_QUESTIONS: Final[dict[str, dict[str, str]]] = {
-    DECIDE: {"serve": "A warning at kubectl apply (validating webhook), and metrics; with the dashboard, for a team."},
-    SEE: {
-        "app": "The dashboard, on that cluster.",
-        "mcp": "The questions as tools for agents, by the Model Context Protocol.",
-        "anonymise": "The cluster under other names, to be shown to others.",
-        "completion": "What bash, zsh or fish reads to complete commands and options.",
-    },
-    COST: {"prices": "Show prices of machines and GPUs, or read today's from the Billing Catalog."},
-    MANY: {"sweep": "Every workload of many snapshots, on all cores or a Dask cluster, into a store."},
-    HISTORY: {
-        "snapshot": "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
-        "store": "What is in a store, asked with SQL, and kept small.",
-    },
+
+def _name(entry: Entry) -> str:
+    """How the command is called: ``capacity --seats``."""
+    return " ".join(entry.called.split(" ")[:2])
+
+
+_NO_QUESTIONS: Final = {
+    "prices": Entry("", MONEY, "Show prices of machines and GPUs, or read today's from the Billing Catalog.", "costs --price-list"),
+    "store": Entry("", OVER_TIME, "A store of snapshots: kept, asked with SQL, made small; what it says over time."),
+    "snapshot": Entry("", OVER_TIME, "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
+            "store snapshot"),
+    "sweep": Entry("", OVER_TIME, "Every workload of many snapshots, on all cores or a Dask cluster, into a store.", "store sweep"),
+    "app": Entry("", SETUP, "The dashboard, on that cluster."),
+    "serve": Entry("", SETUP, "A warning at kubectl apply (validating webhook), and metrics; with the dashboard, for a team."),
+    "mcp": Entry("", SETUP, "The questions as tools for agents, by the Model Context Protocol."),
+    "anonymise": Entry("", SETUP, "The cluster under other names, to be shown to others."),
+    "completion": Entry("", SETUP, "What bash, zsh or fish reads to complete commands and options."),
+}  # fmt: skip
+"""Commands that ask no question of the hall."""
+
+_ENTRIES: Final = {name.replace("_", "-"): one for name, one in (INDEX | _NO_QUESTIONS).items() if one.room}
+ROOMS: Final = {
+    room: {name: one.line for name, one in _ENTRIES.items() if one.room == room and not one.called}
+    for room in (NOW, ROLLOUTS, CAPACITY, HEALTH, MONEY, OVER_TIME, SETUP)
 }
-"""Section of ``--help`` → command → one line, for commands that ask no question of the hall."""
+"""Room → command → one line, as the help has them."""
 
+WITHIN: Final = {
+    home: {name: one for name, one in _ENTRIES.items() if one.called.split(" ")[0] == home}
+    for commands in ROOMS.values() for home in commands
+}  # fmt: skip
+"""Command → those that stand within it, by the names they had by themselves, which go on working."""
 
-def _sections() -> dict[str, dict[str, str]]:
-    """Section → command → one line; the questions of the hall stand as in its index."""
-    found: dict[str, dict[str, str]] = {section: {} for section in (DECIDE, CAPACITY, COST, HEALTH, MANY, HISTORY, SEE)}
-    for name, entry in INDEX.items():
-        if entry.section:
-            found[entry.section][name.replace("_", "-")] = entry.line
-    return {section: commands | _NO_QUESTIONS.get(section, {}) for section, commands in found.items()}
+COMMANDS: Final = {
+    name: line
+    for commands in ROOMS.values() for home, first in commands.items()
+    for name, line in {home: first, **{_name(one): one.line for one in WITHIN[home].values()}}.items()
+}  # fmt: skip
+"""How each command is called (``capacity --seats``) → one line."""
 
-
-SECTIONS: Final = _sections()
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-COMMANDS: Final = {name: line for commands in SECTIONS.values() for name, line in commands.items()}
 
 
 def _with_quiet(command: click.Command) -> click.Command:
@@ -78,12 +89,32 @@ def _silenced(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [name for commands in ROOMS.values() for name in commands]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant: one that stands within another by its option, or by the name it had by itself."""
+        first, rest = args[0], args[1:]
+        if (entry := _ENTRIES.get(first)) is not None and entry.called:
+            if not ctx.resilient_parsing and not {"-q", "--quiet"} & set(rest):
+                click.echo(f"headroom: {first} is called headroom {_name(entry)} now", err=True)
+            return _name(entry), self.get_command(ctx, first), rest
+        for name, entry in WITHIN.get(first, {}).items():
+            asks = entry.called.split(" ")[1:]
+            if asks[0].startswith("-") and any(word.partition("=")[0] in asks for word in rest):
+                command = self.get_command(ctx, name)
+                assert command is not None
+                is_its_own = any(asks[0] in one.opts for one in command.params)
+                is_kept = is_its_own and not {"-h", "--help"} & set(rest)
+                return _name(entry), command, rest if is_kept else [word for word in rest if word not in asks]
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        name = next((name for name, one in _ENTRIES.items() if cmd_name in (name, _name(one))), None)
+        if name is None:
             return None
-        module = cmd_name.replace("-", "_")
+        module = name.replace("-", "_")
         with collector.resting(
             keeps=True
         ):  # what is loaded stays, and a tenth of the time went into looking through it
@@ -94,12 +125,25 @@ class _Commands(click.Group):
 
                 command = command_of(module)
         assert isinstance(command, click.Command)
+        for within, entry in WITHIN.get(name, {}).items():
+            self._add(command, within, entry)
         return _with_quiet(command)
 
+    def _add(self, home: click.Command, name: str, entry: Entry) -> None:
+        """Let the help of `home` name a command that stands within it."""
+        word = entry.called.split(" ")[1]
+        if isinstance(home, click.Group):
+            below = self.get_command(click.Context(self), name)
+            assert below is not None
+            home.add_command(below, word)
+        elif all(word not in one.opts for one in home.params):
+            said = f"Instead: {entry.line[0].lower()}{entry.line[1:]} Its options: headroom {_name(entry)} --help"
+            home.params.append(click.Option([word], is_flag=True, expose_value=False, help=said))
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        widest = max(map(len, COMMANDS))
-        for section, commands in SECTIONS.items():
-            with formatter.section(section):
+        widest = max(len(name) for commands in ROOMS.values() for name in commands)
+        for room, commands in ROOMS.items():
+            with formatter.section(room):
                 formatter.write_dl([(name.ljust(widest), line) for name, line in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -120,7 +164,7 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
     CLUSTER is a file, a folder or an archive (the output of kubectl get … -A -o json or yaml or of kubectl cluster-info
     dump, a must-gather, a support bundle; gzip, tar, zip), several of them joined by commas, "-" for standard input,
     "demo" for the embedded demo, "context:NAME" for a live cluster, or "store:URL#cluster@time" for a moment that
-    headroom snapshot kept.
+    headroom store snapshot kept.
     """
     from planner.sources import bounded
 

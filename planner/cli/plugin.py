@@ -34,17 +34,19 @@ def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
     if "kubeconfig" in found:
         os.environ["KUBECONFIG"] = found["kubeconfig"]
     name = next((word for word in words if not word.startswith("-")), "")
-    command = commands.get_command(click.Context(commands), name) if name else None
-    if command is None:
+    context = click.Context(commands, resilient_parsing=True)
+    if not name or commands.get_command(context, name) is None:
         return words
     place = words.index(name) + 1
+    _, command, rest = commands.resolve_command(context, words[place - 1 :])
+    assert command is not None
     if any(_has(words, option) for option in _WORKLOAD_OPTIONS):
         words = _in_namespace(words, found.get("namespace") or _namespace_of(found.get("context", "")))
     if _takes_namespace(command):
         reads_manifests = any(_has(words, option) for option in _MANIFEST_OPTIONS)
         namespace = found.get("namespace") or (_namespace_of(found.get("context", "")) if reads_manifests else "")
         words[place:place] = ["--namespace", namespace] if namespace else []
-    if _lacks_cluster(command, words[place:]):
+    if _lacks_cluster(command, rest):
         words.insert(place, f"{CONTEXT_PREFIX}{found.get('context') or _current()}")
     return words
 

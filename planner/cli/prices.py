@@ -1,4 +1,4 @@
-"""``headroom prices``: what the price book says, and reading today's prices."""
+"""``headroom costs --price-list``: what the price book says, and reading today's prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom savings``: is a workload fit for spot, and what would it save?"""
+"""``headroom costs --spot``: is a workload fit for spot, and what would it save?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom snapshot``: keep clusters, and what was answered about them, in a store."""
+"""``headroom store snapshot``: keep clusters, and what was answered about them, in a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom sweep``: every workload of many snapshots, on all cores or a Dask cluster, into a store."""
+"""``headroom store sweep``: every workload of many snapshots, on all cores or a Dask cluster, into a store."""
 
 from __future__ import annotations
 

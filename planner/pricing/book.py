@@ -314,7 +314,7 @@ def age_warning(as_of: str, now: float) -> str:
         return ""
     return (
         f"Prices are of {as_of}, {days} days old: spot prices may change every day. "
-        'Read today\'s with "headroom prices refresh".'
+        'Read today\'s with "headroom costs --price-list refresh".'
     )
 
 

@@ -1,4 +1,4 @@
-"""Lines of the price book, as ``headroom prices show`` and the pages list them."""
+"""Lines of the price book, as ``headroom costs --price-list show`` and the pages list them."""
 
 from __future__ import annotations
 

@@ -234,8 +234,8 @@ class _Sum(Record):
         )
 
 
-_REFRESH: Final = 'Read today\'s prices with "headroom prices refresh", or give your own as a CSV'
-_OF_LIST: Final = 'Give your own as a CSV, or read them with "headroom prices refresh --cloud"'
+_REFRESH: Final = 'Read today\'s prices with "headroom costs --price-list refresh", or give your own as a CSV'
+_OF_LIST: Final = 'Give your own as a CSV, or read them with "headroom costs --price-list refresh --cloud"'
 
 
 class _Question:

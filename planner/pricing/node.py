@@ -113,7 +113,7 @@ def _lacking(book: PriceBook, cloud: Cloud, machine_type: str, region: str) -> s
         return f"{machine_type} in {region} is {cloud.seller}'s, of which the book has no prices. {mend}"
     regions = book.places(machine_type)
     where = f", but for {', '.join(regions[:3])}{', …' if len(regions) > 3 else ''}" if regions else ""
-    refresh = f'"headroom prices refresh --cloud {cloud.prices} --region {region}"'
+    refresh = f'"headroom costs --price-list refresh --cloud {cloud.prices} --region {region}"'
     return f"{cloud.seller}'s {machine_type} isn't in the book for {region}{where}. {mend}, or read it with {refresh}"
 
 

@@ -22,59 +22,63 @@ class Entry(Record, kw_only=False):
     Attributes
     ----------
     where : the module of this package and the `Question` in it, where that isn't called ``QUESTION``; loaded when it is asked
-    section, line : of the help and the README, what it answers; without a section it has no command of its own
+    room, line : of the help and the README, what it answers; without a room it has no command
+    called : how its command is called where it stands within another one: that one, and the options that ask for it instead
     doing : what is being done while somebody waits
     is_recorded : it needs no settings, and is asked of every snapshot that a store keeps
     """
 
     where: str
-    section: str = ""
+    room: str = ""
     line: str = ""
+    called: str = ""
     doing: str = WORKING
     is_recorded: bool = False
 
 
-DECIDE: Final = "Decide"
-SEE: Final = "See"
+NOW: Final = "Now"
+ROLLOUTS: Final = "Rollouts"
 CAPACITY: Final = "Capacity"
-COST: Final = "Cost"
 HEALTH: Final = "Health"
-MANY: Final = "Many clusters"
-HISTORY: Final = "History"
+MONEY: Final = "Money"
+OVER_TIME: Final = "Over time"
+SETUP: Final = "Setup and operation"
 
 INDEX: Final[Mapping[str, Entry]] = {
-    "rollout": Entry("rollout", DECIDE, "Will this rollout finish? Why not, what would help, and what if others act meanwhile?",
+    "rollout": Entry("rollout", ROLLOUTS, "Will this rollout finish? Why not, what would help, and what if others act meanwhile?",
             doing="The rollout is played, other placements are tried, ways out looked for"),
-    "gate": Entry("gate", DECIDE, "May this change be merged? Manifests against a policy, for pipelines."),
-    "report": Entry("report", DECIDE, "The capacity review as one file: HTML that works offline, Markdown, CSV, JSON."),
-    "diff": Entry("diff", DECIDE, "What differs between two snapshots, or after a what-if.",
+    "gate": Entry("gate", ROLLOUTS, "May this change be merged? Manifests against a policy, for pipelines."),
+    "report": Entry("report", OVER_TIME, "The capacity review as one file: HTML that works offline, Markdown, CSV, JSON."),
+    "diff": Entry("diff", OVER_TIME, "What differs between two snapshots, or after a what-if.",
             doing="Both clusters are answered for and compared"),
-    "plan": Entry("plan", DECIDE, "The least that makes every workload rollable, with its cost and order."),
-    "peak": Entry("peak", DECIDE, "Which rollouts go at their autoscaler's highest replicas, and which only with few pods.",
-            doing="Every rollout is played at its autoscaler's highest replicas"),
-    "overview": Entry("overview", DECIDE, "Every workload's own rollout, were it changed now; GPUs by model.",
+    "plan": Entry("plan", ROLLOUTS, "The least that makes every workload rollable, with its cost and order."),
+    "peak": Entry("peak", ROLLOUTS, "Which rollouts go at their autoscaler's highest replicas, and which only with few pods.",
+            "rollout --peak", doing="Every rollout is played at its autoscaler's highest replicas"),
+    "overview": Entry("overview", NOW, "Every workload's own rollout, were it changed now; GPUs by model.",
             doing="Every workload's rollout is played", is_recorded=True),
-    "in_flight": Entry("in_flight", DECIDE, "Which rollouts are under way, since when; which make no progress."),
+    "in_flight": Entry("in_flight", ROLLOUTS, "Which rollouts are under way, since when; which make no progress.",
+            "rollout --in-flight"),
     "strategies": Entry("strategies"),
     "strategy_costs": Entry("strategy_costs", doing="Strategies are priced"),
     "certificate": Entry("certificate", doing="All plans within the levers are looked at"),
     "capacity": Entry("capacity", CAPACITY, "What is left, what still fits and where, what is stranded.",
             doing="What still fits is counted", is_recorded=True),
     "seats": Entry("seats", CAPACITY, "Each GPU of each node: who holds it, and whose next pod would fit.",
-        is_recorded=True),
+            "capacity --seats", is_recorded=True),
     "what_if": Entry("what_if", CAPACITY, "The same answers after nodes are added, drained, lost, upgraded or tainted.",
-            doing="The cluster is changed, and everything is answered for it again"),
+            "capacity --change", doing="The cluster is changed, and everything is answered for it again"),
     "make_room": Entry("make_room", CAPACITY, "Which pods would have to move so that those that wait can start.",
             doing="The fewest moves are looked for, and played"),
     "survive": Entry("survive", CAPACITY, "What one loss would break: each node, zone, rack; the spare that mends it.",
             doing="Every loss is played"),
     "queues": Entry("queues", CAPACITY, "Kueue: who waits in which queue, for what; what would let it in, and what moving quota does.",
             doing="Kueue's cycles are played"),
-    "costs": Entry("costs", COST, "What the cluster costs a month, by pool, and what of it is idle.",
+    "costs": Entry("costs", MONEY, "What the cluster costs a month, by pool, and what of it is idle.",
             doing="Nodes are priced, and the bill is shared out", is_recorded=True),
-    "idle": Entry("idle", COST, "GPUs that pods hold and don't use: whose, since when, what they cost."),
-    "savings": Entry("savings", COST, "Is a workload fit for spot, and what would it really save?",
-            doing="Months on spot are played", is_recorded=True),
+    "idle": Entry("idle", MONEY, "GPUs that pods hold and don't use: whose, since when, what they cost.",
+            "costs --idle"),
+    "savings": Entry("savings", MONEY, "Is a workload fit for spot, and what would it really save?",
+            "costs --spot", doing="Months on spot are played", is_recorded=True),
     "memory": Entry("memory", HEALTH, "Who is evicted and killed first, what lands in the cgroups, what a change would do.",
             doing="Who goes first is worked out for every node", is_recorded=True),
     "memory_what_if": Entry("memory.WHAT_IF"),
@@ -82,17 +86,17 @@ INDEX: Final[Mapping[str, Entry]] = {
             doing="What restarts is explained, and cures are put to the engine", is_recorded=True),
     "drift": Entry("drift", HEALTH, "The same service in several namespaces or clusters, side by side.",
             doing="Environments are compared", is_recorded=True),
-    "findings": Entry("findings", HEALTH, "What is worth a person's attention, from every room that looks for it.",
-        is_recorded=True),
-    "doctor": Entry("doctor", SEE, "What can be read, what is missing, what that costs, and the rights to add."),
-    "fleet": Entry("fleet", MANY, "Several clusters side by side: GPUs by model, what is stuck, the same workload.",
+    "findings": Entry("findings", NOW, "What is worth a person's attention, from every room that looks for it.",
+            "overview --findings", is_recorded=True),
+    "doctor": Entry("doctor", SETUP, "What can be read, what is missing, what that costs, and the rights to add."),
+    "fleet": Entry("fleet", CAPACITY, "Several clusters side by side: GPUs by model, what is stuck, the same workload.",
             doing="Each cluster is answered for"),
-    "where": Entry("where", MANY, "Where would this fit? A shape or a manifest against several clusters.",
-            doing="It is placed in each cluster"),
-    "trends": Entry("trends", HISTORY, "GPUs, cost and verdicts over time; since when, and when GPUs are full.",
-            doing="The store's snapshots are read day by day"),
-    "commitments": Entry("commitments", HISTORY, "What 1- and 3-year commitments would have saved, and what they risk.",
-            doing="Levels of commitments are tried on the use that was"),
+    "where": Entry("where", CAPACITY, "Where would this fit? A shape or a manifest against several clusters.",
+            "fleet --shape --filename -f", doing="It is placed in each cluster"),
+    "trends": Entry("trends", OVER_TIME, "GPUs, cost and verdicts over time; since when, and when GPUs are full.",
+            "store trends", doing="The store's snapshots are read day by day"),
+    "commitments": Entry("commitments", OVER_TIME, "What 1- and 3-year commitments would have saved, and what they risk.",
+            "store commitments", doing="Levels of commitments are tried on the use that was"),
 }  # fmt: skip
 """Name → the question, in the order of the help."""
 

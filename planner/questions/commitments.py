@@ -139,7 +139,7 @@ QUESTION: Final = Question(
     notes=lambda answer: [f"Prices as of {answer.prices_as_of}; a commitment is paid whether it is used or not."],
     about="""Hours at each level of GPUs held on demand, per model and region; the commitments that would have cost least.
 
-    STORE is what headroom snapshot wrote. A price is a GPU's with its share of the machine. Exits 4 where nothing can be
+    STORE is what headroom store snapshot wrote. A price is a GPU's with its share of the machine. Exits 4 where nothing can be
     said: a history of less than a week, or no price.
     """,
     wants=(Want.HISTORY, Want.PRICES),

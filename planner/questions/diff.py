@@ -49,7 +49,7 @@ class DiffSettings(Record):
         label="Changes, in their order",
         form="TEXT",
         parse=parse_changes,
-        help="Compare with the same cluster after a change, as headroom what-if takes it.",
+        help="Compare with the same cluster after a change, as headroom capacity --change takes it.",
     )
 
 

@@ -71,7 +71,7 @@ def known_history(given: Given) -> History:
         Without one.
     """
     if given.history is None or not given.history.moments:
-        raise InputError("no history is given", mend="Name a store that headroom snapshot has written")
+        raise InputError("no history is given", mend="Name a store that headroom store snapshot has written")
     return given.history
 
 
@@ -212,7 +212,7 @@ QUESTION: Final = Question(
     notes=lambda answer: [f"cost: {said}"] if (said := money_words(answer.money)) else [],
     about="""GPUs allocatable, held, free and waited for, cost and verdicts by day; since when; and when each model is full.
 
-    STORE is what headroom snapshot wrote. "Full in about n weeks" is a band, or "no trend" where there is none; of less
+    STORE is what headroom store snapshot wrote. "Full in about n weeks" is a band, or "no trend" where there is none; of less
     than 14 days nothing is said, and the exit status is 4.
     """,
     wants=(Want.HISTORY,),

@@ -39,7 +39,7 @@ _LARGEST_BYTES: Final = 64 * 1024 * 1024
 
 
 def refreshed_file() -> Path:
-    """Where ``headroom prices refresh`` writes and everything else looks, unless told another file."""
+    """Where ``headroom costs --price-list refresh`` writes and everything else looks, unless told another file."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(cache) if cache else Path.home() / ".cache") / "headroom" / "gcp-prices.csv"
 
@@ -55,7 +55,7 @@ def _embedded_tables() -> tuple[PriceTable, ...]:
 
 
 def list_file(cloud: Cloud) -> Path:
-    """Where ``headroom prices refresh --cloud`` writes the list of a cloud."""
+    """Where ``headroom costs --price-list refresh --cloud`` writes the list of a cloud."""
     return refreshed_file().with_name(f"{cloud.prices}-prices.csv")
 
 
@@ -172,9 +172,9 @@ def read_refreshed(path: Path) -> PriceTable:
         For a file that isn't one, or was damaged since.
     """
     text = _read(path)
-    mend = 'Remove it, or run "headroom prices refresh" again'
+    mend = 'Remove it, or run "headroom costs --price-list refresh" again'
     if not text.startswith(",".join(UNIT_COLUMNS)):
-        raise InputError('was not written by "headroom prices refresh"', where=str(path), mend=mend)
+        raise InputError('was not written by "headroom costs --price-list refresh"', where=str(path), mend=mend)
     try:
         table = read_table(text, where=str(path), source=REFRESH_SOURCE)
     except InputError as error:

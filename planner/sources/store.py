@@ -322,7 +322,7 @@ class Store:
 
         found = self._again_if_gone(read)
         if not found.moments:
-            mend = "headroom snapshot writes one; headroom store list says what there is"
+            mend = "headroom store snapshot writes one; headroom store list says what there is"
             raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
         return found
 
@@ -375,7 +375,7 @@ class Store:
         for one in self.snapshots(clusters, since, until):
             looks.setdefault(one.cluster, []).append(one.taken_at)
         if not looks:
-            mend = "headroom snapshot writes one; headroom store list says what there is"
+            mend = "headroom store snapshot writes one; headroom store list says what there is"
             raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
         seen = self.query(_NODES_SEEN, clusters, since, until)
         told = self.query(_NODE_EVENTS, clusters, since, until)
@@ -588,7 +588,7 @@ class Store:
         found = self.clusters()
         if len(found) != 1:
             known = ", ".join(map(names.encoded, found[:10]))
-            mend = f"Name one after #: {known}" if found else "headroom snapshot writes one; a time is #@TIME"
+            mend = f"Name one after #: {known}" if found else "headroom store snapshot writes one; a time is #@TIME"
             raise NotKnownError(f"it has {len(found) or 'no'} clusters", where=self.url, mend=mend)
         return found[0]
 

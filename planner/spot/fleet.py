@@ -241,7 +241,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         raise NotKnownError(
             f"what spot would save isn't known: none of the {count(len(without_spot), 'on-demand node')} has a price on spot "
             f"({', '.join(sorted(set(without_spot)))})",
-            mend='Read it with "headroom prices refresh", or give prices of your own as a CSV',
+            mend='Read it with "headroom costs --price-list refresh", or give prices of your own as a CSV',
         )
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}

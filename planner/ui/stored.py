@@ -30,7 +30,7 @@ def is_there() -> bool:
     if os.environ.get(VARIABLE):
         return True
     st.info(
-        "History comes from a store. Let a cron job run `headroom snapshot context:NAME --store URL`, and start the dashboard "
+        "History comes from a store. Let a cron job run `headroom store snapshot context:NAME --store URL`, and start the dashboard "
         f"with `{VARIABLE}=URL`: a folder, s3://bucket/path or gs://bucket/path.",
         title="? No store is named",
     )

@@ -214,9 +214,11 @@ def command_line() -> str:
         command = headroom.get_command(click.Context(headroom), name)
         assert command is not None
         command._help_option = None  # click keeps it from its first run, which in tests may be without `headroom`
-        parts.append(_section([name]))
+        parts.append(_section(name.split(" ")))
         if isinstance(command, click.Group):
-            parts += [_section([name, below]) for below in command.commands]
+            parts += [
+                _section([*name.split(" "), below]) for below in command.commands if f"{name} {below}" not in COMMANDS
+            ]
     return "\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""``headroom snapshot`` and ``headroom store``: from a cluster to a store, and back as a CLUSTER."""
+"""``headroom store snapshot`` and ``headroom store``: from a cluster to a store, and back as a CLUSTER."""
 
 from __future__ import annotations
 
@@ -151,4 +151,4 @@ def test_a_store_without_a_cluster_says_how_a_time_is_written(
 ) -> None:
     status, _, err = run(capsys, "overview", f"store:{tmp_path}@2026-11-17")
     assert status != 0
-    assert "it has no clusters. headroom snapshot writes one; a time is #@TIME" in err
+    assert "it has no clusters. headroom store snapshot writes one; a time is #@TIME" in err

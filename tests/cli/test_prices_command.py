@@ -168,7 +168,7 @@ def test_a_damaged_file_in_the_cache_is_written_anew(capsys: pytest.CaptureFixtu
     refreshed_file().parent.mkdir(parents=True)
     refreshed_file().write_text("component,product\n", encoding="utf-8")
     assert run("show", "--gpu", "L4") == 1
-    assert "headroom prices refresh" in capsys.readouterr().err
+    assert "headroom costs --price-list refresh" in capsys.readouterr().err
     with billing_server(paged(catalogue_of(embedded_book()), 5000)) as server:
         assert run("refresh", "--endpoint", server.url) == 0
     assert "written anew" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def _read(terminal: int) -> bytes:
 
 
 def test_each_question_with_a_command_is_asked() -> None:
-    assert {name for name, entry in INDEX.items() if entry.section} <= set(COMMANDS)
+    assert {name for name, entry in INDEX.items() if entry.room} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -27,23 +27,23 @@ from tests.builders import ml_platform
 
 CLUSTER = demo.KINDS_NAME
 NO_CLUSTER = {
-    "idle",
+    "costs --idle",
     "app",
     "serve",
     "mcp",
     "completion",
     "store",
-    "trends",
-    "commitments",
-    "prices",
-    "sweep",
-    "snapshot",
+    "store trends",
+    "store commitments",
+    "costs --price-list",
+    "store sweep",
+    "store snapshot",
     "anonymise",
 }
 """Commands that ask for something else than one cluster, wait for visitors, or write."""
 MORE = {
-    "rollout": ("--workload", "leaderworkerset/inference/big-model"), "what-if": ("--change", "drain:gke-ml-h100-0"), "drift": (),
-    "savings": ("--workload", "deployment/inference/gateway"), "where": ("--shape", "gpu=1"),
+    "rollout": ("--workload", "leaderworkerset/inference/big-model"), "capacity --change": ("--change", "drain:gke-ml-h100-0"), "drift": (),
+    "costs --spot": ("--workload", "deployment/inference/gateway"), "fleet --shape": ("--shape", "gpu=1"),
 }  # fmt: skip
 
 
@@ -83,7 +83,9 @@ def test_nothing_of_it_is_in_part_or_in_flight(cluster: Snapshot) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - NO_CLUSTER))
 def test_every_command_answers(name: str) -> None:
-    arguments = [name, CLUSTER, *MORE.get(name, ())]
+    more = MORE.get(name, ())
+    called = name.split(" ")[:1] if name.rsplit(" ", maxsplit=1)[-1] in more else name.split(" ")
+    arguments = [*called, CLUSTER, *more]
     if name in ("gate", "rollout") and not MORE.get(name):
         arguments += ["-f", "-"]
     if name == "diff":

@@ -51,7 +51,7 @@ def test_own_prices_lie_over_the_refresh(tmp_path: Path) -> None:
 
 def test_a_damaged_refresh_says_how_to_mend_it() -> None:
     write_refreshed(refreshed_file(), "component,product\n")
-    with pytest.raises(InputError, match="headroom prices refresh"):
+    with pytest.raises(InputError, match="headroom costs --price-list refresh"):
         load_book()
 
 

@@ -1,0 +1,78 @@
+"""The help has the pages' rooms; a command within another answers as it did by itself, and its old name says the new one."""
+
+from __future__ import annotations
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main
+from planner.questions import SETUP
+from tests.architecture.tree import ROOT
+
+OLD = {name: home for home, commands in WITHIN.items() for name in commands}
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), said.out, said.err
+
+
+def test_the_help_has_the_rooms_of_the_pages(capsys: pytest.CaptureFixture[str]) -> None:
+    router = (ROOT / "pages/_router.py").read_text(encoding="utf-8")
+    assert [room for room in ROOMS if f'    "{room}": (' in router] == [room for room in ROOMS if room != SETUP]
+    said = run(capsys, "--help")[1]
+    for room, commands in ROOMS.items():
+        section = said.partition(f"\n{room}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines() if line[2:3].strip()] == list(commands)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["seats", "demo", "-o", "csv"], ["capacity", "demo", "-o", "csv", "--seats"]),
+        (["findings", "demo"], ["overview", "--findings", "demo"]),
+        (["in-flight", "demo"], ["rollout", "demo", "--in-flight"]),
+        (["what-if", "demo", "--change", "add:gpu-t4=1"], ["capacity", "demo", "--change=add:gpu-t4=1"]),
+        (["where", "demo", "--shape", "gpu=1"], ["fleet", "demo", "--shape", "gpu=1"]),
+        (["prices", "show", "--gpu", "T4"], ["costs", "--price-list", "show", "--gpu", "T4"]),
+        (["trends", "none"], ["store", "trends", "none"]),
+    ],
+    ids=lambda one: one[0],
+)
+def test_both_names_answer_alike(capsys: pytest.CaptureFixture[str], old: list[str], new: list[str]) -> None:
+    before, now = run(capsys, *old), run(capsys, *new)
+    assert before[:2] == now[:2]
+    first, _, rest = before[2].partition("\n")
+    assert first.startswith(f"headroom: {old[0]} is called headroom ")
+    assert first.removesuffix(" now").split("headroom ")[-1] in COMMANDS
+    assert rest == now[2]
+    assert "is called" not in run(capsys, *old, "--quiet")[2]
+
+
+def test_a_command_names_those_within_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for called in COMMANDS:
+        home, _, word = called.partition(" ")
+        if word:
+            assert word in run(capsys, home, "--help")[1]
+            assert f"Usage: headroom {called} " in run(capsys, *called.split(" "), "--help")[1]
+
+
+def test_completion_offers_rooms_and_not_the_old_names() -> None:
+    complete = ShellComplete(headroom, {}, "headroom", "_HEADROOM_COMPLETE")
+    offered = {one.value for one in complete.get_completions([], "")}
+    assert offered == {name for commands in ROOMS.values() for name in commands}
+    assert not offered & set(OLD)
+    assert "--seats" in {one.value for one in complete.get_completions(["capacity"], "--se")}
+    assert "--change" in {one.value for one in complete.get_completions(["capacity", "--change", "x"], "--ch")}
+
+
+def test_the_decision_lists_every_name() -> None:
+    page = (ROOT / "docs/decisions/0020-commands.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    for room, commands in ROOMS.items():
+        for home in commands:
+            [row] = [one for one in rows if one.startswith(f"| {room} | `{home}` |")]
+            assert [old for old in WITHIN[home] if f"(`{old}`)" not in row] == []
+    assert [called for called in COMMANDS if f"`{called}`" not in page] == []
