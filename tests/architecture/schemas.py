@@ -102,7 +102,7 @@ class _Definitions:
                 {one.name: _DIGEST if one.name in private else self.of(hints[one.name]) for one in fields(record)}
             )
             first = (record.__doc__ or "").partition("\n\n")[0].strip()
-            self.made[name] = ({"description": " ".join(first.split())} if not first.startswith(f"{record.__name__}(") else {}) | said  # fmt: skip
+            self.made[name] = ({"description": " ".join(first.split())} if first and not first.startswith(f"{record.__name__}(") else {}) | said  # fmt: skip
         return {"$ref": f"#/$defs/{self._names[record]}"}
 
 
