@@ -43,7 +43,7 @@ _NO_QUESTIONS: Final = {
 }  # fmt: skip
 """Commands that ask no question of the hall."""
 
-_ENTRIES: Final = {name.replace("_", "-"): one for name, one in (INDEX | _NO_QUESTIONS).items() if one.room}
+_ENTRIES: Final = {name.replace("_", "-"): one for name, one in {**INDEX, **_NO_QUESTIONS}.items() if one.room}
 ROOMS: Final = {
     room: {name: one.line for name, one in _ENTRIES.items() if one.room == room and not one.called}
     for room in (NOW, ROLLOUTS, CAPACITY, HEALTH, MONEY, OVER_TIME, SETUP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final
 
@@ -48,378 +49,246 @@ _SPOT_GUIDE = "Google's former guide line of 5 to 15% of preemptible VMs a day (
 POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
 
 
+def _of(group: str, unit: str = "", least: float | None = None, most: float | None = None) -> Callable[..., Any]:
+    """Makes settings of `group`; unit and bounds are these where a setting has none of its own."""
+
+    def of(
+        label: str, said: str, source: str, unit: str = unit, least: float | None = least, most: float | None = most,
+        **more: Any,
+    ) -> Any:  # fmt: skip
+        return setting(
+            None, label=label, help=said, source=source, group=group, unit=unit, least=least, most=most, **more
+        )
+
+    return of
+
+
+_bought, _lost, _work, _simulated = map(_of, (POOL, LOSSES, WORK, SIMULATION))
+_nodes = _of(POOL, "nodes", 0, 5000)
+_price = _of(POOL, "USD/h", 0, 1000)
+_rate = _of(LOSSES, "per VM-hour", 0, 1000)
+_arriving = _of(LOSSES, "s", 0, 86_400)
+_working = _of(WORK, "s", 0, 86_400)
+
+
 class SpotSettings(Record):
     """Every assumption, as far as it is given; what is empty comes from the cluster, the price book or `assumed`."""
 
-    nodes: int | None = setting(
-        None,
-        label="Nodes in all",
-        unit="nodes",
-        group=POOL,
-        least=0,
-        most=5000,
-        help="Nodes that the work needs when nothing is interrupted.",
-        source="the cluster: the nodes the workload's pods fill",
+    nodes: int | None = _nodes(
+        "Nodes in all",
+        "Nodes that the work needs when nothing is interrupted.",
+        "the cluster: the nodes the workload's pods fill",
     )
-    gpus_per_node: int | None = setting(
-        None,
-        label="GPUs per node",
-        unit="GPUs",
-        group=POOL,
-        least=0,
-        most=16,
-        help="Only for the cost per GPU-hour; 0 for a pool without GPUs.",
-        source="the cluster",
+    gpus_per_node: int | None = _bought(
+        "GPUs per node", "Only for the cost per GPU-hour; 0 for a pool without GPUs.", "the cluster", "GPUs", 0, 16
     )
-    base_nodes: int | None = setting(
-        None,
-        label="Of these, kept on demand",
-        unit="nodes",
-        group=POOL,
-        least=0,
-        most=5000,
+    base_nodes: int | None = _nodes(
+        "Of these, kept on demand",
+        "The base that is never interrupted; the rest is bought on spot.",
+        "the default",
         assumed=0,
-        help="The base that is never interrupted; the rest is bought on spot.",
-        source="the default",
     )
-    needed_nodes: int | None = setting(
-        None,
-        label="Nodes that must be up",
-        unit="nodes",
-        group=POOL,
-        least=0,
-        most=5000,
-        help="Fewer ready nodes than this count as a shortfall.",
-        source="the workload's PodDisruptionBudget, else one node fewer than in all",
+    needed_nodes: int | None = _nodes(
+        "Nodes that must be up",
+        "Fewer ready nodes than this count as a shortfall.",
+        "the workload's PodDisruptionBudget, else one node fewer than in all",
     )
-    committed_nodes: int | None = setting(
-        None,
-        label="Nodes under a commitment already paid for",
-        unit="nodes",
-        group=POOL,
-        least=0,
-        most=5000,
+    committed_nodes: int | None = _nodes(
+        "Nodes under a commitment already paid for",
+        "They cost the same whether they are used or not, so that replacing them saves nothing.",
+        "the default",
         assumed=0,
-        help="They cost the same whether they are used or not, so that replacing them saves nothing.",
-        source="the default",
     )
-    on_demand_usd_per_hour: float | None = setting(
-        None,
-        label="On-demand price of a node",
-        unit="USD/h",
-        group=POOL,
-        least=0,
-        most=1000,
-        help="Of the whole node, GPUs included, as it comes to for a month: sustained-use discounts are in it.",
-        source="the price book",
+    on_demand_usd_per_hour: float | None = _price(
+        "On-demand price of a node",
+        "Of the whole node, GPUs included, as it comes to for a month: sustained-use discounts are in it.",
+        "the price book",
     )
-    stand_in_usd_per_hour: float | None = setting(
-        None,
-        label="Price of an on-demand node that stands in",
-        unit="USD/h",
-        group=POOL,
-        least=0,
-        most=1000,
+    stand_in_usd_per_hour: float | None = _price(
+        "Price of an on-demand node that stands in",
+        "For hours, not for a month: without sustained-use discounts. Empty: the on-demand price.",
+        "the price book",
         optional=True,
-        help="For hours, not for a month: without sustained-use discounts. Empty: the on-demand price.",
-        source="the price book",
     )
-    spot_usd_per_hour: float | None = setting(
-        None,
-        label="Spot price of a node",
-        unit="USD/h",
-        group=POOL,
-        least=0,
-        most=1000,
-        help="Of the whole node, GPUs included.",
-        source="the price book",
+    spot_usd_per_hour: float | None = _price(
+        "Spot price of a node", "Of the whole node, GPUs included.", "the price book"
     )
-    committed_usd_per_hour: float | None = setting(
-        None,
-        label="Price of a committed node",
-        unit="USD/h",
-        group=POOL,
-        least=0,
-        most=1000,
+    committed_usd_per_hour: float | None = _price(
+        "Price of a committed node",
+        "What a committed node costs an hour; it is spent either way.",
+        "the price book, 1-year commitment",
         optional=True,
-        help="What a committed node costs an hour; it is spent either way.",
-        source="the price book, 1-year commitment",
     )
-    committed_3y_usd_per_hour: float | None = setting(
-        None,
-        label="Price of a node committed for 3 years",
-        unit="USD/h",
-        group=POOL,
-        least=0,
-        most=1000,
+    committed_3y_usd_per_hour: float | None = _price(
+        "Price of a node committed for 3 years",
+        "For comparison. Empty: no price.",
+        "the price book, 3-year commitment",
         optional=True,
-        help="For comparison. Empty: no price.",
-        source="the price book, 3-year commitment",
     )
-    flex_start_usd_per_hour: float | None = setting(
-        None,
-        label="Flex-start price of a node",
-        unit="USD/h",
-        group=POOL,
-        least=0,
-        most=1000,
+    flex_start_usd_per_hour: float | None = _price(
+        "Flex-start price of a node",
+        "Flex-start VMs queue for capacity and then run up to 7 days without being preempted. Empty: no price.",
+        "the price book",
         optional=True,
-        help="Flex-start VMs queue for capacity and then run up to 7 days without being preempted. Empty: no price.",
-        source="the price book",
     )
-    hours_per_month: float | None = setting(
-        None,
-        label="Hours of useful work a month",
-        unit="h",
-        group=POOL,
-        least=0.01,
-        most=HOURS_PER_MONTH * 12,
+    hours_per_month: float | None = _bought(
+        "Hours of useful work a month",
+        "Per node. The same work is priced on demand and on spot.",
+        "365 days × 24 h / 12, as cloud price lists have it",
+        "h",
+        0.01,
+        HOURS_PER_MONTH * 12,
         assumed=HOURS_PER_MONTH,
-        help="Per node. The same work is priced on demand and on spot.",
-        source="365 days × 24 h / 12, as cloud price lists have it",
     )
-    hazard_low_per_hour: float | None = setting(
-        None,
-        label="Interruption rate, low",
-        unit="per VM-hour",
-        group=LOSSES,
-        least=0,
-        most=1000,
+    hazard_low_per_hour: float | None = _rate(
+        "Interruption rate, low",
+        "Each simulated month draws its rate between low and high, likely most often (triangular).",
+        f"5% a day: the low end of {_SPOT_GUIDE}",
         assumed=0.0021,
-        help="Each simulated month draws its rate between low and high, likely most often (triangular).",
-        source=f"5% a day: the low end of {_SPOT_GUIDE}",
     )
-    hazard_likely_per_hour: float | None = setting(
-        None,
-        label="Interruption rate, likely",
-        unit="per VM-hour",
-        group=LOSSES,
-        least=0,
-        most=1000,
-        assumed=0.0044,
-        help="Chance that a running spot VM is lost in an hour, as a rate. 0.0044 is one loss in 227 h, 10% a day. "
+    hazard_likely_per_hour: float | None = _rate(
+        "Interruption rate, likely",
+        "Chance that a running spot VM is lost in an hour, as a rate. 0.0044 is one loss in 227 h, 10% a day. "
         "The preemption rate of advice.capacityHistory is preempted VMs per stopped VM: it isn't this number.",
-        source=f"10% a day: the middle of {_SPOT_GUIDE}",
+        f"10% a day: the middle of {_SPOT_GUIDE}",
+        assumed=0.0044,
     )
-    hazard_high_per_hour: float | None = setting(
-        None,
-        label="Interruption rate, high",
-        unit="per VM-hour",
-        group=LOSSES,
-        least=0,
-        most=1000,
+    hazard_high_per_hour: float | None = _rate(
+        "Interruption rate, high",
+        "Scarce GPUs can be far worse: one AWS V100 node lived 2.1 h on average (0.47 per VM-hour).",
+        "3 losses in 180 VM-hours of c3-highcpu-88 in a public trace of GCP; V100: Wu et al., NSDI 2024",
         assumed=0.0167,
-        help="Scarce GPUs can be far worse: one AWS V100 node lived 2.1 h on average (0.47 per VM-hour).",
-        source="3 losses in 180 VM-hours of c3-highcpu-88 in a public trace of GCP; V100: Wu et al., NSDI 2024",
     )
-    zones: int | None = setting(
-        None,
-        label="Zones the spot nodes are spread over",
-        unit="zones",
-        group=LOSSES,
-        least=1,
-        most=9,
+    zones: int | None = _lost(
+        "Zones the spot nodes are spread over",
+        "Nodes of one zone are lost together in a bulk loss.",
+        "the cluster: zones of the pool's nodes",
+        "zones",
+        1,
+        9,
         assumed=1,
-        help="Nodes of one zone are lost together in a bulk loss.",
-        source="the cluster: zones of the pool's nodes",
     )
-    zone_losses_per_month: float | None = setting(
-        None,
-        label="Bulk losses per zone",
-        unit="per month",
-        group=LOSSES,
-        least=0,
-        most=1000,
+    zone_losses_per_month: float | None = _lost(
+        "Bulk losses per zone",
+        "All spot nodes of a zone are taken at once, on top of the losses one by one.",
+        "assumed: no public count for GCP. 94% of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
+        "per month",
+        0,
+        1000,
         assumed=1,
-        help="All spot nodes of a zone are taken at once, on top of the losses one by one.",
-        source="assumed: no public count for GCP. 94% of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
     )
-    stock_out_hours: float | None = setting(
-        None,
-        label="Mean gap after a loss",
-        unit="h",
-        group=LOSSES,
-        least=0.01,
-        most=720,
-        optional=True,
-        help="A loss begins a gap: so long it takes, on average, until a spot node is to be had again. Empty: as long as "
+    stock_out_hours: float | None = _lost(
+        "Mean gap after a loss",
+        "A loss begins a gap: so long it takes, on average, until a spot node is to be had again. Empty: as long as "
         f"the share of time up leaves over, else {duration(ASSUMED_GAP_HOURS * 3_600)}.",
-        source=f"assumed: {duration(ASSUMED_GAP_HOURS * 3_600)}, what 61% up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
+        f"assumed: {duration(ASSUMED_GAP_HOURS * 3_600)}, what 61% up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
         "public figure for GCP",
-    )
-    availability: float | None = setting(
-        None,
-        label="Share of time up",
-        unit="share",
-        group=LOSSES,
-        least=0,
-        most=1,
+        "h",
+        0.01,
+        720,
         optional=True,
-        help="The share of time a place in the pool has a spot node: mean life / (mean life + mean gap). Of rate, gap and "
+    )
+    availability: float | None = _lost(
+        "Share of time up",
+        "The share of time a place in the pool has a spot node: mean life / (mean life + mean gap). Of rate, gap and "
         "share two are enough. 1: a lost node is replaced at once; 0: there is never one.",
-        source="follows from the rate and the gap",
-    )
-    node_start_seconds: float | None = setting(
-        None,
-        label="Time for a node to arrive",
-        unit="s",
-        group=LOSSES,
-        least=0,
-        most=86_400,
-        assumed=GPU_NODE_ARRIVAL_SECONDS,
-        help="From the loss until the new node takes pods; paid for, and no work is done.",
-        source=ARRIVAL_SOURCE,
-    )
-    pod_start_seconds: float | None = setting(
-        None,
-        label="Time for a pod to get ready",
-        unit="s",
-        group=LOSSES,
-        least=0,
-        most=86_400,
-        assumed=60,
-        help="Image, model, warm-up: from being placed to Ready.",
-        source="learnt from the workload's pods where the cluster tells it, else assumed",
-    )
-    window_seconds: float | None = setting(
-        None,
-        label="Notice a pod gets",
-        unit="s",
-        group=LOSSES,
-        least=0,
-        most=600,
-        assumed=15,
-        help="From SIGTERM to the end, as the node's provider grants it (the checklist names the source).",
-        source="GKE: 15 s for ordinary pods",
-    )
-    job_minutes: float | None = setting(
-        None,
-        label="Length of a job",
-        unit="min",
-        group=WORK,
-        least=0.01,
-        most=60 * 24 * 365,
-        assumed=60,
-        help="Of useful work, without interruptions and checkpoints.",
-        source="assumed: nobody said",
-    )
-    checkpoint_minutes: float | None = setting(
-        None,
-        label="Work between checkpoints",
-        unit="min",
-        group=WORK,
-        least=0,
-        most=60 * 24 * 365,
-        assumed=0,
-        help="0: none, an interrupted job starts again from its beginning.",
-        source="assumed: nobody said",
-    )
-    checkpoint_seconds: float | None = setting(
-        None,
-        label="Time to write a checkpoint",
-        unit="s",
-        group=WORK,
-        least=0,
-        most=86_400,
-        assumed=10,
-        help="The job stands still meanwhile.",
-        source="assumed: nobody said",
-    )
-    late_factor: float | None = setting(
-        None,
-        label="A job is late after",
-        unit="× its length",
-        group=WORK,
-        least=1,
-        most=1000,
-        assumed=2,
-        help="Counted from its start, restarts and waiting included.",
-        source="the default",
-    )
-    retries: int | None = setting(
-        None,
-        label="Retries before a job fails",
-        unit="retries",
-        group=WORK,
-        least=0,
-        most=1000,
+        "follows from the rate and the gap",
+        "share",
+        0,
+        1,
         optional=True,
-        help="Empty: no limit. What failed is done again on demand.",
-        source="the Job's backoffLimit; a queue that delivers again has none",
     )
-    request_seconds: float | None = setting(
-        None,
-        label="Length of a request",
-        unit="s",
-        group=WORK,
-        least=0,
-        most=86_400,
-        assumed=1,
-        help="Requests that need longer than the notice are lost and served again.",
-        source="assumed: nobody said",
+    node_start_seconds: float | None = _arriving(
+        "Time for a node to arrive",
+        "From the loss until the new node takes pods; paid for, and no work is done.",
+        ARRIVAL_SOURCE,
+        assumed=GPU_NODE_ARRIVAL_SECONDS,
     )
-    runs: int | None = setting(
-        None,
-        label="Simulated months",
-        unit="runs",
-        group=SIMULATION,
-        least=100,
-        most=20_000,
-        assumed=10_000,
-        help="More runs give steadier percentiles.",
-        source="the default",
+    pod_start_seconds: float | None = _arriving(
+        "Time for a pod to get ready",
+        "Image, model, warm-up: from being placed to Ready.",
+        "learnt from the workload's pods where the cluster tells it, else assumed",
+        assumed=60,
     )
-    seed: int | None = setting(
-        None,
-        label="Seed",
-        group=SIMULATION,
-        least=0,
-        most=2**31 - 1,
+    window_seconds: float | None = _lost(
+        "Notice a pod gets",
+        "From SIGTERM to the end, as the node's provider grants it (the checklist names the source).",
+        "GKE: 15 s for ordinary pods",
+        "s",
+        0,
+        600,
+        assumed=15,
+    )
+    job_minutes: float | None = _work(
+        "Length of a job",
+        "Of useful work, without interruptions and checkpoints.",
+        "assumed: nobody said",
+        "min",
+        0.01,
+        60 * 24 * 365,
+        assumed=60,
+    )
+    checkpoint_minutes: float | None = _work(
+        "Work between checkpoints",
+        "0: none, an interrupted job starts again from its beginning.",
+        "assumed: nobody said",
+        "min",
+        0,
+        60 * 24 * 365,
         assumed=0,
-        help="The same seed gives the same numbers.",
-        source="the default",
     )
-    work: Work | None = setting(
-        None,
-        label="Kind of work",
-        group=WORK,
-        help="Jobs or serving.",
-        source="what the workload looks like",
+    checkpoint_seconds: float | None = _working(
+        "Time to write a checkpoint", "The job stands still meanwhile.", "assumed: nobody said", assumed=10
     )
-    capacity: Capacity | None = setting(
-        None,
-        label="Bought in place of on-demand",
-        group=POOL,
-        help="Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
-        source="how its nodes are bought now",
+    late_factor: float | None = _work(
+        "A job is late after",
+        "Counted from its start, restarts and waiting included.",
+        "the default",
+        "× its length",
+        1,
+        1000,
+        assumed=2,
     )
-    goes_together: bool | None = setting(
-        None,
-        label="Nodes of a zone come and go together",
-        group=LOSSES,
-        help="All nodes of a zone are lost together and come back together, at the rate and with the gaps of one.",
-        source="assumed: one by one, but for the bulk losses",
+    retries: int | None = _work(
+        "Retries before a job fails",
+        "Empty: no limit. What failed is done again on demand.",
+        "the Job's backoffLimit; a queue that delivers again has none",
+        "retries",
+        0,
+        1000,
+        optional=True,
     )
-    works_as_gang: bool | None = setting(
-        None,
-        label="The pods only work together",
-        group=WORK,
-        help="One lost pod stops all of them (a gang: distributed training, an indexed Job that waits for all).",
-        source="the workload's kind and labels",
+    request_seconds: float | None = _working(
+        "Length of a request",
+        "Requests that need longer than the notice are lost and served again.",
+        "assumed: nobody said",
+        assumed=1,
     )
-    fallback: Fallback | None = setting(
-        None,
-        label="While no spot node is to be had",
-        group=LOSSES,
-        help="Wait, or buy on demand.",
-        source="the default",
+    runs: int | None = _simulated(
+        "Simulated months", "More runs give steadier percentiles.", "the default", "runs", 100, 20_000, assumed=10_000
     )
-    saves_on_notice: bool | None = setting(
-        None,
-        label="A checkpoint is written on notice",
-        group=WORK,
-        help="On SIGTERM the worker writes a checkpoint.",
-        source="assumed: nobody said",
+    seed: int | None = _simulated(
+        "Seed", "The same seed gives the same numbers.", "the default", least=0, most=2**31 - 1, assumed=0
+    )
+    work: Work | None = _work("Kind of work", "Jobs or serving.", "what the workload looks like")
+    capacity: Capacity | None = _bought(
+        "Bought in place of on-demand",
+        "Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
+        "how its nodes are bought now",
+    )
+    goes_together: bool | None = _lost(
+        "Nodes of a zone come and go together",
+        "All nodes of a zone are lost together and come back together, at the rate and with the gaps of one.",
+        "assumed: one by one, but for the bulk losses",
+    )
+    works_as_gang: bool | None = _work(
+        "The pods only work together",
+        "One lost pod stops all of them (a gang: distributed training, an indexed Job that waits for all).",
+        "the workload's kind and labels",
+    )
+    fallback: Fallback | None = _lost("While no spot node is to be had", "Wait, or buy on demand.", "the default")
+    saves_on_notice: bool | None = _work(
+        "A checkpoint is written on notice", "On SIGTERM the worker writes a checkpoint.", "assumed: nobody said"
     )
 
 
