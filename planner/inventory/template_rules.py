@@ -131,7 +131,7 @@ def _handlers(place: str, container: Object, *, may_have: bool) -> Iterator[str]
             yield f"{place}.{name}: must specify a handler type"
 
 
-def _gates(gates: Iterable[wire.SchedulingGate]) -> Iterator[str]:
+def _gates(gates: Iterable[wire.Named]) -> Iterator[str]:
     for name in _repeated(one.name for one in gates):
         yield f"schedulingGates: {name} is there twice"
     for one in gates:

@@ -15,9 +15,11 @@ v1beta2, whose shapes differ), `storage/v1`, `scheduling/v1`, `node/v1`, `autosc
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import field
@@ -38,6 +40,14 @@ SLEEPS = "headroom.dev/sleeps"  # of `Command.sleeps`
 
 class Wire(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, gc=False):
     """Base of all: camel-case names; what equals its default isn't written; trees, so not tracked by the collector."""
+
+
+class Named(Wire):
+    name: str = ""
+
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 class Present(Wire):
@@ -179,14 +189,10 @@ class Toleration(Wire):
     toleration_seconds: Int64 | None = None
 
 
-class ResourceClaimName(Wire):
-    name: str = ""
-
-
 class Resources(Wire):
     requests: Quantities | None = None
     limits: Quantities | None = None
-    claims: list[ResourceClaimName] | None = None
+    claims: list[Named] | None = None
 
 
 class ContainerPort(Wire):
@@ -258,10 +264,6 @@ class WindowsOptions(Wire):
     host_process: bool | None = None
 
 
-class Sysctl(Wire):
-    name: str = ""
-
-
 class SecurityContext(Wire):
     """A pod's or a container's: the fields that the Pod Security Standards look at."""
 
@@ -275,7 +277,7 @@ class SecurityContext(Wire):
     app_armor_profile: Profile | None = None
     se_linux_options: SeLinuxOptions | None = None
     windows_options: WindowsOptions | None = None
-    sysctls: list[Sysctl] | None = None
+    sysctls: list[Named] | None = None
 
 
 class Container(Wire):
@@ -400,10 +402,6 @@ class PodResourceClaim(Wire):
     source: PodResourceClaim | None = None  # v1alpha2's nesting
 
 
-class SchedulingGate(Wire):
-    name: str = ""
-
-
 class PodOs(Wire):
     name: str | None = None
 
@@ -430,7 +428,7 @@ class PodSpec(Wire):
     volumes: list[Volume] | None = None
     resource_claims: list[PodResourceClaim] | None = None
     scheduler_name: str | None = None
-    scheduling_gates: list[SchedulingGate] | None = None
+    scheduling_gates: list[Named] | None = None
     runtime_class_name: str | None = None
     restart_policy: str | None = None
     termination_grace_period_seconds: Seconds | None = None
@@ -507,6 +505,14 @@ class Object(Wire):
     metadata: Metadata | None = None
 
 
+class Specified(Object, Generic[S]):
+    spec: S | None = None
+
+
+class Whole(Specified[S], Generic[S, T]):
+    status: T | None = None
+
+
 class Pod(Object):
     spec: PodSpec | None = None
     status: PodStatus | None = None
@@ -562,11 +568,6 @@ class NodeStatus(Wire):
     conditions: list[NodeCondition] | None = None
     images: list[Image] | None = None
     node_info: NodeInfo | None = None
-
-
-class Node(Object):
-    spec: NodeSpec | None = None
-    status: NodeStatus | None = None
 
 
 class Namespace(Object):
@@ -668,11 +669,6 @@ class TemplateReference(Wire):
 
 class PhaseStatus(Wire):
     phase: str | None = None
-
-
-class PersistentVolumeClaim(Object):
-    spec: PersistentVolumeClaimSpec | None = None
-    status: PhaseStatus | None = None
 
 
 class Ordinals(Wire):
@@ -829,11 +825,6 @@ class BudgetStatus(Wire):
     expected_pods: Count | None = None
 
 
-class PodDisruptionBudget(Object):
-    spec: BudgetSpec | None = None
-    status: BudgetStatus | None = None
-
-
 class PriorityClass(Object):
     value: Int32 = 0
     global_default: bool | None = None
@@ -860,11 +851,6 @@ class QuotaStatus(Wire):
     used: Quantities | None = None
 
 
-class ResourceQuota(Object):
-    spec: QuotaSpec | None = None
-    status: QuotaStatus | None = None
-
-
 class LimitRangeItem(Wire):
     type: str = ""
     min: Quantities | None = None
@@ -876,10 +862,6 @@ class LimitRangeItem(Wire):
 
 class LimitRangeSpec(Wire):
     limits: list[LimitRangeItem] | None = None
-
-
-class LimitRange(Object):
-    spec: LimitRangeSpec | None = None
 
 
 class Overhead(Wire):
@@ -907,10 +889,6 @@ class AutoscalerSpec(Wire):
     max_replicas: Count = 0
 
 
-class HorizontalPodAutoscaler(Object):
-    spec: AutoscalerSpec | None = None
-
-
 class ScaledObjectSpec(Wire):
     """keda.sh/v1alpha1: defaults 0 and 100 replicas, and a Deployment."""
 
@@ -924,17 +902,8 @@ class ScaledObjectStatus(Wire):
     paused_replica_count: Count | None = None
 
 
-class ScaledObject(Object):
-    spec: ScaledObjectSpec | None = None
-    status: ScaledObjectStatus | None = None
-
-
 class ServiceSpec(Wire):
     selector: dict[str, str] | None = None
-
-
-class Service(Object):
-    spec: ServiceSpec | None = None
 
 
 # ── admission: names and rules only ──────────────────────────────────────────────────────────────────────────────────
@@ -969,20 +938,10 @@ class AdmissionPolicySpec(Wire):
     match_constraints: MatchResources | None = None
 
 
-class AdmissionPolicy(Object):
-    """A ValidatingAdmissionPolicy or MutatingAdmissionPolicy; its expressions are not read."""
-
-    spec: AdmissionPolicySpec | None = None
-
-
 class AdmissionPolicyBindingSpec(Wire):
     policy_name: str = ""
     validation_actions: list[str] | None = None
     match_resources: MatchResources | None = None
-
-
-class AdmissionPolicyBinding(Object):
-    spec: AdmissionPolicyBindingSpec | None = None
 
 
 # ── storage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1019,11 +978,6 @@ class PersistentVolumeSpec(Wire):
     volume_mode: str | None = None
 
 
-class PersistentVolume(Object):
-    spec: PersistentVolumeSpec | None = None
-    status: PhaseStatus | None = None
-
-
 class TopologyLabelRequirement(Wire):
     key: str = ""
     values: list[str] | None = None
@@ -1052,18 +1006,8 @@ class CsiNodeSpec(Wire):
     drivers: list[CsiNodeDriver] | None = None
 
 
-class CsiNode(Object):
-    """A CSINode, named as its node."""
-
-    spec: CsiNodeSpec | None = None
-
-
 class CsiDriverSpec(Wire):
     storage_capacity: bool | None = None
-
-
-class CsiDriver(Object):
-    spec: CsiDriverSpec | None = None
 
 
 class CsiStorageCapacity(Object):
@@ -1085,10 +1029,6 @@ class DeviceSelector(Wire):
 class DeviceClassSpec(Wire):
     selectors: list[DeviceSelector] | None = None
     extended_resource_name: str | None = None
-
-
-class DeviceClass(Object):
-    spec: DeviceClassSpec | None = None
 
 
 class DeviceAttribute(Wire):
@@ -1159,10 +1099,6 @@ class ResourceSliceSpec(Wire):
     devices: list[Device] | None = None
 
 
-class ResourceSlice(Object):
-    spec: ResourceSliceSpec | None = None
-
-
 class RequestedCapacity(Wire):
     requests: Quantities | None = None
 
@@ -1226,11 +1162,6 @@ class ClaimStatus(Wire):
     reserved_for: list[ObjectReference] | None = None
 
 
-class ResourceClaim(Object):
-    spec: ClaimSpec | None = None
-    status: ClaimStatus | None = None
-
-
 class DeviceTaintSelector(Wire):
     driver: str | None = None
     pool: str | None = None
@@ -1242,16 +1173,8 @@ class DeviceTaintRuleSpec(Wire):
     taint: Taint | None = None
 
 
-class DeviceTaintRule(Object):
-    spec: DeviceTaintRuleSpec | None = None
-
-
 class ResourceClaimTemplateSpec(Wire):
     spec: ClaimSpec | None = None
-
-
-class ResourceClaimTemplate(Object):
-    spec: ResourceClaimTemplateSpec | None = None
 
 
 # ── Kueue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1309,6 +1232,10 @@ class TypedCondition(Wire):
     last_transition_time: datetime | None = None
 
 
+class Conditions(Wire):
+    conditions: list[TypedCondition] | None = None
+
+
 class WeightedShare(Wire):
     weighted_share: Int64 | None = None
 
@@ -1334,11 +1261,6 @@ class ClusterQueueSpec(Wire):
     concurrent_admission_policy: Present | None = None
 
 
-class ClusterQueue(Object):
-    spec: ClusterQueueSpec | None = None
-    status: ClusterQueueStatus | None = None
-
-
 class CohortSpec(Wire):
     parent: str | None = None
     parent_name: str | None = None
@@ -1346,17 +1268,9 @@ class CohortSpec(Wire):
     fair_sharing: FairSharing | None = None
 
 
-class Cohort(Object):
-    spec: CohortSpec | None = None
-
-
 class LocalQueueSpec(Wire):
     cluster_queue: str | None = None
     stop_policy: str | None = None
-
-
-class LocalQueue(Object):
-    spec: LocalQueueSpec | None = None
 
 
 class ResourceFlavorSpec(Wire):
@@ -1364,10 +1278,6 @@ class ResourceFlavorSpec(Wire):
     node_taints: list[Taint] | None = None
     tolerations: list[Toleration] | None = None
     topology_name: str | None = None
-
-
-class ResourceFlavor(Object):
-    spec: ResourceFlavorSpec | None = None
 
 
 class TopologyRequest(Wire):
@@ -1424,28 +1334,12 @@ class QueuedStatus(Wire):
     cluster_name: str | None = None
 
 
-class QueuedWorkload(Object):
-    """Kueue's ``Workload``."""
-
-    spec: QueuedSpec | None = None
-    status: QueuedStatus | None = None
-
-
 class WorkloadPriorityClass(Object):
     value: Int32 = 0
 
 
 class AdmissionCheckSpec(Wire):
     controller_name: str | None = None
-
-
-class AdmissionCheckStatus(Wire):
-    conditions: list[TypedCondition] | None = None
-
-
-class AdmissionCheck(Object):
-    spec: AdmissionCheckSpec | None = None
-    status: AdmissionCheckStatus | None = None
 
 
 class TopologyLevel(Wire):
@@ -1456,10 +1350,6 @@ class TopologySpec(Wire):
     levels: list[TopologyLevel] | None = None
 
 
-class Topology(Object):
-    spec: TopologySpec | None = None
-
-
 # ── room kept spare ──────────────────────────────────────────────────────────────────────────────────────────────────
 class CorePodTemplate(Object):
     """core/v1 ``PodTemplate``: a template that others name."""
@@ -1467,12 +1357,8 @@ class CorePodTemplate(Object):
     template: PodTemplate | None = None
 
 
-class LocalReference(Wire):
-    name: str = ""
-
-
 class CapacityBufferStatus(Wire):
-    pod_template_ref: LocalReference | None = None
+    pod_template_ref: Named | None = None
     replicas: Count | None = None
     provisioning_strategy: str | None = None
     conditions: list[TypedCondition] | None = None
@@ -1484,15 +1370,6 @@ class CapacityBuffer(Object):
 
 class ProvisioningRequestSpec(Wire):
     provisioning_class_name: str | None = None
-
-
-class ProvisioningRequestStatus(Wire):
-    conditions: list[TypedCondition] | None = None
-
-
-class ProvisioningRequest(Object):
-    spec: ProvisioningRequestSpec | None = None
-    status: ProvisioningRequestStatus | None = None
 
 
 # ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1519,13 +1396,37 @@ class NodePoolSpec(Wire):
     replicas: Int64 | None = None
 
 
-class NodePoolStatus(Wire):
-    conditions: list[TypedCondition] | None = None
-
-
-class NodePool(Object):
-    spec: NodePoolSpec | None = None
-    status: NodePoolStatus | None = None
+# ── objects that are a spec, or a spec and a status ──────────────────────────────────────────────────────────────────
+Node = Whole[NodeSpec, NodeStatus]
+PersistentVolumeClaim = Whole[PersistentVolumeClaimSpec, PhaseStatus]
+PodDisruptionBudget = Whole[BudgetSpec, BudgetStatus]
+ResourceQuota = Whole[QuotaSpec, QuotaStatus]
+LimitRange = Specified[LimitRangeSpec]
+HorizontalPodAutoscaler = Specified[AutoscalerSpec]
+ScaledObject = Whole[ScaledObjectSpec, ScaledObjectStatus]
+Service = Specified[ServiceSpec]
+AdmissionPolicy = Specified[AdmissionPolicySpec]
+"""A ValidatingAdmissionPolicy or MutatingAdmissionPolicy; its expressions are not read."""
+AdmissionPolicyBinding = Specified[AdmissionPolicyBindingSpec]
+PersistentVolume = Whole[PersistentVolumeSpec, PhaseStatus]
+CsiNode = Specified[CsiNodeSpec]
+"""A CSINode, named as its node."""
+CsiDriver = Specified[CsiDriverSpec]
+DeviceClass = Specified[DeviceClassSpec]
+ResourceSlice = Specified[ResourceSliceSpec]
+ResourceClaim = Whole[ClaimSpec, ClaimStatus]
+DeviceTaintRule = Specified[DeviceTaintRuleSpec]
+ResourceClaimTemplate = Specified[ResourceClaimTemplateSpec]
+ClusterQueue = Whole[ClusterQueueSpec, ClusterQueueStatus]
+Cohort = Specified[CohortSpec]
+LocalQueue = Specified[LocalQueueSpec]
+ResourceFlavor = Specified[ResourceFlavorSpec]
+QueuedWorkload = Whole[QueuedSpec, QueuedStatus]
+"""Kueue's ``Workload``."""
+AdmissionCheck = Whole[AdmissionCheckSpec, Conditions]
+Topology = Specified[TopologySpec]
+ProvisioningRequest = Whole[ProvisioningRequestSpec, Conditions]
+NodePool = Whole[NodePoolSpec, Conditions]
 
 
 # ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1584,23 +1485,33 @@ class Kind(NamedTuple):
     is_rare: bool = False  # many servers don't have it, so kubectl's line leaves it out
 
 
-_ADMISSION = "admissionregistration.k8s.io"
-DEVICES = "resource.k8s.io"
-_DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
-METRICS = "metrics.k8s.io"
+def _kind(
+    name: str, wire: type[Object], group: str = "", versions: tuple[str, ...] = ("v1",), *, field: str = "",
+    is_namespaced: bool = True, is_rare: bool = False,
+) -> tuple[str, Kind]:  # fmt: skip
+    """The kind by its name; resource and field are its plural, as Kubernetes spells resources and this project fields."""
+    plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plural).lower()
+    return name, Kind(wire, field or snake, group, plural.lower(), versions, is_namespaced, is_rare)
+
+
+_of_cluster = partial(_kind, is_namespaced=False)
 _STORAGE = "storage.k8s.io"
+DEVICES = "resource.k8s.io"
+_devices = partial(_kind, group=DEVICES, versions=("v1", "v1beta2", "v1beta1"))
+_admission = partial(_kind, group="admissionregistration.k8s.io", is_namespaced=False)
+_hooks = partial(_admission, wire=WebhookConfiguration, field="webhook_configurations")
+_policies = partial(_admission, wire=AdmissionPolicy, field="admission_policies")
+_bindings = partial(_admission, wire=AdmissionPolicyBinding, field="admission_policy_bindings")
+_NEW_POLICY = {"versions": ("v1", "v1beta1"), "is_rare": True}
+METRICS = "metrics.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
 KARPENTER = "karpenter.sh"
-_OF_KUEUE: dict[str, tuple[type[Object], str]] = {
-    "ClusterQueue": (ClusterQueue, "cluster_queues"),
-    "LocalQueue": (LocalQueue, "local_queues"),
-    "ResourceFlavor": (ResourceFlavor, "resource_flavors"),
-    "Cohort": (Cohort, "cohorts"),
-    "Workload": (QueuedWorkload, "queued_workloads"),
-    "WorkloadPriorityClass": (WorkloadPriorityClass, "workload_priority_classes"),
-    "AdmissionCheck": (AdmissionCheck, "admission_checks"),
-    "Topology": (Topology, "topologies"),
-}
+_OF_KUEUE: dict[str, type[Object]] = {
+    "ClusterQueue": ClusterQueue, "LocalQueue": LocalQueue, "ResourceFlavor": ResourceFlavor, "Cohort": Cohort,
+    "Workload": QueuedWorkload, "WorkloadPriorityClass": WorkloadPriorityClass, "AdmissionCheck": AdmissionCheck,
+    "Topology": Topology,
+}  # fmt: skip
 READ: dict[str, Kind] = {
     NODE.name: Kind(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Kind(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
@@ -1610,105 +1521,48 @@ READ: dict[str, Kind] = {
         for one in WORKLOADS
     },
     **{one.name: Kind(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
-    "ControllerRevision": Kind(ControllerRevision, "controller_revisions", "apps", "controllerrevisions"),
-    "HorizontalPodAutoscaler": Kind(
-        HorizontalPodAutoscaler, "autoscalers", "autoscaling", "horizontalpodautoscalers", ("v2", "v1")
-    ),
-    "ScaledObject": Kind(ScaledObject, "autoscalers", "keda.sh", "scaledobjects", ("v1alpha1",), is_rare=True),
-    "Service": Kind(Service, "services", "", "services"),
-    "PodDisruptionBudget": Kind(PodDisruptionBudget, "pod_disruption_budgets", "policy", "poddisruptionbudgets"),
-    "PriorityClass": Kind(
-        PriorityClass, "priority_classes", "scheduling.k8s.io", "priorityclasses", is_namespaced=False
-    ),
-    "RuntimeClass": Kind(RuntimeClass, "runtime_classes", "node.k8s.io", "runtimeclasses", is_namespaced=False),
-    "ResourceQuota": Kind(ResourceQuota, "resource_quotas", "", "resourcequotas"),
-    "LimitRange": Kind(LimitRange, "limit_ranges", "", "limitranges"),
-    "PersistentVolume": Kind(PersistentVolume, "persistent_volumes", "", "persistentvolumes", is_namespaced=False),
-    "PersistentVolumeClaim": Kind(PersistentVolumeClaim, "persistent_volume_claims", "", "persistentvolumeclaims"),
-    "StorageClass": Kind(StorageClass, "storage_classes", _STORAGE, "storageclasses", is_namespaced=False),
-    "CSINode": Kind(CsiNode, "csi_nodes", _STORAGE, "csinodes", is_namespaced=False),
-    "CSIDriver": Kind(CsiDriver, "csi_drivers", _STORAGE, "csidrivers", is_namespaced=False),
-    "CSIStorageCapacity": Kind(CsiStorageCapacity, "csi_storage_capacities", _STORAGE, "csistoragecapacities"),
-    "DeviceClass": Kind(DeviceClass, "device_classes", DEVICES, "deviceclasses", _DEVICE_VERSIONS, is_namespaced=False),
-    "ResourceSlice": Kind(
-        ResourceSlice, "resource_slices", DEVICES, "resourceslices", _DEVICE_VERSIONS, is_namespaced=False
-    ),
-    "ResourceClaim": Kind(ResourceClaim, "resource_claims", DEVICES, "resourceclaims", _DEVICE_VERSIONS),
-    "ResourceClaimTemplate": Kind(
-        ResourceClaimTemplate, "resource_claim_templates", DEVICES, "resourceclaimtemplates", _DEVICE_VERSIONS
-    ),
-    "DeviceTaintRule": Kind(
-        DeviceTaintRule,
-        "device_taint_rules",
-        DEVICES,
-        "devicetaintrules",
-        ("v1", "v1beta2", "v1alpha3"),
-        is_namespaced=False,
-        is_rare=True,
-    ),
-    "MutatingWebhookConfiguration": Kind(
-        WebhookConfiguration, "webhook_configurations", _ADMISSION, "mutatingwebhookconfigurations", is_namespaced=False
-    ),
-    "ValidatingWebhookConfiguration": Kind(
-        WebhookConfiguration,
-        "webhook_configurations",
-        _ADMISSION,
-        "validatingwebhookconfigurations",
-        is_namespaced=False,
-    ),
-    "ValidatingAdmissionPolicy": Kind(
-        AdmissionPolicy, "admission_policies", _ADMISSION, "validatingadmissionpolicies", is_namespaced=False
-    ),
-    "ValidatingAdmissionPolicyBinding": Kind(
-        AdmissionPolicyBinding,
-        "admission_policy_bindings",
-        _ADMISSION,
-        "validatingadmissionpolicybindings",
-        is_namespaced=False,
-    ),
-    "MutatingAdmissionPolicy": Kind(
-        AdmissionPolicy,
-        "admission_policies",
-        _ADMISSION,
-        "mutatingadmissionpolicies",
-        ("v1", "v1beta1"),
-        is_namespaced=False,
-        is_rare=True,
-    ),
-    "MutatingAdmissionPolicyBinding": Kind(
-        AdmissionPolicyBinding,
-        "admission_policy_bindings",
-        _ADMISSION,
-        "mutatingadmissionpolicybindings",
-        ("v1", "v1beta1"),
-        is_namespaced=False,
-        is_rare=True,
-    ),
-    **{
-        kind: Kind(
-            _OF_KUEUE[kind][0],
-            _OF_KUEUE[kind][1],
-            queues.GROUP,
-            resource,
-            queues.VERSIONS,
-            kind in queues.NAMESPACED,
-            is_rare=True,
-        )
-        for kind, resource in queues.KINDS.items()
-    },
-    "PodTemplate": Kind(CorePodTemplate, "pod_templates", "", "podtemplates", is_rare=True),
-    "CapacityBuffer": Kind(
-        CapacityBuffer, "capacity_buffers", SPARE, "capacitybuffers", ("v1beta1", "v1alpha1"), is_rare=True
-    ),
-    "ProvisioningRequest": Kind(
-        ProvisioningRequest, "provisioning_requests", SPARE, "provisioningrequests", ("v1", "v1beta1"), is_rare=True
-    ),
-    "NodePool": Kind(
-        NodePool, "node_pools", KARPENTER, "nodepools", ("v1", "v1beta1"), is_namespaced=False, is_rare=True
-    ),
-    "Event": Kind(Event, "events", "", "events"),
+    **dict([
+        _kind("ControllerRevision", ControllerRevision, "apps"),
+        _kind("HorizontalPodAutoscaler", HorizontalPodAutoscaler, "autoscaling", ("v2", "v1"), field="autoscalers"),
+        _kind("ScaledObject", ScaledObject, "keda.sh", ("v1alpha1",), field="autoscalers", is_rare=True),
+        _kind("Service", Service),
+        _kind("PodDisruptionBudget", PodDisruptionBudget, "policy"),
+        _of_cluster("PriorityClass", PriorityClass, "scheduling.k8s.io"),
+        _of_cluster("RuntimeClass", RuntimeClass, "node.k8s.io"),
+        _kind("ResourceQuota", ResourceQuota),
+        _kind("LimitRange", LimitRange),
+        _of_cluster("PersistentVolume", PersistentVolume),
+        _kind("PersistentVolumeClaim", PersistentVolumeClaim),
+        _of_cluster("StorageClass", StorageClass, _STORAGE),
+        _of_cluster("CSINode", CsiNode, _STORAGE),
+        _of_cluster("CSIDriver", CsiDriver, _STORAGE),
+        _kind("CSIStorageCapacity", CsiStorageCapacity, _STORAGE),
+        _devices("DeviceClass", DeviceClass, is_namespaced=False),
+        _devices("ResourceSlice", ResourceSlice, is_namespaced=False),
+        _devices("ResourceClaim", ResourceClaim),
+        _devices("ResourceClaimTemplate", ResourceClaimTemplate),
+        _of_cluster("DeviceTaintRule", DeviceTaintRule, DEVICES, ("v1", "v1beta2", "v1alpha3"), is_rare=True),
+        _hooks("MutatingWebhookConfiguration"),
+        _hooks("ValidatingWebhookConfiguration"),
+        _policies("ValidatingAdmissionPolicy"),
+        _bindings("ValidatingAdmissionPolicyBinding"),
+        _policies("MutatingAdmissionPolicy", **_NEW_POLICY),
+        _bindings("MutatingAdmissionPolicyBinding", **_NEW_POLICY),
+        *(
+            _kind(
+                kind, _OF_KUEUE[kind], queues.GROUP, queues.VERSIONS, field="queued_workloads" * (kind == "Workload"),
+                is_namespaced=kind in queues.NAMESPACED, is_rare=True,
+            )
+            for kind in queues.KINDS
+        ),
+        _kind("PodTemplate", CorePodTemplate, is_rare=True),
+        _kind("CapacityBuffer", CapacityBuffer, SPARE, ("v1beta1", "v1alpha1"), is_rare=True),
+        _kind("ProvisioningRequest", ProvisioningRequest, SPARE, ("v1", "v1beta1"), is_rare=True),
+        _of_cluster("NodePool", NodePool, KARPENTER, ("v1", "v1beta1"), is_rare=True),
+        _kind("Event", Event),
+    ]),
     "PodMetrics": Kind(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),
-}
+}  # fmt: skip
 """The kinds the planner reads, in one place: decoders, the snapshot's fields, the live reader's paths, kubectl's line and
 the ClusterRole in the README. Others are counted and named."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 from planner.ground import vocabulary
@@ -64,7 +65,7 @@ class Check(StrEnum):
     PRIORITY = "priority"
 
 
-class CheckResult(Record):
+class CheckResult(Record, kw_only=False):
     """`yaml` is part of a strategic merge patch for the workload, unless `is_whole_object`: then it is an object of its
     own. `by_hand`: what has to be edited where the snapshot doesn't hold it (a command's arguments are never kept)."""
 
@@ -76,6 +77,9 @@ class CheckResult(Record):
     is_whole_object: bool = False
     by_hand: str = ""
     source: str = ""
+
+
+Say = Callable[..., CheckResult]  # `CheckResult` of one check: a function says the rest
 
 
 class Case(Record):
@@ -134,60 +138,52 @@ def _spot_nodes_with(snapshot: Snapshot, labels: Labels) -> tuple[Node, ...]:
     return tuple(node for node in nodes if all(node.labels.get(key) == value for key, value in labels.items()))
 
 
-def _check_controller(case: Case) -> CheckResult:
+def _check_controller(case: Case, say: Say) -> CheckResult:
     kind, traits = case.workload.kind, case.workload.traits
     if traits.is_per_node:
-        return CheckResult(
-            check=Check.CONTROLLER,
-            status=Status.UNSUITABLE,
-            evidence=f"A {kind} has a pod on every node: it goes where the nodes are.",
-            cure="Decide for the workloads on those nodes.",
+        return say(
+            Status.UNSUITABLE,
+            f"A {kind} has a pod on every node: it goes where the nodes are.",
+            "Decide for the workloads on those nodes.",
         )
     if traits.has_ordinals:
-        return CheckResult(
-            check=Check.CONTROLLER,
-            status=Status.MIND,
-            evidence=f"A {kind} makes a lost pod again under the same name, but only once the old one is gone.",
-            cure="Know how to force it: kubectl delete pod --force, when the node is gone for good.",
+        return say(
+            Status.MIND,
+            f"A {kind} makes a lost pod again under the same name, but only once the old one is gone.",
+            "Know how to force it: kubectl delete pod --force, when the node is gone for good.",
             source="https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/",
         )
-    return CheckResult(check=Check.CONTROLLER, status=Status.OK, evidence=f"A {kind} makes lost pods again.")
+    return say(Status.OK, f"A {kind} makes lost pods again.")
 
 
-def _check_replicas(case: Case) -> CheckResult:
+def _check_replicas(case: Case, say: Say) -> CheckResult:
     workload = case.workload
     if workload.traits.is_batch:
         evidence = f"A {workload.kind} starts lost pods again."
-        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence=evidence)
+        return say(Status.OK, evidence)
     if workload.replicas > 1:
-        return CheckResult(
-            check=Check.REPLICAS,
-            status=Status.OK,
-            evidence=f"{workload.replicas} replicas: one lost node leaves others.",
-        )
+        return say(Status.OK, f"{workload.replicas} replicas: one lost node leaves others.")
     if workload.replicas == 0:
-        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence="Scaled to 0: nothing to lose.")
-    return CheckResult(
-        check=Check.REPLICAS,
-        status=Status.CHANGE,
-        evidence="1 replica: while its node is replaced, nothing runs.",
-        cure="Run two or more, on different nodes.",
+        return say(Status.OK, "Scaled to 0: nothing to lose.")
+    return say(
+        Status.CHANGE,
+        "1 replica: while its node is replaced, nothing runs.",
+        "Run two or more, on different nodes.",
         yaml=case.written({"spec": {"replicas": 2}}),
     )
 
 
-def _check_budget(case: Case) -> CheckResult:
+def _check_budget(case: Case, say: Say) -> CheckResult:
     workload = case.workload
     guarded = case.protection
     needs_one = workload.traits.has_replicas and workload.replicas > 1
     if workload.traits.is_per_node or not (needs_one or (guarded.budgets and workload.replicas)):
-        return CheckResult(check=Check.BUDGET, status=Status.OK, evidence="No PodDisruptionBudget is needed.")
+        return say(Status.OK, "No PodDisruptionBudget is needed.")
     if not guarded.budgets:
-        return CheckResult(
-            check=Check.BUDGET,
-            status=Status.CHANGE,
-            evidence="No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
-            cure="Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
+        return say(
+            Status.CHANGE,
+            "No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
+            "Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
             yaml=_budget_yaml(case, workload.name),
             is_whole_object=True,
             source="https://kubernetes.io/docs/concepts/workloads/pods/disruptions/",
@@ -195,16 +191,13 @@ def _check_budget(case: Case) -> CheckResult:
     evidence = f"PodDisruptionBudget {', '.join(f'{one.name}: {limit_text(one)}' for one in guarded.budgets)}."
     if not guarded.reason:
         unknown = " What it allows hangs on a scale that the snapshot doesn't hold." if guarded.allowed is None else ""
-        return CheckResult(
-            check=Check.BUDGET, status=Status.UNSEEN if unknown else Status.OK, evidence=evidence + unknown
-        )
+        return say(Status.UNSEEN if unknown else Status.OK, evidence + unknown)
     only = guarded.budgets[0] if len(guarded.budgets) == 1 else None
     never = f"no disruption at all ({guarded.reason}): spot nodes can't be drained or upgraded."
-    return CheckResult(
-        check=Check.BUDGET,
-        status=Status.CHANGE,
-        evidence=f"{evidence} {'It allows' if only else 'Together they allow'} {never}",
-        cure="Allow at least one pod to be away." if only else "Leave one of them: narrow a selector, or delete one.",
+    return say(
+        Status.CHANGE,
+        f"{evidence} {'It allows' if only else 'Together they allow'} {never}",
+        "Allow at least one pod to be away." if only else "Leave one of them: narrow a selector, or delete one.",
         yaml=_budget_yaml(case, only.name) if only else "",
         is_whole_object=only is not None,
     )
@@ -223,99 +216,89 @@ def _budget_yaml(case: Case, name: str) -> str:
     )
 
 
-def _check_grace_period(case: Case) -> CheckResult:
+def _check_grace_period(case: Case, say: Say) -> CheckResult:
     grace, window = case.workload.template.spec.termination_grace_period_seconds, case.window
     if grace <= window.seconds:
-        return CheckResult(
-            check=Check.GRACE_PERIOD,
-            status=Status.OK,
-            evidence=f"Grace period {grace} s, notice {window.seconds} s ({window.what}).",
-            source=window.source,
+        return say(
+            Status.OK, f"Grace period {grace} s, notice {window.seconds} s ({window.what}).", source=window.source
         )
     raised = window.raisable_seconds
     may_raise = raised is not None and grace <= raised
     cure = f"Be done within {window.seconds} s and say so in the manifest"
     cure += f"; or raise the node pool's window (up to {raised} s on Spot pools of this version)" if may_raise else ""
-    return CheckResult(
-        check=Check.GRACE_PERIOD,
-        status=Status.CHANGE,
-        evidence=f"Grace period {grace} s, but a preemption leaves {window.seconds} s: {window.what}.",
-        cure=f"{cure}.",
+    return say(
+        Status.CHANGE,
+        f"Grace period {grace} s, but a preemption leaves {window.seconds} s: {window.what}.",
+        f"{cure}.",
         yaml=case.patched({"terminationGracePeriodSeconds": window.seconds}),
         source=window.source,
     )
 
 
-def _check_sigterm(case: Case) -> CheckResult:
-    found = [_signal_of(container) for container in case.containers]
+def _check_sigterm(case: Case, say: Say) -> CheckResult:
+    found = [_signal_of(container, say) for container in case.containers]
     worst = next(
         (result for status in (Status.CHANGE, Status.UNSEEN, Status.OK) for result in found if result.status is status),
-        CheckResult(check=Check.SIGTERM, status=Status.UNSEEN, evidence="No container is known."),
+        say(Status.UNSEEN, "No container is known."),
     )
     if len(found) < 2:
         return worst
-    return CheckResult(
-        check=Check.SIGTERM,
-        status=worst.status,
-        evidence=" ".join(result.evidence for result in found),
-        cure=" ".join(dict.fromkeys(result.cure for result in found if result.cure)),
+    return say(
+        worst.status,
+        " ".join(result.evidence for result in found),
+        " ".join(dict.fromkeys(result.cure for result in found if result.cure)),
         by_hand="".join(result.by_hand for result in found),
         source=worst.source,
     )
 
 
-def _signal_of(container: Container) -> CheckResult:
+def _signal_of(container: Container, say: Say) -> CheckResult:
     name, program = container.name, container.program
     about = programs.known(program)
     if container.command_form is CommandForm.SHELL:
         runs = f" runs {program}" if program else ""
-        return CheckResult(
-            check=Check.SIGTERM,
-            status=Status.CHANGE,
-            evidence=f'{name}: a shell{runs} (sh -c "…" without exec). The shell is process 1 and keeps SIGTERM to '
+        return say(
+            Status.CHANGE,
+            f'{name}: a shell{runs} (sh -c "…" without exec). The shell is process 1 and keeps SIGTERM to '
             "itself, so the program is killed without notice. (Some shells step aside for a single plain command; "
             "images differ.)",
-            cure="Put exec before the program, so that it takes the shell's place."
+            "Put exec before the program, so that it takes the shell's place."
             + (f" Then: {about.what}." if about else ""),
             by_hand=commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n"
             f'command: ["/bin/sh", "-c", "exec {program or "program"} …"]\n',
             source=about.source if about else "https://docs.docker.com/reference/dockerfile/#entrypoint",
         )
     if container.command_form is CommandForm.INIT_SHELL:
-        return CheckResult(
-            check=Check.SIGTERM,
-            status=Status.CHANGE,
-            evidence=f'{name}: an init passes SIGTERM on to a shell (sh -c "…" without exec), which ends by itself; '
+        return say(
+            Status.CHANGE,
+            f'{name}: an init passes SIGTERM on to a shell (sh -c "…" without exec), which ends by itself; '
             f"{program or 'the program'} is not told and is killed with the container.",
-            cure="Put exec before the program, or have the init tell the whole group (tini -g).",
+            "Put exec before the program, or have the init tell the whole group (tini -g).",
             by_hand=commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n"
             f'command: ["tini", "--", "/bin/sh", "-c", "exec {program or "program"} …"]\n',
             source="https://github.com/krallin/tini#process-group-killing",
         )
     if container.command_form is CommandForm.SHELL_TRAP:
-        return CheckResult(
-            check=Check.SIGTERM,
-            status=Status.UNSEEN,
-            evidence=f"{name}: the shell has a trap for SIGTERM and waits for {program or 'the program'}; what the trap does "
+        return say(
+            Status.UNSEEN,
+            f"{name}: the shell has a trap for SIGTERM and waits for {program or 'the program'}; what the trap does "
             "can't be seen from here.",
-            cure="Have it end the program and wait for it; look with the command below.",
+            "Have it end the program and wait for it; look with the command below.",
             source="https://www.gnu.org/software/bash/manual/html_node/Signals.html",
         )
     if container.command_form is CommandForm.IMAGE:
-        return CheckResult(
-            check=Check.SIGTERM,
-            status=Status.UNSEEN,
-            evidence=f"{name}: the image's own entrypoint runs; the cluster doesn't tell what it does with SIGTERM.",
-            cure="Look at process 1 with the command below.",
+        return say(
+            Status.UNSEEN,
+            f"{name}: the image's own entrypoint runs; the cluster doesn't tell what it does with SIGTERM.",
+            "Look at process 1 with the command below.",
         )
     form = "sh -c exec" if container.command_form is CommandForm.SHELL_EXEC else "exec form"
     if about is None:
-        return CheckResult(
-            check=Check.SIGTERM,
-            status=Status.UNSEEN,
-            evidence=f"{name}: {program or 'the program'} is process 1 ({form}) and gets SIGTERM; whether it has a "
+        return say(
+            Status.UNSEEN,
+            f"{name}: {program or 'the program'} is process 1 ({form}) and gets SIGTERM; whether it has a "
             "handler can't be seen from here.",
-            cure="Look at process 1 with the command below.",
+            "Look at process 1 with the command below.",
         )
     status = {
         Signal.STOPS: Status.OK,
@@ -324,60 +307,55 @@ def _signal_of(container: Container) -> CheckResult:
         Signal.CUTS: Status.CHANGE,
         Signal.DROPS: Status.CHANGE,
     }[about.signal]
-    return CheckResult(
-        check=Check.SIGTERM,
-        status=status,
-        evidence=f"{name}: {program} gets SIGTERM ({form}): {about.what}.",
-        cure=f"{about.cure}." if about.cure else "",
+    return say(
+        status,
+        f"{name}: {program} gets SIGTERM ({form}): {about.what}.",
+        f"{about.cure}." if about.cure else "",
         source=about.source,
     )
 
 
-def _check_pre_stop(case: Case) -> CheckResult:
+def _check_pre_stop(case: Case, say: Say) -> CheckResult:
     slow = [
         f"{container.name} sleeps {container.pre_stop_seconds} s"
         for container in case.containers
         if (container.pre_stop_seconds or 0) >= case.window.seconds
     ]
     if slow:
-        return CheckResult(
-            check=Check.PRE_STOP,
-            status=Status.CHANGE,
-            evidence=f"preStop: {', '.join(slow)}, and a preemption leaves {case.window.seconds} s in all: SIGTERM never comes.",
-            cure=f"Sleep for less than {case.window.seconds} s, so that the program has the rest to stop.",
+        return say(
+            Status.CHANGE,
+            f"preStop: {', '.join(slow)}, and a preemption leaves {case.window.seconds} s in all: SIGTERM never comes.",
+            f"Sleep for less than {case.window.seconds} s, so that the program has the rest to stop.",
             source="https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
         )
     hooked = [container.name for container in case.containers if container.has_pre_stop]
     if hooked:
-        return CheckResult(
-            check=Check.PRE_STOP,
-            status=Status.UNSEEN,
-            evidence=f"{', '.join(hooked)}: a preStop hook runs before SIGTERM, within the same {case.window.seconds} s.",
-            cure="Time the hook: what it takes is missing for stopping.",
+        return say(
+            Status.UNSEEN,
+            f"{', '.join(hooked)}: a preStop hook runs before SIGTERM, within the same {case.window.seconds} s.",
+            "Time the hook: what it takes is missing for stopping.",
             source="https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
         )
-    return CheckResult(check=Check.PRE_STOP, status=Status.OK, evidence="No preStop hook takes time off the notice.")
+    return say(Status.OK, "No preStop hook takes time off the notice.")
 
 
-def _check_start_up(case: Case) -> CheckResult:
+def _check_start_up(case: Case, say: Say) -> CheckResult:
     seconds = case.start.seconds if case.start else None
     learnt = f"placed to Ready in {duration(seconds)} (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
-        return CheckResult(
-            check=Check.START_UP,
-            status=Status.CHANGE,
-            evidence=f"No readiness probe: a pod on a new node gets requests before it can answer them; {learnt}.",
-            cure="Add a readiness probe for the port it serves on.",
+        return say(
+            Status.CHANGE,
+            f"No readiness probe: a pod on a new node gets requests before it can answer them; {learnt}.",
+            "Add a readiness probe for the port it serves on.",
             by_hand="# in the container\nreadinessProbe:\n  httpGet: {path: /healthz, port: …}\n  periodSeconds: 5\n",
         )
     if seconds is not None and seconds > _LONG_START_SECONDS:
-        return CheckResult(
-            check=Check.START_UP,
-            status=Status.MIND,
-            evidence=f"Slow start: {learnt}; each interruption costs that much on top of the node's own start.",
-            cure="Image streaming, a smaller image, the model on a volume that can be mounted at once.",
+        return say(
+            Status.MIND,
+            f"Slow start: {learnt}; each interruption costs that much on top of the node's own start.",
+            "Image streaming, a smaller image, the model on a volume that can be mounted at once.",
         )
-    return CheckResult(check=Check.START_UP, status=Status.OK, evidence=f"{learnt[:1].upper()}{learnt[1:]}.")
+    return say(Status.OK, f"{learnt[:1].upper()}{learnt[1:]}.")
 
 
 def _data_store(image: str) -> str:
@@ -386,16 +364,15 @@ def _data_store(image: str) -> str:
     return name if name in DATA_STORES else ""
 
 
-def _check_storage(case: Case) -> CheckResult:
+def _check_storage(case: Case, say: Say) -> CheckResult:
     volumes = case.workload.template.spec.volumes
     snapshot = case.snapshot
     found = node_data(volumes, case.workload.namespace, snapshot.persistent_volume_claims, snapshot.persistent_volumes)
     if found.kept:
-        return CheckResult(
-            check=Check.STORAGE,
-            status=Status.UNSUITABLE,
-            evidence=f"{', '.join(found.kept)}: data on the node's own disk is gone with a spot node.",
-            cure="Keep what must last on a network volume or in object storage.",
+        return say(
+            Status.UNSUITABLE,
+            f"{', '.join(found.kept)}: data on the node's own disk is gone with a spot node.",
+            "Keep what must last on a network volume or in object storage.",
         )
     store = next((name for one in case.containers if (name := _data_store(one.image))), "")
     if store and not case.workload.claim_templates and not any(one.kind == "persistentVolumeClaim" for one in volumes):
@@ -405,74 +382,65 @@ def _check_storage(case: Case) -> CheckResult:
             if is_cache
             else "its data is gone with its node"
         )
-        return CheckResult(
-            check=Check.STORAGE,
-            status=Status.MIND if is_cache else Status.UNSUITABLE,
-            evidence=f"{store} without a volume: {lost}.",
-            cure="Mind the load behind it while it fills again."
+        return say(
+            Status.MIND if is_cache else Status.UNSUITABLE,
+            f"{store} without a volume: {lost}.",
+            "Mind the load behind it while it fills again."
             if is_cache
             else "Keep it on demand, or give its data a volume.",
         )
     claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
     claims += [template.name for template in case.workload.claim_templates]
     if claims:
-        return CheckResult(
-            check=Check.STORAGE,
-            status=Status.MIND,
-            evidence=f"{', '.join(claims)}: the volume outlives the node, but a zonal disk needs its next node in the "
+        return say(
+            Status.MIND,
+            f"{', '.join(claims)}: the volume outlives the node, but a zonal disk needs its next node in the "
             "same zone, and is attached only after it is detached from the lost one.",
-            cure="Regional disks, or accept that a stock-out of one zone stops this pod.",
+            "Regional disks, or accept that a stock-out of one zone stops this pod.",
         )
     if found.scratch:
-        return CheckResult(
-            check=Check.STORAGE,
-            status=Status.UNSEEN,
-            evidence=f"{', '.join(found.scratch)}: an emptyDir is gone with its node.",
-            cure="Use it for what can be made again; checkpoints belong into object storage.",
+        return say(
+            Status.UNSEEN,
+            f"{', '.join(found.scratch)}: an emptyDir is gone with its node.",
+            "Use it for what can be made again; checkpoints belong into object storage.",
         )
     if found.system:
         places = ", ".join(f"{name} (in {place})" for name, place in found.system)
-        return CheckResult(
-            check=Check.STORAGE,
-            status=Status.MIND,
-            evidence=f"{places}: the node's own; each node like it has the same.",
-            cure="Make sure that spot nodes have it too (drivers, sockets).",
+        return say(
+            Status.MIND,
+            f"{places}: the node's own; each node like it has the same.",
+            "Make sure that spot nodes have it too (drivers, sockets).",
         )
-    return CheckResult(check=Check.STORAGE, status=Status.OK, evidence="No volume that a lost node would take along.")
+    return say(Status.OK, "No volume that a lost node would take along.")
 
 
-def _check_job_length(case: Case) -> CheckResult:
+def _check_job_length(case: Case, say: Say) -> CheckResult:
     if case.work is Work.SERVING:
-        return CheckResult(check=Check.JOB_LENGTH, status=Status.OK, evidence="It serves; there is no job to lose.")
+        return say(Status.OK, "It serves; there is no job to lose.")
     seen = _seen_hours(case)
     hours = case.job_minutes / 60 if case.job_minutes is not None else seen
     if hours is None:
-        return CheckResult(
-            check=Check.JOB_LENGTH,
-            status=Status.UNSEEN,
-            evidence="How long its jobs run can't be seen from here.",
-            cure="Give the length of a job; what is longer than the notice has to be checkpointed or done again.",
+        return say(
+            Status.UNSEEN,
+            "How long its jobs run can't be seen from here.",
+            "Give the length of a job; what is longer than the notice has to be checkpointed or done again.",
         )
     source = "as given" if case.job_minutes is not None else "the longest pod seen"
     if case.capacity is Capacity.PREEMPTIBLE and hours >= PREEMPTIBLE_HOURS:
-        return CheckResult(
-            check=Check.JOB_LENGTH,
-            status=Status.CHANGE,
-            evidence=f"Jobs of {duration(hours * 3_600)} ({source}); preemptible VMs live {duration(PREEMPTIBLE_HOURS * 3_600)} at most.",
-            cure="Write checkpoints, or use Spot VMs, which have no maximum run time.",
+        return say(
+            Status.CHANGE,
+            f"Jobs of {duration(hours * 3_600)} ({source}); preemptible VMs live {duration(PREEMPTIBLE_HOURS * 3_600)} at most.",
+            "Write checkpoints, or use Spot VMs, which have no maximum run time.",
         )
     if hours * 3600 <= case.window.seconds:
-        return CheckResult(
-            check=Check.JOB_LENGTH,
-            status=Status.OK,
-            evidence=f"Jobs of {duration(hours * 3_600)} ({source}) end within the {case.window.seconds} s of notice.",
+        return say(
+            Status.OK, f"Jobs of {duration(hours * 3_600)} ({source}) end within the {case.window.seconds} s of notice."
         )
-    return CheckResult(
-        check=Check.JOB_LENGTH,
-        status=Status.MIND,
-        evidence=f"Jobs of {duration(hours * 3_600)} ({source}) don't end within {case.window.seconds} s of notice: "
+    return say(
+        Status.MIND,
+        f"Jobs of {duration(hours * 3_600)} ({source}) don't end within {case.window.seconds} s of notice: "
         "the running one is lost, or goes on from its last checkpoint.",
-        cure="What that costs is in the estimate.",
+        "What that costs is in the estimate.",
     )
 
 
@@ -494,26 +462,21 @@ def _longest_runs(snapshot: Snapshot) -> dict[str, float]:
     return found
 
 
-def _check_retries(case: Case) -> CheckResult:
+def _check_retries(case: Case, say: Say) -> CheckResult:
     workload = case.workload
     if not workload.traits.is_batch:
-        return CheckResult(
-            check=Check.RETRIES, status=Status.OK, evidence="Its controller starts lost pods without limit."
-        )
+        return say(Status.OK, "Its controller starts lost pods without limit.")
     limit = 6 if workload.backoff_limit is None else workload.backoff_limit
     if workload.ignores_disruptions:
-        return CheckResult(
-            check=Check.RETRIES,
-            status=Status.OK,
-            evidence=f"backoffLimit {limit}, and its podFailurePolicy ignores pods that a disruption ended.",
+        return say(
+            Status.OK,
+            f"backoffLimit {limit}, and its podFailurePolicy ignores pods that a disruption ended.",
             source="https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy",
         )
-    return CheckResult(
-        check=Check.RETRIES,
-        status=Status.CHANGE,
-        evidence=f"backoffLimit {limit}: each pod lost to a preemption counts as a failure: no podFailurePolicy "
-        "ignores it.",
-        cure="Ignore disruptions when failures are counted"
+    return say(
+        Status.CHANGE,
+        f"backoffLimit {limit}: each pod lost to a preemption counts as a failure: no podFailurePolicy ignores it.",
+        "Ignore disruptions when failures are counted"
         + ("" if workload.template.spec.restart_policy == "Never" else "; it needs restartPolicy: Never")
         + ". A Job's template can't be changed: do it where it is made.",
         by_hand="# in the Job's spec\npodFailurePolicy:\n  rules:\n  - action: Ignore\n    onPodConditions:\n"
@@ -522,10 +485,10 @@ def _check_retries(case: Case) -> CheckResult:
     )
 
 
-def _check_placement(case: Case) -> CheckResult:
+def _check_placement(case: Case, say: Say) -> CheckResult:
     spec, is_job = case.workload.template.spec, case.workload.traits.is_batch
     if case.runs_on_spot:
-        return CheckResult(check=Check.PLACEMENT, status=Status.OK, evidence="Its pods run on spot nodes already.")
+        return say(Status.OK, "Its pods run on spot nodes already.")
     selector, taint = _spot_selector(case.window.provider, case.capacity)
     pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in tables().pool]
     wanted: dict[str, Any] = {}
@@ -541,19 +504,13 @@ def _check_placement(case: Case) -> CheckResult:
     pool = "" if case.fitting_spot_nodes else " No spot node of its kind is in the cluster: add a pool first."
     if not missing:
         status = Status.OK if case.fitting_spot_nodes else Status.CHANGE
-        return CheckResult(
-            check=Check.PLACEMENT,
-            status=status,
-            evidence=f"Selector and tolerations allow spot nodes.{pool}",
-            by_hand=_new_pool(case),
-        )
+        return say(status, f"Selector and tolerations allow spot nodes.{pool}", by_hand=_new_pool(case))
     evidence = f"To run on spot it lacks {' and '.join(missing)}."
     evidence += f" {', '.join(pinned)} ties it to its present pool." if pinned else ""
-    return CheckResult(
-        check=Check.PLACEMENT,
-        status=Status.CHANGE,
-        evidence=evidence + pool,
-        cure=f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
+    return say(
+        Status.CHANGE,
+        evidence + pool,
+        f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
         yaml="" if is_job else case.patched(wanted),
         by_hand=_new_pool(case) + (case.written(wanted) if is_job else ""),
     )
@@ -602,7 +559,7 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
     return (key, value), Taint(key=key, value=value, effect="NoSchedule") if cloud.is_spot_tainted else None
 
 
-def _check_quota(case: Case) -> CheckResult:
+def _check_quota(case: Case, say: Say) -> CheckResult:
     """Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
     gpus, with_disks = (
         case.snapshot.derived.once(_gpus_of_nodes, case.snapshot),
@@ -616,14 +573,13 @@ def _check_quota(case: Case) -> CheckResult:
     )
     if case.window.provider is not Provider.GKE or not any(gpus[node.name] for node in case.nodes) or case.runs_on_spot:
         status = Status.MIND if ssd else Status.OK
-        return CheckResult(check=Check.QUOTA, status=status, evidence=f"No quota of spot GPUs is asked for.{ssd}")
+        return say(status, f"No quota of spot GPUs is asked for.{ssd}")
     model = gpu_model(case.nodes[0]).replace("-", "_") or "MODEL"
-    return CheckResult(
-        check=Check.QUOTA,
-        status=Status.UNSEEN,
-        evidence=f"Spot GPUs count against a quota of their own, PREEMPTIBLE_NVIDIA_{model}_GPUS of the region, or the ordinary one "
+    return say(
+        Status.UNSEEN,
+        f"Spot GPUs count against a quota of their own, PREEMPTIBLE_NVIDIA_{model}_GPUS of the region, or the ordinary one "
         f"where none was granted; a cluster doesn't tell it.{ssd}",
-        cure="Look before the move: so many GPUs have to be granted.",
+        "Look before the move: so many GPUs have to be granted.",
         by_hand=commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n",
         source="https://cloud.google.com/compute/resource-usage#gpu_quota",
     )
@@ -637,76 +593,57 @@ def _with_local_ssd(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(node.name for node in snapshot.nodes if has_local_ssd(node))
 
 
-def _check_users(case: Case) -> CheckResult:
+def _check_users(case: Case, say: Say) -> CheckResult:
     if case.work is Work.JOBS:
-        return CheckResult(
-            check=Check.USERS, status=Status.OK, evidence=f"Nobody waits for an answer: {case.work_evidence}."
-        )
-    return CheckResult(
-        check=Check.USERS,
-        status=Status.MIND,
-        evidence=f"It seems to answer users: {case.work_evidence}.",
-        cure="Keep a base on demand that carries the load when all spot nodes of a zone go at once; "
+        return say(Status.OK, f"Nobody waits for an answer: {case.work_evidence}.")
+    return say(
+        Status.MIND,
+        f"It seems to answer users: {case.work_evidence}.",
+        "Keep a base on demand that carries the load when all spot nodes of a zone go at once; "
         "choose it in the mix below.",
     )
 
 
-def _check_priority(case: Case) -> CheckResult:
+def _check_priority(case: Case, say: Say) -> CheckResult:
     spec = case.workload.template.spec
     classes = {one.name: one for one in case.snapshot.priority_classes}
     value = priority(spec, classes)
     name = f"{spec.priority_class_name} ({value:,})" if spec.priority_class_name else f"{value:,}"
     if value >= SYSTEM_CRITICAL_PRIORITY:
-        return CheckResult(
-            check=Check.PRIORITY,
-            status=Status.UNSUITABLE,
-            evidence=f"Priority {name}: the cluster itself needs it.",
-            cure="Keep it on nodes that stay.",
-        )
+        return say(Status.UNSUITABLE, f"Priority {name}: the cluster itself needs it.", "Keep it on nodes that stay.")
     others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_CRITICAL_PRIORITY]
     if value > 0 and value >= max(others, default=value):
-        return CheckResult(
-            check=Check.PRIORITY,
-            status=Status.MIND,
-            evidence=f"Priority {name} is the highest here: somebody found it important. The cloud doesn't ask for it "
+        return say(
+            Status.MIND,
+            f"Priority {name} is the highest here: somebody found it important. The cloud doesn't ask for it "
             "when it takes a node.",
-            cure="Ask them; a base on demand keeps what must not stop.",
+            "Ask them; a base on demand keeps what must not stop.",
         )
-    return CheckResult(check=Check.PRIORITY, status=Status.OK, evidence=f"Priority {name}.")
+    return say(Status.OK, f"Priority {name}.")
 
 
-CHECKS: Final[tuple[Callable[[Case], CheckResult], ...]] = (
-    _check_controller,
-    _check_replicas,
-    _check_budget,
-    _check_grace_period,
-    _check_sigterm,
-    _check_pre_stop,
-    _check_start_up,
-    _check_storage,
-    _check_job_length,
-    _check_retries,
-    _check_placement,
-    _check_quota,
-    _check_users,
-    _check_priority,
-)
-CHECK_NAME: Final = {
-    Check.CONTROLLER: "Controller",
-    Check.REPLICAS: "Replicas",
-    Check.BUDGET: "Disruption budget",
-    Check.GRACE_PERIOD: "Grace period",
-    Check.SIGTERM: "SIGTERM arrives",
-    Check.PRE_STOP: "preStop hook",
-    Check.START_UP: "Start-up",
-    Check.STORAGE: "Storage",
-    Check.JOB_LENGTH: "Length of jobs",
-    Check.RETRIES: "Retries",
-    Check.PLACEMENT: "Selectors and tolerations",
-    Check.QUOTA: "Quota and local SSD",
-    Check.USERS: "Users waiting",
-    Check.PRIORITY: "Priority",
+_CHECKS: Final[Mapping[Check, tuple[str, Callable[[Case, Say], CheckResult]]]] = {
+    Check.CONTROLLER: ("Controller", _check_controller),
+    Check.REPLICAS: ("Replicas", _check_replicas),
+    Check.BUDGET: ("Disruption budget", _check_budget),
+    Check.GRACE_PERIOD: ("Grace period", _check_grace_period),
+    Check.SIGTERM: ("SIGTERM arrives", _check_sigterm),
+    Check.PRE_STOP: ("preStop hook", _check_pre_stop),
+    Check.START_UP: ("Start-up", _check_start_up),
+    Check.STORAGE: ("Storage", _check_storage),
+    Check.JOB_LENGTH: ("Length of jobs", _check_job_length),
+    Check.RETRIES: ("Retries", _check_retries),
+    Check.PLACEMENT: ("Selectors and tolerations", _check_placement),
+    Check.QUOTA: ("Quota and local SSD", _check_quota),
+    Check.USERS: ("Users waiting", _check_users),
+    Check.PRIORITY: ("Priority", _check_priority),
 }
+CHECK_NAME: Final = {check: name for check, (name, _) in _CHECKS.items()}
+
+
+def checked(case: Case) -> tuple[CheckResult, ...]:
+    """What every check says of it."""
+    return tuple(function(case, partial(CheckResult, check)) for check, (_, function) in _CHECKS.items())
 
 
 def in_sentence(check: Check) -> str:

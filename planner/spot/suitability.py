@@ -26,7 +26,7 @@ from planner.kubernetes.pods import GANG_LABELS
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.startup import LearntStart, learn_start
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECKS, Case, CheckResult, Status, in_sentence
+from planner.spot.checks import Case, CheckResult, Status, checked, in_sentence
 from planner.spot.windows import Window, window_of
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -99,7 +99,7 @@ def check_workload(
     """
     case = _case(snapshot, workload, capacity, job_minutes, pods_of(snapshot, workload) if pods is None else pods)
     case = case if with_cures else replace(case, with_cures=False)
-    checks = tuple(check(case) for check in CHECKS)
+    checks = checked(case)
     fitness = _fitness(workload, checks)
     patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
     merged: dict[str, Any] = {}

@@ -55,7 +55,7 @@ def read_node_pool(shared: Shared, one: wire.NodePool) -> model.NodePool:
     template, disruption = spec.template or wire.NodeClaimTemplate(), spec.disruption or wire.Disruption()
     node, status, metadata = (
         template.spec or wire.NodeClaimTemplateSpec(),
-        one.status or wire.NodePoolStatus(),
+        one.status or wire.Conditions(),
         metadata_of(one),
     )
     return model.NodePool(
