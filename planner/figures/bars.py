@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import ABOVE, bar, by_rows, laid_out
 from planner.figures.labels import plain, ticks
 from planner.figures.ticks import whole
 from planner.ground.records import Record
@@ -37,21 +38,9 @@ def figure(rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str,
     drawn = go.Figure()
     for part in parts:
         drawn.add_trace(
-            go.Bar(
-                y=[plain(row) for row in rows],
-                x=list(part.lengths),
-                name=part.name,
-                orientation="h",
-                marker={
-                    "color": part.colour,
-                    "pattern": {
-                        "shape": "/" if part.is_hatched else "",
-                        "fillmode": "overlay",
-                        "fgcolor": palette.INK,
-                        "fgopacity": 0.45,
-                        "solidity": 0.2,
-                    },
-                },
+            bar(
+                [plain(row) for row in rows], part.lengths, part.name, part.colour, "/" if part.is_hatched else "",
+                {"fgcolor": palette.INK, "fgopacity": 0.45, "solidity": 0.2},
                 text=list(part.texts),
                 textposition="inside",
                 textangle=0,
@@ -59,16 +48,10 @@ def figure(rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str,
                 textfont={"color": "#FFFFFF" if part.colour == palette.BLUE else palette.INK},
                 hovertemplate=f"%{{y}}: {hover} {part.name}<extra></extra>",
             )
-        )
-    drawn.update_yaxes(autorange="reversed", type="category", **ticks(rows))
+        )  # fmt: skip
+    by_rows(drawn, **ticks(rows))
     drawn.update_xaxes(
         title_text=axis, **whole([sum(lengths) for lengths in zip(*(part.lengths for part in parts), strict=True)])
     )
-    drawn.update_layout(
-        barmode="stack",
-        height=92 + row_px * max(1, len(rows)),
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
-        uniformtext={"mode": "hide", "minsize": 10},
-    )
-    return drawn
+    height = 92 + row_px * max(1, len(rows))
+    return laid_out(drawn, height, ABOVE, in_order=True, barmode="stack", uniformtext={"mode": "hide", "minsize": 10})

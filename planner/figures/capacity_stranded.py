@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import ABOVE, bar, by_rows, drawn, laid_out
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
 
@@ -33,34 +33,19 @@ def figure(sizes: Sequence[SizeFragments], noun: str = "GPUs") -> go.Figure:
         values = [{r: gpus for r, gpus, _ in size.by_reason}.get(reason, 0) for size in sizes]
         if any(values):
             _add(drawn, names, values, str(reason), colour, pattern, noun)
-    drawn.update_yaxes(type="category", autorange="reversed")
+    by_rows(drawn)
     largest = max((size.free for size in sizes), default=0)
     drawn.update_xaxes(title_text=f"free {plain(noun)}", **whole([largest]))
-    drawn.update_layout(
-        barmode="stack",
-        height=120 + 38 * max(1, len(sizes)),
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
-        uniformtext={"mode": "hide", "minsize": 10},
-    )
-    return drawn
+    height = 120 + 38 * max(1, len(sizes))
+    return laid_out(drawn, height, ABOVE, in_order=True, barmode="stack", uniformtext={"mode": "hide", "minsize": 10})
 
 
 def _add(
     drawn: go.Figure, names: list[str], values: list[int], name: str, colour: str, pattern: str, noun: str
 ) -> None:
     drawn.add_trace(
-        go.Bar(
-            y=names,
-            x=values,
-            name=name,
-            orientation="h",
-            marker={
-                "color": colour,
-                "pattern": {
-                    "shape": pattern, "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": 0.25, "solidity": 0.15,
-                },
-            },
+        bar(
+            names, values, name, colour, pattern, {"fgcolor": palette.INK, "fgopacity": 0.25, "solidity": 0.15},
             text=[f"{value:,} {name}" if value else "" for value in values],
             textposition="inside",
             textangle=0,

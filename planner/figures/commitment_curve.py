@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import ABOVE, laid_out, line
 from planner.ground.words import count, usd
 from planner.history.terms import ModelUse
 from planner.pricing.model import Provisioning
@@ -15,10 +16,10 @@ _LOOK = {
 }
 
 
-def figure(line: ModelUse) -> go.Figure:
+def figure(use: ModelUse) -> go.Figure:
     """A line a term; dotted what it saves after the fall; a diamond at the level that costs least."""
     drawn = go.Figure()
-    for term in line.terms:
+    for term in use.terms:
         name, colour = _LOOK[term.term]
         levels = [one.level for one in term.points]
         for said, dash, values in (
@@ -26,14 +27,7 @@ def figure(line: ModelUse) -> go.Figure:
             (f"{name}, use fallen", "dot", [one.saved_after_fall_usd for one in term.points]),
         ):
             drawn.add_trace(
-                go.Scatter(
-                    x=levels,
-                    y=values,
-                    name=said,
-                    mode="lines",
-                    line={"color": colour, "width": 3, "dash": dash},
-                    hovertemplate=f"%{{x:,}} GPUs, {said}: %{{y:$,.0f}} a month<extra></extra>",
-                )
+                line(levels, values, f"%{{x:,}} GPUs, {said}: %{{y:$,.0f}} a month", colour, name=said, line_dash=dash)
             )
         drawn.add_trace(
             go.Scatter(
@@ -46,21 +40,16 @@ def figure(line: ModelUse) -> go.Figure:
             )
         )
     drawn.add_hline(y=0, line_color=palette.LINE, line_width=1)
-    drawn.add_vline(x=line.today, line_color=palette.LINE, line_dash="dash", annotation_text="held today")
+    drawn.add_vline(x=use.today, line_color=palette.LINE, line_dash="dash", annotation_text="held today")
     drawn.update_xaxes(title_text="GPUs committed", tickformat=",d")
     drawn.update_yaxes(title_text="Saved, USD a month", tickformat="$,.0f")
-    drawn.update_layout(
-        height=320,
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-    )
-    return drawn
+    return laid_out(drawn, 320, ABOVE)
 
 
-def alt(line: ModelUse) -> str:
+def alt(use: ModelUse) -> str:
     """The takeaway."""
     best = [
         f"{_LOOK[one.term][0]}: {count(one.best.level, 'GPU')} saves {usd(one.best.saved_usd)} a month"
-        for one in line.terms
+        for one in use.terms
     ]
-    return f"What commitments of {line.gpu_model or line.resource} would save. {'; '.join(best) or line.sentence}."
+    return f"What commitments of {use.gpu_model or use.resource} would save. {'; '.join(best) or use.sentence}."

@@ -6,11 +6,10 @@ import plotly.graph_objects as go
 
 from planner.drift.model import Aspect, ServiceDrift
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import BELOW, amounts, by_rows, drawn, laid_out
 from planner.figures.labels import plain
 from planner.ground.words import count, measured_bytes
 
-_GIB = 2**30
 _STYLE = (
     (Aspect.MEMORY_REQUEST, "request", palette.SKY, "/"),
     (Aspect.MEMORY_LIMIT, "limit", palette.ORANGE, "x"),
@@ -24,36 +23,12 @@ def figure(service: ServiceDrift) -> go.Figure:
     drawn = go.Figure()
     for aspect, name, colour, pattern in _STYLE:
         labels, values = _values(service, aspect)
-        said = ["" if value is None else measured_bytes(value) for value in values]
-        drawn.add_trace(
-            go.Bar(
-                y=[plain(label) for label in labels],
-                x=[None if value is None else value / _GIB for value in values],
-                name=name,
-                orientation="h",
-                marker={
-                    "color": colour,
-                    "pattern": {"shape": pattern, "fgcolor": palette.INK, "fgopacity": 0.3, "fillmode": "overlay"},
-                },
-                text=said,
-                textposition="outside",
-                cliponaxis=False,
-                customdata=said,
-                hovertemplate=f"%{{y}}: {name} %{{customdata}}<extra></extra>",
-            )
-        )
+        drawn.add_trace(amounts([plain(label) for label in labels], values, name, colour, pattern))
     rows = max((len(trace.y) for trace in drawn.data), default=1)
     most = max((value for trace in drawn.data for value in trace.x if value is not None), default=1)
-    drawn.update_yaxes(autorange="reversed", type="category", automargin=True)
+    by_rows(drawn, automargin=True)
     drawn.update_xaxes(title_text="memory, GiB", range=[0, most * 1.25])
-    drawn.update_layout(
-        barmode="group",
-        height=120 + 84 * max(1, rows),
-        margin={"t": 8, "r": 12, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": -0.02, "yref": "container", "yanchor": "bottom", "x": 0},
-        bargap=0.3,
-    )
-    return drawn
+    return laid_out(drawn, 120 + 84 * max(1, rows), BELOW, margin={"r": 12}, barmode="group", bargap=0.3)
 
 
 def has_memory(service: ServiceDrift) -> bool:

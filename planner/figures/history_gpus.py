@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from planner.figures import palette
+from planner.figures import drawing, palette
 from planner.figures.ticks import whole
 from planner.history.days import DayOfGpus, TrendLine
 
@@ -22,13 +22,15 @@ def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
         ("held", palette.BLUE, "solid", [one.held for one in days]),
     ):
         drawn.add_trace(
-            go.Scatter(
-                x=at,
-                y=values,
+            drawing.line(
+                at,
+                values,
+                f"%{{x}}: %{{y:,}} {name}",
+                colour,
                 name=name,
+                line_dash=dash,
+                line_shape="hv",
                 mode="lines" if len(days) > 1 else "markers",  # a day alone has no line
-                line={"color": colour, "width": 3, "dash": dash, "shape": "hv"},
-                hovertemplate=f"%{{x}}: %{{y:,}} {name}<extra></extra>",
             )
         )
     if line is not None and line.full_from:
@@ -39,12 +41,7 @@ def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
         )
     drawn.update_yaxes(title_text="GPUs", rangemode="tozero", **whole([one.allocatable for one in days]))
     drawn.update_xaxes(type="date", tickformat="%Y-%m-%d", nticks=6)
-    drawn.update_layout(
-        height=320,
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-    )
-    return drawn
+    return drawing.laid_out(drawn, 320, drawing.ABOVE)
 
 
 def alt(days: Sequence[DayOfGpus], line: TrendLine | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import BELOW, by_rows, drawn, laid_out
 from planner.figures.labels import plain, ticks
 from planner.ground.words import count, measured_bytes
 from planner.memory.nodes import ClusterMemory, NodeReport
@@ -73,15 +73,9 @@ def figure(cluster: ClusterMemory) -> go.Figure:
         annotation_text="hard eviction after",
         annotation_position="top",
     )
-    drawn.update_yaxes(autorange="reversed", type="category", automargin=True, **ticks([node.name for node in nodes]))
+    by_rows(drawn, automargin=True, **ticks([node.name for node in nodes]))
     drawn.update_xaxes(title_text="% of allocatable memory", range=[0, widest * 1.3], ticksuffix="%")
-    drawn.update_layout(
-        height=110 + 26 * max(1, len(nodes)),
-        margin={"t": 24, "r": 12, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": -0.02, "yref": "container", "yanchor": "bottom", "x": 0},
-        bargap=0.35,
-    )
-    return drawn
+    return laid_out(drawn, 110 + 26 * max(1, len(nodes)), BELOW, margin={"t": 24, "r": 12}, bargap=0.35)
 
 
 def _left(node: NodeReport) -> str:

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from planner.capacity.making_room import MadeRoom
 from planner.capacity.movable import Least
 from planner.figures import palette
+from planner.figures.drawing import laid_out, line
 from planner.ground.words import count, plural
 
 
@@ -15,15 +16,13 @@ def figure(made: MadeRoom) -> go.Figure:
     of = _unit(made)
     moves, places = [0.0, *(one.moves for one in made.curve)], [0, *(one.places for one in made.curve)]
     drawn = go.Figure(
-        go.Scatter(
-            x=moves, y=places, mode="lines+markers", line={"shape": "hv", "color": palette.BLUE, "width": 3},
-            hovertemplate=f"%{{y:,}} places for %{{x:,.0f}} {of}<extra></extra>",
+        line(
+            moves, places, f"%{{y:,}} places for %{{x:,.0f}} {of}", palette.BLUE, mode="lines+markers", line_shape="hv"
         )
-    )  # fmt: skip
+    )
     drawn.update_xaxes(title_text=of.capitalize(), rangemode="tozero")
     drawn.update_yaxes(title_text="Places", rangemode="tozero", tickformat=",d")
-    drawn.update_layout(height=260, margin={"t": 8, "r": 8, "b": 8, "l": 8}, showlegend=False)
-    return drawn
+    return laid_out(drawn, 260)
 
 
 def alt(made: MadeRoom) -> str:

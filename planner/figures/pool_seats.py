@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from planner.capacity.seats import NodeSeats
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import ABOVE, bar, by_rows, drawn, laid_out
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
 from planner.kubernetes.nodes import NO_POOL
@@ -47,27 +47,17 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
         values = [line[place] for line in lines.values()]
         if place < 3 or any(values):
             drawn.add_trace(
-                go.Bar(
-                    y=names,
-                    x=values,
-                    name=name,
-                    orientation="h",
+                bar(
+                    names, values, name, colour, pattern, {"solidity": 0.2},
                     customdata=[[pool, zone] for pool, zone, _ in lines],
-                    marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "overlay", "solidity": 0.2}},
                     hovertemplate=f"%{{y}}: %{{x:,}} {name}<extra></extra>",
                 )
-            )
-    drawn.update_yaxes(type="category", autorange="reversed")
+            )  # fmt: skip
+    by_rows(drawn)
     drawn.update_xaxes(
         title_text=plain(", ".join(sorted(nouns)) or "GPUs"), **whole([sum(line[1:]) for line in lines.values()])
     )
-    drawn.update_layout(
-        barmode="stack",
-        height=110 + 30 * max(1, len(lines)),
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
-    )
-    return drawn
+    return laid_out(drawn, 110 + 30 * max(1, len(lines)), ABOVE, in_order=True, barmode="stack")
 
 
 def alt(nodes: Sequence[NodeSeats]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import BELOW, amounts, by_rows, drawn, laid_out
 from planner.figures.labels import plain
 from planner.ground.words import count, measured_bytes, short_name
 from planner.restarts.model import Loop
@@ -42,23 +42,7 @@ def figure(loops: Sequence[Loop]) -> go.Figure:
         ("used here", palette.BLUE, "", [loop.seen_bytes for loop in shown]),
         ("limit here", palette.ORANGE, "x", [loop.memory_limit_bytes for loop in shown]),
     ):
-        drawn.add_trace(
-            go.Bar(
-                y=names,
-                x=[None if value is None else value / _GIB for value in values],
-                name=name,
-                orientation="h",
-                marker={
-                    "color": colour,
-                    "pattern": {"shape": pattern, "fgcolor": palette.INK, "fgopacity": 0.3, "fillmode": "overlay"},
-                },
-                text=["" if value is None else measured_bytes(value) for value in values],
-                textposition="outside",
-                cliponaxis=False,
-                customdata=["" if value is None else measured_bytes(value) for value in values],
-                hovertemplate=f"%{{y}}: {name} %{{customdata}}<extra></extra>",
-            )
-        )
+        drawn.add_trace(amounts(names, values, name, colour, pattern))
     suggested = [loop.suggestion.memory_request_bytes if loop.suggestion else None for loop in shown]
     drawn.add_trace(
         go.Scatter(
@@ -76,23 +60,10 @@ def figure(loops: Sequence[Loop]) -> go.Figure:
             hovertemplate="%{y}: suggested %{customdata}<extra></extra>",
         )
     )
-    drawn.update_yaxes(autorange="reversed", type="category", automargin=True)
+    by_rows(drawn, automargin=True)
     drawn.update_xaxes(title_text="memory, GiB", rangemode="tozero", range=[0, _widest(shown) * 1.25])
-    drawn.update_layout(
-        barmode="group",
-        height=130 + 92 * max(1, len(shown)),
-        margin={"t": 8, "r": 12, "b": 8, "l": 8},
-        legend={
-            "orientation": "h",
-            "y": -0.02,
-            "yref": "container",
-            "yanchor": "bottom",
-            "x": 0,
-            "traceorder": "normal",
-        },
-        bargap=0.3,
-    )
-    return drawn
+    height = 130 + 92 * max(1, len(shown))
+    return laid_out(drawn, height, BELOW, in_order=True, margin={"r": 12}, barmode="group", bargap=0.3)
 
 
 def _widest(loops: Sequence[Loop]) -> float:

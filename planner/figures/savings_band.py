@@ -7,7 +7,7 @@ from itertools import pairwise
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import drawn, laid_out
 from planner.ground.words import usd
 from planner.spot.economics import Savings
 
@@ -38,8 +38,7 @@ def figure(savings: Savings) -> go.Figure:
         )  # fmt: skip
     drawn.update_xaxes(title_text="Saved in a month, USD", tickformat="$,.0f", nticks=6, automargin=True)
     drawn.update_yaxes(title_text="Share of months", tickformat=".0%", rangemode="tozero")
-    drawn.update_layout(height=320, margin={"t": 44, "r": 8, "b": 8, "l": 8}, showlegend=False, bargap=0)
-    return drawn
+    return laid_out(drawn, 320, margin={"t": 44}, bargap=0)
 
 
 def alt(savings: Savings) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import drawn, laid_out, line
 from planner.spot.economics import BreakEven
 
 
@@ -16,15 +16,7 @@ def figure(break_even: BreakEven, marks: Sequence[tuple[str, float]]) -> go.Figu
     """The expected saving over the rate (logarithmic); `marks` are (name, rate per VM-hour): low, likely, high."""
     rates = [rate for rate, _ in break_even.curve]
     saved = [usd for _, usd in break_even.curve]
-    drawn = go.Figure(
-        go.Scatter(
-            x=rates,
-            y=saved,
-            mode="lines",
-            line={"color": palette.BLUE, "width": 3},
-            hovertemplate="%{x:.4f} losses per VM-hour: %{y:$,.0f} a month<extra></extra>",
-        )
-    )
+    drawn = go.Figure(line(rates, saved, "%{x:.4f} losses per VM-hour: %{y:$,.0f} a month", palette.BLUE))
     drawn.add_hline(y=0, line_color=palette.LINE, line_width=1)
     within = [(name, rate) for name, rate in marks if rates and rates[0] <= rate <= rates[-1]]
     if within:
@@ -55,8 +47,7 @@ def figure(break_even: BreakEven, marks: Sequence[tuple[str, float]]) -> go.Figu
         )
     drawn.update_xaxes(type="log", title_text="Losses per VM-hour (shaded: low to high)", dtick=1, automargin=True)
     drawn.update_yaxes(title_text="Saved, USD a month", tickformat="$,.0f")
-    drawn.update_layout(height=320, margin={"t": 8, "r": 8, "b": 8, "l": 8}, showlegend=False)
-    return drawn
+    return laid_out(drawn, 320)
 
 
 def _at(curve: Sequence[tuple[float, float]], rate: float) -> float:

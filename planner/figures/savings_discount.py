@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import ABOVE, drawn, laid_out, line
 from planner.pricing.history import DiscountSeries
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -21,29 +21,20 @@ def figure(series: Sequence[DiscountSeries]) -> go.Figure:
     for place, one in enumerate(series):
         days = [point.observed_on for point in one.points]
         drawn.add_trace(
-            go.Scatter(
-                x=[*days, one.observed_until],
-                y=[*(point.median for point in one.points), one.points[-1].median],
+            line(
+                [*days, one.observed_until],
+                [*(point.median for point in one.points), one.points[-1].median],
+                f"{one.name}, %{{x|%Y-%m-%d}}: %{{y:.0%}} off",
+                _COLOURS[place % len(_COLOURS)],
+                width=4 if place == 0 else 1.8,
                 name=one.name,
-                mode="lines",
-                line={
-                    "shape": "hv",
-                    "width": 4 if place == 0 else 1.8,
-                    "color": _COLOURS[place % len(_COLOURS)],
-                    "dash": _DASHES[place // len(_COLOURS) % len(_DASHES)],
-                },
-                hovertemplate=f"{one.name}, %{{x|%Y-%m-%d}}: %{{y:.0%}} off<extra></extra>",
+                line_shape="hv",
+                line_dash=_DASHES[place // len(_COLOURS) % len(_DASHES)],
             )
         )
     drawn.update_yaxes(title_text="Spot discount", tickformat=".0%", range=[0, 1])
     drawn.update_xaxes(automargin=True)
-    drawn.update_layout(
-        height=340,
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        showlegend=True,
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
-    )
-    return drawn
+    return laid_out(drawn, 340, ABOVE, showlegend=True)
 
 
 def alt(series: Sequence[DiscountSeries]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import ABOVE, drawn, laid_out
 from planner.ground.words import duration, usd
 from planner.spot.mix import Mix, MixPoint
 
@@ -37,14 +37,7 @@ def figure(mix: Mix) -> go.Figure:
         automargin=True,
     )
     drawn.update_yaxes(title_text="Net cost, USD a month", tickformat="$,.0f")
-    drawn.update_layout(
-        height=360,
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        showlegend=bool(others),
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
-        dragmode=False,
-    )
-    return drawn
+    return laid_out(drawn, 360, ABOVE, showlegend=bool(others), dragmode=False)
 
 
 def _points(points: list[MixPoint], name: str, colour: str, symbol: str, scale: float, *, line: bool) -> go.Scatter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import drawn, laid_out
 from planner.ground.words import usd
 from planner.spot.economics import Savings, Step
 
@@ -66,8 +66,7 @@ def figure(savings: Savings) -> go.Figure:
     top = max(savings.on_demand_usd, net.p95)
     drawn.update_yaxes(title_text="USD a month", tickformat="$,.0f", rangemode="tozero", range=[0, top * 1.12 or 1])
     drawn.update_xaxes(automargin=True)
-    drawn.update_layout(height=380, margin={"t": 8, "r": 8, "b": 8, "l": 8}, showlegend=False)
-    return drawn
+    return laid_out(drawn, 380)
 
 
 def shown(savings: Savings) -> tuple[Step, ...]:
