@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
+from planner.ground.vocabulary import KUEUE_POD_GROUP, LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import PersistentVolume, PersistentVolumeClaim, Pod, Volume
@@ -16,7 +16,7 @@ GANG_LABELS: Final = (
     LWS_NAME,
     "scheduling.x-k8s.io/pod-group",
     "pod-group.scheduling.sigs.k8s.io",
-    "kueue.x-k8s.io/pod-group-name",
+    KUEUE_POD_GROUP,
     "volcano.sh/job-name",
 )
 """Of pods that only work together; the value names the group."""
