@@ -1473,7 +1473,7 @@ class PodMetrics(Object):
     containers: list[ContainerUsage] | None = None
 
 
-class Kind(NamedTuple):
+class Readable(NamedTuple):
     """A kind the planner reads. `versions`: those of its API group, the first that is installed is read."""
 
     wire: type[Object]
@@ -1488,11 +1488,11 @@ class Kind(NamedTuple):
 def _kind(
     name: str, wire: type[Object], group: str = "", versions: tuple[str, ...] = ("v1",), *, field: str = "",
     is_namespaced: bool = True, is_rare: bool = False,
-) -> tuple[str, Kind]:  # fmt: skip
+) -> tuple[str, Readable]:  # fmt: skip
     """The kind by its name; resource and field are its plural, as Kubernetes spells resources and this project fields."""
     plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plural).lower()
-    return name, Kind(wire, field or snake, group, plural.lower(), versions, is_namespaced, is_rare)
+    return name, Readable(wire, field or snake, group, plural.lower(), versions, is_namespaced, is_rare)
 
 
 _of_cluster = partial(_kind, is_namespaced=False)
@@ -1512,15 +1512,15 @@ _OF_KUEUE: dict[str, type[Object]] = {
     "Workload": QueuedWorkload, "WorkloadPriorityClass": WorkloadPriorityClass, "AdmissionCheck": AdmissionCheck,
     "Topology": Topology,
 }  # fmt: skip
-READ: dict[str, Kind] = {
-    NODE.name: Kind(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
-    "Namespace": Kind(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
-    POD.name: Kind(Pod, "pods", POD.group, POD.resource),
+READ: dict[str, Readable] = {
+    NODE.name: Readable(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
+    "Namespace": Readable(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
+    POD.name: Readable(Pod, "pods", POD.group, POD.resource),
     **{
-        one.name: Kind(Workload, "workloads", one.group, one.resource, (one.version,), is_rare=one.is_custom)
+        one.name: Readable(Workload, "workloads", one.group, one.resource, (one.version,), is_rare=one.is_custom)
         for one in WORKLOADS
     },
-    **{one.name: Kind(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
+    **{one.name: Readable(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
     **dict([
         _kind("ControllerRevision", ControllerRevision, "apps"),
         _kind("HorizontalPodAutoscaler", HorizontalPodAutoscaler, "autoscaling", ("v2", "v1"), field="autoscalers"),
@@ -1561,7 +1561,7 @@ READ: dict[str, Kind] = {
         _of_cluster("NodePool", NodePool, KARPENTER, ("v1", "v1beta1"), is_rare=True),
         _kind("Event", Event),
     ]),
-    "PodMetrics": Kind(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),
+    "PodMetrics": Readable(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),
 }  # fmt: skip
 """The kinds the planner reads, in one place: decoders, the snapshot's fields, the live reader's paths, kubectl's line and
 the ClusterRole in the README. Others are counted and named."""

@@ -35,7 +35,7 @@ from planner.history import levels as history
 from planner.history.manifest import Entry, Reading
 from planner.history.names import Partition, Place
 from planner.history.rows import Rows
-from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Kind, Table
+from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, ColumnType, Table
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.kubernetes.records import Snapshot
@@ -75,13 +75,13 @@ _AT_ONCE: Final = 16  # requests in flight, where files are many and small
 _ZSTD_LEVEL: Final = 6
 _COMPRESSION: Final = {TRENDS: "snappy"}  # small files by the hundred: zstd would cost more to begin than to read
 _TYPES: Final = {
-    Kind.TEXT: pa.string(),
-    Kind.INTEGER: pa.int64(),
-    Kind.NUMBER: pa.float64(),
-    Kind.YES_NO: pa.bool_(),
-    Kind.MOMENT: pa.timestamp("us", tz="UTC"),
-    Kind.LABELS: pa.map_(pa.string(), pa.string()),
-    Kind.AMOUNTS: pa.map_(pa.string(), pa.int64()),
+    ColumnType.TEXT: pa.string(),
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.NUMBER: pa.float64(),
+    ColumnType.YES_NO: pa.bool_(),
+    ColumnType.MOMENT: pa.timestamp("us", tz="UTC"),
+    ColumnType.LABELS: pa.map_(pa.string(), pa.string()),
+    ColumnType.AMOUNTS: pa.map_(pa.string(), pa.int64()),
 }
 
 
@@ -839,9 +839,9 @@ def _arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     schema, columns = _schema(table, with_partition=False), []
     for one in table.all_columns:
         cells = [row.get(one.name) for row in rows]
-        if one.kind in (Kind.LABELS, Kind.AMOUNTS):
+        if one.kind in (ColumnType.LABELS, ColumnType.AMOUNTS):
             cells = [None if cell is None else list(cell.items()) for cell in cells]
-        elif one.kind is Kind.MOMENT:
+        elif one.kind is ColumnType.MOMENT:
             cells = [None if cell is None else round(cell * 1e6) for cell in cells]
         columns.append(pa.array(cells, type=schema.field(one.name).type))
     return pa.Table.from_arrays(columns, schema=schema)
