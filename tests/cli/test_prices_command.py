@@ -21,7 +21,7 @@ def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
-        main(["prices", *arguments])
+        main(["costs", "--price-list", *arguments])
     return int(str(caught.value.code or 0))
 
 
