@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
 from planner.capacity.fewest_moves import Moves, fewest
-from planner.capacity.movable import Least, Movable, Stays, movable
+from planner.capacity.movable import Least, Movable, Prices, Stays, movable
 from planner.capacity.pod_shapes import parse_shape
 from planner.capacity.stages import Acted, Replay, Stage, apart, led, replay
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.words import Text, about, count, duration, listing, plural
+from planner.ground.words import Text, about, count, duration, listing, plural, usd
 from planner.kubernetes import commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
@@ -26,6 +26,8 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of
 from planner.kubernetes.records import Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
+from planner.pricing.bill import usd_of_pods
+from planner.pricing.model import PriceBook
 from planner.rollout.answers import Step
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.queued import held, let_in
@@ -42,6 +44,10 @@ _MOST_LED: Final = 30  # moves that are led to their nodes one by one, where the
 _ORDERS: Final = 12  # in which that is tried
 _PLACE: Final = "place"
 _AT_ONCE: Final = 16  # evictions of a stage that a script makes beside each other
+_COST: Final = (
+    "Cost is what the moved pods bear of their nodes, as the bill shares them out, while they are missing, and for a Job's work since its pod "
+    "began (since its last checkpoint at most, where one is given). What else a restart loses isn't known."
+)
 PROVEN_BY: Final = (
     "The bound counts amounts, taints, selectors and node affinity, for plans that move only pods that may be moved; "
     "evictions are played with every rule that Headroom knows."
@@ -98,7 +104,7 @@ class MadeRoom(Record):
     Attributes
     ----------
     waiting : pods that it was asked for, or places
-    weight, at_least : of the moves, in `least`: how many, or minutes; no plan for the same pods weighs less than the second
+    weight, at_least : of the moves, in `least`: how many, minutes or USD; no plan for the same pods weighs less than the second
     is_proven : whether no plan that starts as many weighs less
     is_most : whether it is proven that no more of them can start
     draws, held : of the scheduler's ties, and in how many of them the plan does what it says
@@ -137,6 +143,27 @@ class Asked(Record):
     number: int = 1
     change: Scenario | None = None
     least: Least = Least.MOVES
+    book: PriceBook | None = None  # for the least cost
+    checkpoint_minutes: float | None = None
+
+    def movable(self, cluster: Cluster) -> Movable:
+        """Who may be moved, by what is to be the least.
+
+        Raises
+        ------
+        InputError
+            Where cost is, and there is no price book.
+        NotKnownError
+            Where a pod's isn't known.
+        """
+        if self.least is not Least.COST:
+            return movable(cluster, self.least)
+        if self.book is None:
+            raise InputError("the cheapest moves need prices", where="least", mend="Give a price book")
+        prices = Prices(
+            usd_per_hour=usd_of_pods(self.book, cluster.snapshot), checkpoint_minutes=self.checkpoint_minutes
+        )
+        return movable(cluster, self.least, prices)
 
 
 _ALL_THAT_WAIT: Final = Asked()
@@ -160,7 +187,7 @@ def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
 def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
     """The same, and the cluster after the moves in the first draw."""
     put = _put(snapshot, what)
-    found = movable(put.cluster, what.least)
+    found = what.movable(put.cluster)
     plan = _plan(put.cluster, put.asked, found)
     is_of_places = bool(what.shape or what.change)
     made = _described(put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure)
@@ -182,7 +209,7 @@ def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movabl
         As `make_room`.
     """
     put = _put(snapshot, what)
-    found = movable(put.cluster, what.least)
+    found = what.movable(put.cluster)
     return put.cluster, put.asked, found, _plan(put.cluster, put.asked, found)
 
 
@@ -428,6 +455,7 @@ def _described(
 ) -> MadeRoom:
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
     first, holds = plan.replays[0], plan.held > 0
+    unit = 100.0 if least is Least.COST else 1.0  # cents are weighed
     pods = {pod.uid: pod for pod in snapshot.pods}
     moves = (
         [move for number, act in enumerate(first.acts, 1) for move in _moves(number, act, pods, keys)] if holds else []
@@ -450,15 +478,17 @@ def _described(
             Kept(pods=number, why=why, whose=found.unknown if why is Stays.UNKNOWN_OWNER else ())
             for why, number in Counter(found.stays).most_common()
         ),
-        weight=plan.moves.weight if holds else 0.0,
-        at_least=max(0.0, plan.moves.at_least),
+        weight=plan.moves.weight / unit if holds else 0.0,
+        at_least=max(0.0, plan.moves.at_least) / unit,
         is_proven=plan.moves.is_proven and plan.moves.is_most and holds and is_sure,
         is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
         draws=len(plan.replays),
         held=plan.held,
         seconds=first.seconds + sum(_in_turn(act, pods) for act in first.acts) if holds else 0.0,
         steps=_steps(cluster, plan, first, keys, is_of_places=is_of_places) if holds and plan.stages else (),
-        curve=tuple(Places(places=i, moves=one) for i, one in enumerate(plan.moves.curve, 1)) if is_of_places else (),
+        curve=tuple(Places(places=i, moves=one / unit) for i, one in enumerate(plan.moves.curve, 1))
+        if is_of_places
+        else (),
     )
     return replace(made, sentence=Text(_sentence(made, is_of_places=is_of_places)))
 
@@ -523,23 +553,28 @@ def _sentence(made: MadeRoom, *, is_of_places: bool) -> str:
     words = f"{count(number, 'move')} {plural(number, one, many)} {who}"
     if not number:
         words = f"{who} {plural(started, 'needs', 'need')} no move"
-    minutes = made.least is Least.MINUTES
-    words += f" ({duration(60 * made.weight)} of pods in all)" if minutes and number else ""
+    is_counted = made.least is Least.MOVES
+    words += f" ({weighed(made.least, made.weight)})" if number and not is_counted else ""
     if made.is_proven:
-        words += (
-            "; no plan needs fewer (proven)"
-            if number and not minutes
-            else "; no plan costs less (proven)"
-            if number
-            else ""
-        )
+        least = "no plan needs fewer" if is_counted else "no plan costs less"
+        words += f"; {least} (proven)" if number else ""
     else:
-        words += f"; {'any plan' if made.is_most else 'any plan for these'} needs at least {made.at_least:,.0f}{' minutes' if minutes else ''}"
+        whose = "any plan" if made.is_most else "any plan for these"
+        words += (
+            f"; {whose} needs at least {f'{made.at_least:,.0f}' if is_counted else weighed(made.least, made.at_least)}"
+        )
     if started < made.waiting:
         words += "; no moves start more (proven)" if made.is_most else "; that no more can start isn't proven"
     if made.held < made.draws:
         words += f"; this in {made.held} of {made.draws} draws of what kube-scheduler may choose"
     return words
+
+
+def weighed(least: Least, weight: float) -> str:
+    """``72 moves``, ``12 min of pods in all``, ``$3.20``."""
+    if least is Least.COST:
+        return usd(weight)
+    return f"{duration(60 * weight)} of pods in all" if least is Least.MINUTES else count(round(weight), "move")
 
 
 def notes(made: MadeRoom) -> list[str]:
@@ -551,6 +586,8 @@ def notes(made: MadeRoom) -> list[str]:
     if made.moves:
         took = f"It takes {about(made.seconds)}, as far as start-ups are known."
         found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
+    if made.least is Least.COST:
+        found += [_COST]
     if made.asks_no_quota:
         found += ["A shape names no queue: whether Kueue has quota for such pods isn't asked."]
     if made.queued:

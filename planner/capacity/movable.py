@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from typing import Final
 
+from planner.ground.errors import NotKnownError
 from planner.ground.records import Record
 from planner.ground.vocabulary import DO_NOT_DISRUPT, SAFE_TO_EVICT
 from planner.kubernetes.budgets import covers
@@ -19,6 +21,8 @@ from planner.rollout.simulation import Simulation
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
 
+_LEAST_CENTS: Final = 1e-2  # of a move: none is free
+
 
 class Least(StrEnum):
     """What of the moves is to be the least."""
@@ -27,6 +31,8 @@ class Least(StrEnum):
     MINUTES = (
         "minutes"  # that pods are missing, all together: they end, start anew and stay Ready for as long as they must
     )
+
+    COST = "cost"  # what such pods bear of their nodes for that time, and for a Job's work that is done anew
 
 
 class Stays(StrEnum):
@@ -52,8 +58,22 @@ class Movable(Record):
     unknown: tuple[str, ...] = ()
 
 
-def movable(cluster: Cluster, least: Least = Least.MOVES) -> Movable:
-    """Which of the pods on nodes may be moved. `cluster` is at rest: what a budget allows then is what it will allow."""
+class Prices(Record):
+    """`usd_per_hour`: of pods, by uid. `checkpoint_minutes`: how much of a Job's work is lost at most; None: all since its pod began."""
+
+    usd_per_hour: Mapping[str, float]
+    checkpoint_minutes: float | None = None
+
+
+def movable(cluster: Cluster, least: Least = Least.MOVES, prices: Prices | None = None) -> Movable:
+    """Which of the pods on nodes may be moved. `cluster` is at rest: what a budget allows then is what it will allow. `prices`: for the
+    least cost, in cents.
+
+    Raises
+    ------
+    NotKnownError
+        Where one of them is on a node without a price, and cost is to be the least.
+    """
     snapshot = cluster.snapshot
     keys, known = workload_keys(snapshot), workloads_by_key(cluster)
     shut, running = _shut_budgets(cluster), Counter(keys[p.uid] for p in snapshot.pods if p.holds_room)
@@ -68,6 +88,8 @@ def movable(cluster: Cluster, least: Least = Least.MOVES) -> Movable:
                 why = Stays.BUDGET
             if why is None:
                 weights[number] = 1.0 if least is Least.MOVES else _minutes(cluster, workload)
+                if prices is not None:
+                    weights[number] = _cents(cluster, pod, workload, prices, weights[number])
             else:
                 stays[why] += 1
                 unknown[keys[pod.uid]] += why is Stays.UNKNOWN_OWNER
@@ -118,6 +140,25 @@ def _shut_budgets(cluster: Cluster) -> dict[str, list[Callable[[Pod], bool]]]:
 
         found[namespace].append(is_kept)
     return found
+
+
+def _cents(cluster: Cluster, pod: Pod, workload: Workload | None, prices: Prices, missing: float) -> float:
+    """`missing`: minutes that it is. What a restart loses but for a Job's work isn't known, and not counted."""
+    usd, lost = prices.usd_per_hour.get(pod.uid), 0.0
+    if usd is None:
+        mend = "Give prices of one's own, or ask for the fewest moves or minutes"
+        raise NotKnownError(
+            f"what {pod.namespace}/{pod.name} costs isn't known: its node has no price", where="least", mend=mend
+        )
+    if workload is not None and workload.traits.is_batch:
+        began = pod.started_at or pod.created_at
+        if began is None or cluster.snapshot.taken_at is None:
+            raise NotKnownError(
+                f"when {pod.namespace}/{pod.name} began isn't known, and so what its move loses", where="least"
+            )
+        lost = max(0.0, cluster.snapshot.taken_at - began) / 60
+        lost = lost if prices.checkpoint_minutes is None else min(lost, prices.checkpoint_minutes)
+    return max(_LEAST_CENTS, 100 * usd * (missing + lost) / 60)
 
 
 def _minutes(cluster: Cluster, workload: Workload | None) -> float:

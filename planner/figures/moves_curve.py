@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from planner.capacity.making_room import MadeRoom
+from planner.capacity.making_room import MadeRoom, weighed
 from planner.capacity.movable import Least
 from planner.figures import palette
 from planner.figures.drawing import laid_out, line
-from planner.ground.words import count, plural
+from planner.ground.words import count
 
 
 def figure(made: MadeRoom) -> go.Figure:
@@ -17,10 +17,10 @@ def figure(made: MadeRoom) -> go.Figure:
     moves, places = [0.0, *(one.moves for one in made.curve)], [0, *(one.places for one in made.curve)]
     drawn = go.Figure(
         line(
-            moves, places, f"%{{y:,}} places for %{{x:,.0f}} {of}", palette.BLUE, mode="lines+markers", line_shape="hv"
+            moves, places, f"%{{y:,}} places for %{{x:,.{2 * (made.least is Least.COST)}f}} {of}", palette.BLUE, mode="lines+markers", line_shape="hv"
         )
     )
-    drawn.update_xaxes(title_text=of.capitalize(), rangemode="tozero")
+    drawn.update_xaxes(title_text=of[0].upper() + of[1:], rangemode="tozero")
     drawn.update_yaxes(title_text="Places", rangemode="tozero", tickformat=",d")
     return laid_out(drawn, 260)
 
@@ -29,11 +29,11 @@ def alt(made: MadeRoom) -> str:
     """The takeaway."""
     last = made.curve[-1]
     free = sum(not one.moves for one in made.curve)
-    whole = f"{count(last.places, 'place')} for {last.moves:,.0f} {plural(round(last.moves), _unit(made)[:-1])}"
+    whole = f"{count(last.places, 'place')} for {weighed(made.least, last.moves)}"
     return (
         f"Places that moves buy. {whole}; {free:,} of them without any." if free else f"Places that moves buy. {whole}."
     )
 
 
 def _unit(made: MadeRoom) -> str:
-    return "minutes" if made.least is Least.MINUTES else "moves"
+    return "USD" if made.least is Least.COST else made.least.value

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
 from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.records import Amounts, Node
 from planner.pricing.cents import shared_out, spread
@@ -118,6 +118,13 @@ def allocate(
         )
         for i, (cost, name, share, _) in enumerate(entries)
     ]
+
+
+def of_pods(cost: NodeCost, node: Node, requests: Mapping[str, Amounts]) -> dict[str, float]:
+    """Pod on the node → what it bears of it, USD an hour, as the bill shares it out."""
+    held = tuple(Held(name=pod, share=Share.USED, requests=amounts) for pod, amounts in requests.items())
+    parts = _of_node(cost.cost, node, held)
+    return {pod: sum(each) / HOURS_PER_MONTH for pod, share, each in parts if share is not Share.IDLE}
 
 
 def allocated_cents(

@@ -20,7 +20,7 @@ from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate
+from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate, of_pods
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
 from planner.pricing.focus import Resource, resource_of
@@ -120,6 +120,19 @@ def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
                 sums[name] = sums.get(name, 0) + amount
         found[node] = FrozenMap(sums)
     return found
+
+
+def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
+    """Uid of a pod on a node → what it bears of it, USD an hour; without those on nodes that have no price."""
+    of_node: dict[str, dict[str, Amounts]] = defaultdict(dict)
+    for (node, uid), amounts in _added_up((pod, (node, pod.uid)) for pod, node in bound_pods(snapshot)).items():
+        of_node[node][uid] = FrozenMap(amounts)
+    nodes = {one.name: one for one in snapshot.nodes}
+    return {
+        uid: usd
+        for cost in cost_cluster(book, snapshot).nodes
+        for uid, usd in of_pods(cost, nodes[cost.node.node], of_node[cost.node.node]).items()
+    }
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:

@@ -13,6 +13,7 @@ from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
 from planner.rollout.scripts import script
@@ -32,7 +33,12 @@ class MakeRoomSettings:
     shape: str = setting("", form="TEXT", help="Places for such pods, whoever waits: gpu=8,cpu=64,memory=256Gi.")
     until: str = setting("", form="shape=TEXT", help="The same, as what one defragments until.", parse=_until)
     count: int = setting(1, least=1, most=500, help="How many places, with --shape or --until.")
-    least: Least = setting(Least.MOVES, help="What is to be the least: evictions, or minutes that pods are missing.")
+    least: Least = setting(
+        Least.MOVES, help="What is to be the least: evictions, minutes that pods are missing, or what that costs."
+    )
+    checkpoint_minutes: int | None = setting(
+        None, least=1, most=100_000, help="How much of a Job's work a move loses at most, with --least cost; else all."
+    )
     manifest: str = setting(
         "", on_command=False, is_private=True, help="Places for the pods that kubectl apply -f would make."
     )
@@ -43,19 +49,27 @@ class MakeRoomSettings:
         if sum(map(bool, (self.workload, self.shape, self.until, self.manifest))) > 1:
             raise InputError("room is made for one thing", mend="Give one of --for, --shape, --until and -f")
 
-    def asked(self) -> Asked:
+    def asked(self, book: PriceBook | None) -> Asked:
         """What room is made for."""
         change = (
             Scenario(manifest=self.manifest, namespace=self.namespace, unread=self.unread) if self.manifest else None
         )
         shape = self.shape or self.until.removeprefix("shape=")
-        return Asked(workload=self.workload, shape=shape, number=self.count, change=change, least=self.least)
+        return Asked(
+            workload=self.workload,
+            shape=shape,
+            number=self.count,
+            change=change,
+            least=self.least,
+            book=book,
+            checkpoint_minutes=self.checkpoint_minutes,
+        )
 
 
 @allowed(units=LIST_UNITS)
-def answer(snapshot: Snapshot, asked: MakeRoomSettings, _given: Given = NOTHING) -> MadeRoom:
+def answer(snapshot: Snapshot, asked: MakeRoomSettings, given: Given = NOTHING) -> MadeRoom:
     """The least moves, played."""
-    return make_room(snapshot, asked.asked())
+    return make_room(snapshot, asked.asked(given.book))
 
 
 QUESTION: Final = Question(
@@ -81,7 +95,7 @@ QUESTION: Final = Question(
         Listing(name="curve", title="Places and moves", items=lambda found: found.curve, most=20, columns=(Column("places"), Column("moves"))),
     ),
     notes=notes,
-    wants=(Want.MANIFEST,),
+    wants=(Want.MANIFEST, Want.PRICES),
     script=lambda found, source: script(str(found.sentence), found.steps, source=source),
     about="""Which pods would have to move so that those that wait can start: the fewest evictions, and whether fewer could do.
 

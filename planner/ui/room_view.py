@@ -11,7 +11,8 @@ from planner.ground import words
 from planner.ground.words import moment
 from planner.kubernetes.records import Snapshot
 from planner.questions.make_room import QUESTION, MakeRoomSettings
-from planner.ui import cache, charts, downloads, errors, film_view, link, sheet
+from planner.questions.question import Given
+from planner.ui import cache, charts, downloads, errors, film_view, link, prices, sheet
 from planner.ui.asked import Asked
 
 LINK: Final = "make_room"  # what links call the section by
@@ -40,12 +41,14 @@ def show(snapshot: Snapshot, shape: str) -> None:
             asked.show("least", label="The least")
             if shape:
                 asked.show("count", label="Places")
+            asked.show("checkpoint_minutes", label="Checkpoints of Jobs, every (min)")
         settings = asked.settings(shape=shape)
-        found = cache.ask(QUESTION, snapshot, settings)
+        given = Given(book=prices.book())
+        found = cache.ask(QUESTION, snapshot, settings, given)
         sheet.figures(QUESTION, found)
         st.markdown(words.literal(words.sentence(found.sentence)))
         if found.moves:
-            film_view.room(snapshot, settings.asked())
+            film_view.room(snapshot, settings.asked(given.book))
         if len(found.curve) > 1:
             charts.show(moves_curve.figure(found), key="room_curve", alt=moves_curve.alt(found))
         for listing in QUESTION.listings:

@@ -12,12 +12,17 @@ from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
 from planner.capacity.fewest_moves import fewest
 from planner.capacity.making_room import Asked, MadeRoom, make_room
 from planner.capacity.movable import Least, Stays, movable
-from planner.ground.errors import InputError
+from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
+from planner.ground.words import usd
+from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Snapshot
+from planner.pricing.bill import usd_of_pods
 from planner.rollout.evicting import these
 from planner.scheduling.cluster import Cluster
-from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, snapshot
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from tests.builders.objects import Item, budget, deployment, node, owner, pod, pod_spec, snapshot
 from tests.capacity.plain_moves import PlainPod, best
 
 TAKEN = {18, 112, 166, 255}
@@ -100,6 +105,52 @@ def test_the_least_minutes_are_not_the_fewest_moves() -> None:
     found = made(items, least=Least.MINUTES)
     assert [move.workload for move in found.moves] == ["Deployment/ml/quick"] * 2
     assert found.is_proven
+
+
+NOW = 1_790_000_000.0
+
+
+def running_job(name: str, on: str, gpus: int) -> list[Item]:
+    """A Job that may lose pods, with the one that it has."""
+    spec = pod_spec(gpus=gpus, restartPolicy="Never")
+    by = {**owner("Job", name, f"j-{name}"), "apiVersion": "batch/v1"}
+    meta = {"name": name, "namespace": "ml", "uid": f"j-{name}"}
+    template = {"metadata": {"labels": {"app": name}}, "spec": spec}
+    own = {"parallelism": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": own}
+    return [job, pod(f"{name}-x", spec, on=on, labels={"app": name}, owner=by)]
+
+
+def test_the_cheapest_moves_lose_the_least_work() -> None:
+    """On n0 a Job's pod has run for ten hours, on n1 two pods of a Deployment: one move there, two here."""
+    a100 = next(one for one in demo.read().nodes if node_pool(one) == "gpu-a100")
+    items = [node("n0"), node("n1"), *running_job("train", "n0", 1), *deployment("a", ["n1", "n1"], pod_spec(gpus=1))]
+    nodes = tuple(replace(a100, name=name, taints=()) for name in ("n0", "n1"))
+    cluster = snapshot(*items)
+    pods = tuple(replace(one, started_at=NOW - 36_000) for one in cluster.pods)
+    cluster = replace(cluster, pods=pods, nodes=nodes, taken_at=NOW)
+    asked = Asked(shape="gpu=4", book=embedded_book())
+    fewest_ = make_room(cluster, asked)
+    assert [move.workload for move in fewest_.moves] == ["Job/ml/train"]
+    cheapest = make_room(cluster, replace(asked, least=Least.COST))
+    assert [move.workload for move in cheapest.moves] == ["Deployment/ml/a"] * 2
+    hour = usd_of_pods(embedded_book(), cluster)
+    a, train = (next(one.uid for one in pods if one.name.startswith(name)) for name in ("a-", "train"))
+    minute = 1.0  # 30 s to end, 30 s to start
+    assert cheapest.weight == pytest.approx(2 * hour[a] * minute / 60)
+    assert (cheapest.is_proven, str(cheapest.sentence)) == (
+        True, f"2 moves make the place ({usd(cheapest.weight)}); no plan costs less (proven)",
+    )  # fmt: skip
+    kept = make_room(cluster, replace(asked, least=Least.COST, checkpoint_minutes=0.5))
+    assert [move.workload for move in kept.moves] == ["Job/ml/train"], "what it loses is known to be little"
+    assert kept.weight == pytest.approx(hour[train] * (minute + 0.5) / 60)
+
+
+def test_the_cheapest_moves_arent_known_without_prices() -> None:
+    with pytest.raises(InputError, match="need prices"):
+        made(four_halves(), least=Least.COST)
+    with pytest.raises(NotKnownError, match=r"what ml/a-.* costs isn't known: its node has no price"):
+        made(four_halves(), least=Least.COST, book=embedded_book())
 
 
 def test_a_script_cordons_evicts_waits_and_gives_back() -> None:
