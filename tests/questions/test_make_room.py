@@ -73,7 +73,8 @@ def test_the_script_cordons_before_it_evicts_and_gives_the_cordon_back(
         tmp_path, script, "", '[ "$1" != get ]'
     )  # who doesn't answer isn't taken for a pod that went
     assert status != 0
-    assert notes[-1].startswith("uncordon")
+    asked = [note for note in notes if not note.startswith("get ")]  # who was stopped may still be asking
+    assert asked[-1].startswith("uncordon")
 
 
 def test_a_pod_that_is_elsewhere_by_now_isnt_evicted(
