@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from planner.capacity.movable import Least
 from planner.figures import moves_curve
 from planner.ground import words
 from planner.ground.words import moment
@@ -38,10 +39,11 @@ def show(snapshot: Snapshot, shape: str) -> None:
             return
         asked = Asked(MakeRoomSettings)
         with st.grid(min_column_width=200, gap="small"):
-            asked.show("least", label="The least")
+            least = asked.show("least", label="The least")
             if shape:
                 asked.show("count", label="Places")
-            asked.show("checkpoint_minutes", label="Checkpoints of Jobs, every (min)")
+            if least is Least.COST:
+                asked.show("checkpoint_minutes", label="Checkpoints of Jobs, every (min)")
         settings = asked.settings(shape=shape)
         given = Given(book=prices.book())
         found = cache.ask(QUESTION, snapshot, settings, given)
