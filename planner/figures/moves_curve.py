@@ -17,7 +17,12 @@ def figure(made: MadeRoom) -> go.Figure:
     moves, places = [0.0, *(one.moves for one in made.curve)], [0, *(one.places for one in made.curve)]
     drawn = go.Figure(
         line(
-            moves, places, f"%{{y:,}} places for %{{x:,.{2 * (made.least is Least.COST)}f}} {of}", palette.BLUE, mode="lines+markers", line_shape="hv"
+            moves,
+            places,
+            f"%{{y:,}} places for %{{x:,.{2 * (made.least is Least.COST)}f}} {of}",
+            palette.BLUE,
+            mode="lines+markers",
+            line_shape="hv",
         )
     )
     drawn.update_xaxes(title_text=of[0].upper() + of[1:], rangemode="tozero")
