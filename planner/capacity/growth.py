@@ -15,7 +15,7 @@ from planner.capacity.cluster_autoscaler import scale_up, unschedulable
 from planner.capacity.node_groups import Missing, NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
 from planner.capacity.spare import Consumers, buffered, request_told
-from planner.capacity.untold import untold, without_devices
+from planner.capacity.untold import strangers, untold, without_devices
 from planner.ground.budget import TOO_LARGE, TooLargeError, too_large
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
@@ -150,6 +150,7 @@ def grow(
     asked = _Asked(cluster, revisions, stuck, how or Autoscaling(), seed)
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     unknown: list[str] = []
+    foreign = strangers(pools)
     for some in (stated, pools) if len(stated) < len(pools) else (pools,):
         if not some:
             continue
@@ -157,7 +158,10 @@ def grow(
         try:
             if tried.play():
                 found = tried.growth()
-                return GrowthAnswer(growth=found, sentence=Text(found.sentence))
+                if not (strange := [foreign[one.pool.name] for one in found.comes if one.pool.name in foreign]):
+                    return GrowthAnswer(growth=found, sentence=Text(found.sentence))
+                unknown += strange[:1]
+                continue
             if not unknown and (lacks := tried.missing(waiting) or tried.luck(waiting)):
                 unknown.append(lacks)
         except TooLargeError:
@@ -170,7 +174,7 @@ def grow(
     refused = [words for words, is_known in said if words and is_known]
     if not refused and not unknown:
         refused += _past_limits(asked, pools) or _why_none(asked, waiting)
-    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(unknown))
+    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(dict.fromkeys(unknown)))
 
 
 class _New(Record, eq=False):

@@ -25,6 +25,7 @@ from planner.ground.vocabulary import (
     REGION,
     ZONE,
 )
+from planner.ground.words import listing
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.kubernetes.nodes import machine_type, zone
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Requirement, Taint
@@ -173,10 +174,14 @@ class Offer:
 
     def _missing_of(self, pool: NodePool, waiting: Shape) -> str:
         told = pool.stated
-        if told is None or pool.instance_types or not tolerated(waiting, told.taints):
+        if told is None or not tolerated(waiting, told.taints):
             return ""
         known = {one.type.name for one in self._options[pool.name]}
         named = next((one for one in told.requirements if one.key == INSTANCE_TYPE and one.operator == "In"), None)
+        listed = {one.name for one in pool.instance_types}
+        lacks = {*pool.machine_types, *(named.values if named is not None else ())} - listed
+        if listed and known and not lacks:
+            return ""
         if (
             named is not None
             and known.issuperset(named.values)
@@ -188,7 +193,10 @@ class Offer:
         if not _is_within(made_to_measure, self._remaining(pool)) or not _could_be_labelled(pool, waiting):
             return ""
         field_ = INSTANCE_TYPE if named is not None else "spec.template.spec.requirements"
-        return f"which machines NodePool {pool.name} may bring isn't known ({field_}): give --instance-types"
+        what = f"which machines NodePool {pool.name} may bring isn't known"
+        if listed:
+            return f"{what}: the list of instance types has {f'no {listing(sorted(lacks))}' if lacks else 'none that it allows'}"
+        return f"{what} ({field_}): give --instance-types"
 
 
 _NODES: Final = "nodes"

@@ -8,6 +8,7 @@ from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.capacity.quota import doubts
+from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
 from planner.capacity.untold import are_all_told, autoscalers_seen
@@ -189,6 +190,7 @@ def _rollout(
         + blocked_by(cluster, run, prepared.revisions)
         + promoted(run)
         + (held_by_unknown(prepared.snapshot) if stuck is not None else ())
+        + (on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ())
         + (spare.not_played(prepared.snapshot) if pools else ()),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(

@@ -1,9 +1,12 @@
-"""Whether an autoscaler tried to add nodes to a pool lately, and couldn't: that its maximum isn't reached doesn't help then.
+"""Whether an autoscaler tried to add nodes lately: to a pool, and couldn't, so that its maximum isn't reached doesn't help; or for
+pods that still wait, so that nodes are on their way which no snapshot shows.
 
 Sources: cluster-autoscaler `core/scaleup/orchestrator/executor.go` (FailedToScaleUpGroup), `clusterstate/clusterstate.go`
 (ScaleUpTimedOut), both about its status ConfigMap, the group's name in the message; GKE's FailedScaleUp about the pod
 (cloud.google.com/kubernetes-engine/docs/how-to/cluster-autoscaler-visibility); Karpenter's InsufficientCapacityError about
-a NodeClaim, which is called as its NodePool with five letters more (`pkg/controllers/nodeclaim/lifecycle/events.go`).
+a NodeClaim, which is called as its NodePool with five letters more (`pkg/controllers/nodeclaim/lifecycle/events.go`). On their way:
+cluster-autoscaler `processors/status/eventing_scale_up_processor.go` (TriggeredScaleUp), karpenter
+`pkg/controllers/provisioning/scheduling/events.go` `NominatePodEvent` (Nominated), both about the pod.
 """
 
 from __future__ import annotations
@@ -13,15 +16,18 @@ from collections import Counter
 from typing import Final
 
 from planner.capacity.node_pools import NodePool, group_of
-from planner.ground.words import duration
+from planner.ground.words import count, duration
 from planner.kubernetes.kinds import POD
-from planner.kubernetes.records import Event, Finding, Pod, Severity
+from planner.kubernetes.records import Event, Finding, Pod, Severity, Snapshot
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Static, compile_shape
 
 SECONDS: Final = 3600.0
 """How long a failure counts: cloud capacity that was out an hour ago may be there again."""
 SCALE_UP_FAILED: Final = "scale-up-failed"
+COMING_SECONDS: Final = 900.0
+"""How long a node may be on its way: cluster-autoscaler's ``--max-node-provision-time``, Karpenter's time for registering."""
+_COMING: Final = {"TriggeredScaleUp": "", "Nominated": "nodeclaim/"}  # reason → what its message has
 _MOST_CHARACTERS: Final = 300  # of an event's message
 _FAILED: Final = frozenset(
     {"FailedScaleUp", "FailedToScaleUpGroup", "ScaleUpTimedOut", "ScaleUpFailed", "InsufficientCapacityError"}
@@ -57,6 +63,28 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
     )
     mend = "The nodes may not come: look at the autoscaler's events, the cloud's capacity and its quota"
     return (Finding(severity=Severity.WARNING, code=SCALE_UP_FAILED, object=key, what=what, mend=mend),)
+
+
+def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
+    """A note to the workload `key`, which finds no room: nodes that were asked for pods that still wait are on their way. They stand
+    within their pools' limits, so what the pools still bring has them among it."""
+    waiting = {pod.uid: pod for pod in snapshot.pods if pod.waits}
+    found = {
+        event.object_uid: at
+        for event in snapshot.events
+        if event.reason in _COMING and _COMING[event.reason] in event.message and event.object_uid in waiting
+        and (at := event.last_seen_at or event.first_seen_at) is not None and 0 <= snapshot.taken_at - at <= COMING_SECONDS
+    }  # fmt: skip
+    if not found:
+        return ()
+    first, *more = sorted(found, key=lambda uid: -found[uid])
+    pod, others = waiting[first], f" and {count(len(more), 'more pod')}" if more else ""
+    what = (
+        f"an autoscaler asked for nodes for pod {pod.namespace}/{pod.name}{others}, at the latest "
+        f"{duration(round(snapshot.taken_at - found[first]))} before the snapshot: they are on their way, and not in it"
+    )
+    mend = "Ask again when they are there; of the nodes that pools may still bring they are some"
+    return (Finding(severity=Severity.INFO, code="nodes-on-their-way", object=key, what=what, mend=mend),)
 
 
 def _tries(events: list[Event]) -> int:

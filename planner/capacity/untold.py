@@ -22,9 +22,10 @@ from planner.ground.vocabulary import (
     PODS,
     ZONE,
 )
+from planner.ground.words import listing
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.accelerators import alike
-from planner.kubernetes.clouds import brought_by, may_be_written
+from planner.kubernetes.clouds import KARPENTER, brought_by, may_be_written
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.kubernetes.requests import pod_requests
@@ -68,6 +69,19 @@ def _seen(snapshot: Snapshot) -> dict[str, str]:
 def are_all_told(pools: Sequence[NodePool]) -> bool:
     """Whether somebody says how far each pool grows that nodes are labelled with."""
     return all(pool.source is not LimitSource.UNKNOWN for pool in pools if pool.nodes and pool.kind != UNLABELLED)
+
+
+def strangers(pools: Sequence[NodePool]) -> dict[str, str]:
+    """Pools of a list that names none of those that the cluster's nodes are of, and what isn't known so: it may be another cluster's."""
+    found: dict[str, str] = {}
+    for is_his in (True, False):
+        kin = [pool for pool in pools if (is_karpenters(pool) or pool.kind == KARPENTER.pool_kind) is is_his]
+        listed = [pool for pool in kin if pool.source not in _TELL_SOME]
+        there = [pool.name for pool in kin if pool.nodes and pool.kind != UNLABELLED]
+        if there and listed and not any(pool.nodes for pool in listed):
+            what = f"whether the list of pools ({listed[0].source}) is this cluster's isn't known: it names none of {listing(there)}"
+            found |= dict.fromkeys((pool.name for pool in listed), what)
+    return found
 
 
 def _unheard(snapshot: Snapshot, pools: Sequence[NodePool]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options, prometheus_options, usage_over_time
 from planner.ground import tables
 from planner.ground.errors import InputError
-from planner.ground.words import count, literal
+from planner.ground.words import count, literal, sentence
 from planner.questions.question import Given, document
 from planner.questions.report import QUESTION, ReportSettings, Review, review
 from planner.sources.cluster import EMBEDDED
@@ -90,8 +91,17 @@ def written(found: Review, settings: ReportSettings, given: Given, form: str) ->
     return _markdown(found)
 
 
+def _first_page(found: Review) -> Iterator[str]:
+    from planner.figures.first_page import lines
+
+    for one in lines(found):
+        step = f" **Next:** {literal(one.step)}" if one.step else ""
+        yield f"- **{one.about}**: {literal(sentence(one.said))}{step}"
+    yield ""
+
+
 def _markdown(found: Review) -> str:
-    parts = [f"# Capacity review of {literal(found.snapshot.source)}\n", f"{literal(str(found.answer.sentence))}\n"]
+    parts = [f"# Capacity review of {literal(found.snapshot.source)}\n", *_first_page(found)]
     for one in found.chapters:
         parts.append(f"## {literal(one.chapter.title)}\n")
         if one.chapter.not_known:

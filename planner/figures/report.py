@@ -12,9 +12,10 @@ from html import escape
 from typing import Any, Final
 
 from planner.figures import film
+from planner.figures.first_page import lines
 from planner.figures.of_answers import charts
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
-from planner.ground.words import duration, printable
+from planner.ground.words import count, duration, printable, sentence
 from planner.questions.report import Review, Written
 
 _LONG: Final = 60  # characters of a cell that gets room to wrap in
@@ -28,30 +29,29 @@ _STYLE: Final = """
 body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--back); color: var(--text);
   font: 15px/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
 h1 { font-size: 1.9rem; margin: 0 0 .25rem; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .5rem; }
-p { margin: .4rem 0; } .soft { color: var(--soft); } .bad { color: var(--bad); } .lead { font-size: 1.1rem; }
+p { margin: .4rem 0; } .soft { color: var(--soft); } .bad { color: var(--bad); } .lead { font-size: 1.05rem; }
+dl.lead { display: grid; grid-template-columns: 7rem 1fr; gap: .6rem 1rem; } dt { font-weight: 600; } dd { margin: 0; } dd p { margin: 0 0 .2rem; }
 nav ul { columns: 3 16rem; padding-left: 1.1rem; } a { color: inherit; }
 .table { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .87rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); max-width: 34rem; }
 td.long { min-width: 15rem; } th { background: var(--shade); vertical-align: bottom; } td.whole { white-space: nowrap; }
 .amount { text-align: right; } td.amount { white-space: nowrap; }
-.chart { min-height: 5rem; margin: .8rem 0; background: #FFFFFF; border-radius: .5rem; }
-@media (max-width: 40rem) { body { padding: .8rem; } nav ul { columns: 1; } }
+.chart { margin: .8rem 0; font-size: .87rem; } .chart i { display: inline-block; height: 1rem; background: var(--c); }
+.chart div { display: grid; grid-template-columns: minmax(6rem, 14rem) 1fr minmax(6rem, 14rem); gap: .6rem; margin: .15rem 0; }
+.track { position: relative; display: flex; align-items: center; background: var(--shade); }
+.track em { position: absolute; width: 3px; height: 1.3rem; margin-left: -2px; background: var(--c); }
+.hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px, #10161D88 4px 6px) !important; }
+.keys { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; color: var(--soft); } .keys i { width: 1rem; height: .7rem; margin-right: .3rem; }
+@media (max-width: 40rem) { dl.lead { grid-template-columns: 1fr; gap: .2rem; } body { padding: .8rem; } nav ul { columns: 1; }
+  .chart div { grid-template-columns: 1fr 1fr; } .chart .track { grid-column: 1 / -1; grid-row: 2; min-height: 1rem; } }
 @media print { :root { --text: #000; --soft: #444; --line: #BBB; --back: #FFF; --shade: #F3F6F9; --bad: #9A3D00; }
-  body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; } tr, .chart { break-inside: avoid; }
+  body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; } tr, .chart { break-inside: avoid; } i, em { print-color-adjust: exact; }
   h2 { break-after: avoid; } .table { overflow: visible; } td, td.long, td.whole { min-width: 0; white-space: normal; overflow-wrap: anywhere; } }
-"""
-_DRAW: Final = """
-for (const place of document.querySelectorAll('.chart')) {
-  const told = JSON.parse(place.nextElementSibling.textContent);
-  Plotly.newPlot(place, told.data, told.layout, {displayModeBar: false, staticPlot: true, responsive: true});
-}
 """
 
 
 def html(review: Review) -> str:
     """The whole file."""
-    from plotly.offline import get_plotlyjs
-
     answer, snapshot = review.answer, review.snapshot
     title = f"Capacity review of {snapshot.source}"
     drawn = list(_charts(review))
@@ -62,7 +62,8 @@ def html(review: Review) -> str:
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>",
         f"<title>{_text(title)}</title>\n<style>{_STYLE}{film.style() if review.film else ''}</style>\n</head>\n<body>\n<header>",
         f"<h1>{_text(title)}</h1>",
-        f"<p class='lead'>{_text(answer.sentence)}</p>\n</header>",
+        *_first_page(review),
+        "</header>",
         "<nav aria-label='Chapters'><ul>",
         *(f"<li><a href='#c{place}'>{_text(one.chapter.title)}</a></li>" for place, one in enumerate(review.chapters)),
         "<li><a href='#unknown'>What is not known</a></li><li><a href='#inputs'>Inputs and their ages</a></li>",
@@ -83,10 +84,23 @@ def html(review: Review) -> str:
             ]
         ),
         "</section>\n</main>",
-        f"<script>{get_plotlyjs()}</script>\n<script>{_DRAW}</script>" if drawn else "",
         "</body>\n</html>\n",
     ]
     return "\n".join(parts)
+
+
+def _first_page(review: Review) -> Iterator[str]:
+    """What is stuck, what waits, what one loss breaks, money: a sentence each, with the next step."""
+    place_of = {one.chapter.question: place for place, one in reversed(list(enumerate(review.chapters)))}
+    yield "<dl class='lead'>"
+    for one in lines(review):
+        step = f"<p><strong>Next:</strong> {_text(one.step)}</p>" if one.step else ""
+        about = f"<a href='#c{place_of[one.question]}'>{_text(one.about)}</a>" if one.question else _text(one.about)
+        yield f"<dt>{about}</dt><dd><p>{_text(sentence(one.said))}</p>{step}</dd>"
+    lacking = len(review.answer.not_known)
+    yield "</dl>" + (
+        f"<p class='soft'>{count(lacking, 'thing')} not known: <a href='#unknown'>which</a>.</p>" if lacking else ""
+    )
 
 
 def _chapter(place: int, one: Written, drawn: Iterable[tuple[str, str, Any, str]]) -> str:
@@ -129,15 +143,45 @@ def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:
 
 
 def _chart(figure: Any, alt: str) -> str:
-    figure.update_layout(
-        template="plotly_white", font={"color": "#1B2733"}, paper_bgcolor="#FFFFFF", plot_bgcolor="#FFFFFF"
-    )
-    told = json.loads(figure.to_json())
-    content = json.dumps({"data": told["data"], "layout": told["layout"]}).replace("<", "\\u003c")
+    """Bars one after another, and marks on them, as elements with a width: without a script, and the browser's find finds each."""
+    told = figure.to_dict()
+    bars = [one for one in told["data"] if one["type"] == "bar"]
+    marks = [one for one in told["data"] if one["type"] == "scatter" and one.get("mode") == "markers"]
+    long = [sum(x or 0 for x in row) for row in zip(*(one["x"] for one in bars), strict=True)]
+    most = max((*long, *(x or 0 for one in marks for x in one["x"])), default=0) or 1
+    keys = "".join(f"<span><i{_look(one)}></i>{_text(one['name'])}</span>" for one in (*bars, *marks))
+    drawn = []
+    for place, name in enumerate(bars[0]["y"]):
+        parts = "".join(f"<i{_look(bar, width=bar['x'][place] / most)}></i>" for bar in bars if bar["x"][place])
+        parts += "".join(
+            f"<em{_look(mark, left=mark['x'][place] / most)}></em>" for mark in marks if mark["x"][place] is not None
+        )
+        said = " · ".join(_amount(one, place) for one in (*bars, *marks) if one["x"][place])
+        drawn.append(
+            f"<div><span>{_text(name)}</span><span class='track'>{parts}</span><span>{_text(said)}</span></div>"
+        )
+    unit = ((told["layout"].get("xaxis") or {}).get("title") or {}).get("text") or ""
     return (
-        f"<div class='chart' role='img' aria-label='{_text(alt)}'></div>"
-        f"<script type='application/json'>{content}</script><p class='soft'>{_text(alt)}</p>"
+        f"<figure class='chart' aria-label='{_text(alt)}'><p class='keys'>{keys}<span>{_text(unit)}</span></p>\n"
+        + "\n".join(drawn)
+        + f"\n<figcaption class='soft'>{_text(alt)}</figcaption></figure>"
     )
+
+
+def _look(trace: Any, **at: float) -> str:
+    """Colour, hatching and place of a bar or a mark."""
+    colour = trace["marker"]["color"]
+    pattern = (trace["marker"].get("pattern") or {}).get("shape") or ""
+    hatched = " class='hatched'" if isinstance(pattern, str) and pattern else ""
+    place = "".join(f"{name}:{100 * share:.2f}%;" for name, share in at.items())
+    return f"{hatched} style='{place}--c:{_text(colour if isinstance(colour, str) else colour[0])}'"
+
+
+def _amount(trace: Any, place: int) -> str:
+    """``8 held``, ``63 requested``."""
+    said, name = (trace.get("text") or ())[place : place + 1], str(trace["name"])
+    text = str(said[0]) if said and said[0] else f"{trace['x'][place]:,.0f}"
+    return text if name in text else f"{text} {name}"
 
 
 def _table(rows: Any) -> str:

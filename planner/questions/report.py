@@ -13,6 +13,7 @@ from typing import Any, Final
 from planner.capacity.filming import stuck_film
 from planner.capacity.gpu_lines import free_words, supplies_of
 from planner.capacity.left import CapacityAnswer
+from planner.capacity.survival import Survival, survival
 from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
 from planner.ground import parts
@@ -34,6 +35,7 @@ from planner.rollout.film import Film
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
 _ENVIRONMENTS: Final = 6  # that are told side by side
+_MOST_LOST: Final = 500  # nodes whose losses are played one by one beside everything else
 
 
 class ReportSettings(Record):
@@ -313,6 +315,7 @@ class Review(Record):
     chapters: tuple[Written, ...]
     asked: dict[str, Asked] = field(default_factory=dict)
     film: Film | None = None  # of a rollout that is stuck
+    losses: Survival | None = None
 
     def documents(self) -> list[dict[str, Any]]:
         """The documents of every question that was answered."""
@@ -347,8 +350,16 @@ def review(
         not_known=_not_known(snapshot, asked, failed),
     )
     overview = asked.get("overview")
-    film = stuck_film(snapshot, overview.answer if overview else None)
-    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=asked, film=film)
+    film, losses = (stuck_film(snapshot, overview.answer), _losses(snapshot, given)) if overview else (None, None)
+    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=asked, film=film, losses=losses)
+
+
+def _losses(snapshot: Snapshot, given: Given) -> Survival | None:
+    """What each loss would break, for the first page; None of a cluster too large for that beside everything else."""
+    try:
+        return survival(snapshot, limits=given.limits, book=given.book) if len(snapshot.nodes) <= _MOST_LOST else None
+    except HeadroomError:
+        return None
 
 
 _Closer = tuple[Asked | None, str]

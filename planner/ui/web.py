@@ -31,6 +31,10 @@ from planner.serve.paths import ALIVE, METRICS, READY, REVIEWS
 VARIABLE: Final = "HEADROOM_HOSTS"
 """Names this server is reached by, joined by commas: ``headroom.example, *.apps.example``; ``*`` for any."""
 
+COMMUNITY: Final = "*.streamlit.app"
+"""Apps on Streamlit Community Cloud. Only Streamlit says where such a name leads, so none can be rebound to this machine; the page of
+that name shows the app in a frame of its own origin (streamlit/streamlit#5084)."""
+
 MACHINES: Final = frozenset([REVIEWS, METRICS, ALIVE, READY])
 """Paths beside the pages that machines ask for, by the name of a Service or by whatever they know this server by: none of them
 acts for who looks at a page, and what they say is no page."""
@@ -69,7 +73,7 @@ def take_settings() -> None:
         config.set_option(name, value, "environment variable")
 
 
-def content_security_policy(index: str) -> str:
+def content_security_policy(index: str, framed_by: str = "'none'") -> str:
     """Everything from here and nowhere else; `index` is the page whose own inline scripts are let through by their hash."""
     hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in _INLINE.findall(index)]
     # blob: is how Streamlit loads the script of a component (the film's); only a script that runs already can make one
@@ -87,18 +91,18 @@ def content_security_policy(index: str) -> str:
             "base-uri 'self'",
             "form-action 'self'",
             "frame-src 'none'",
-            "frame-ancestors 'none'",
+            f"frame-ancestors {framed_by}",
         ]
     )
 
 
-def headers() -> tuple[tuple[bytes, bytes], ...]:
+def headers(framed_by: str = "'none'") -> tuple[tuple[bytes, bytes], ...]:
     """What every answer carries."""
     index = Path(st.__file__).parent / "static" / "index.html"
     text = index.read_text(encoding="utf-8") if index.is_file() else ""
     named = {
-        "content-security-policy": content_security_policy(text),
-        "x-frame-options": "DENY",
+        "content-security-policy": content_security_policy(text, framed_by),
+        "x-frame-options": "DENY" if framed_by == "'none'" else "SAMEORIGIN",
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
         "cross-origin-opener-policy": "same-origin",
@@ -141,7 +145,7 @@ def is_own_name(host: str, names: Iterable[str]) -> bool:
 def own_names() -> list[str]:
     """The names that this server was told it has, by Headroom's variable or by Streamlit's settings."""
     told = [st.get_option("server.address") or "", st.get_option("browser.serverAddress") or ""]
-    return [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told]
+    return [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told, COMMUNITY]
 
 
 def browser_of(cookies: Mapping[str, str]) -> str:
@@ -167,7 +171,7 @@ class Guard:
 
     def __init__(self, app: Asgi, names: Iterable[str] = (), *, is_https: bool = False) -> None:
         self._app, self._names, self._is_https = app, tuple(names), is_https
-        self._headers = headers()
+        self._headers, self._in_frame = headers(), headers("'self'")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -181,7 +185,8 @@ class Guard:
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 there = {name.lower() for name, _ in message.get("headers", ())}
-                more = [(name, value) for name, value in self._headers if name not in there]
+                own = self._in_frame if name_of(host).endswith(COMMUNITY[1:]) else self._headers
+                more = [(name, value) for name, value in own if name not in there]
                 message["headers"] = [*message.get("headers", ()), *more, *_new_browser(scope, is_https=self._is_https)]
             await send(message)
 

@@ -31,11 +31,11 @@ def test_it_opens_offline_draws_and_asks_nobody(browser: Browser, review: Path, 
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(review.as_uri(), timeout=120_000)
-    page.locator(".chart .main-svg").first.wait_for(timeout=120_000)
+    page.locator(".chart .track").first.wait_for(timeout=120_000)
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert page.locator(".chart").count() == 5
-    assert page.locator(".chart:has(.main-svg)").count() == 5
+    assert page.locator(".chart:has(.track i)").count() == 5
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
         "the page doesn't scroll sideways"
     )

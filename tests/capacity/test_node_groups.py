@@ -19,14 +19,15 @@ from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 
 def gke(machine: str) -> list[dict[str, Any]]:
-    """A pool of two L4 machines at most that has no node."""
+    """A pool of two L4 machines at most that has no node, beside one of fixed size."""
     config = {
         "machineType": machine,
         "diskSizeGb": 100,
         "accelerators": [{"acceleratorCount": "1", "acceleratorType": "nvidia-l4"}],
     }
     scaling = {"enabled": True, "minNodeCount": 0, "maxNodeCount": 2}
-    return [{"name": "l4", "config": config, "autoscaling": scaling, "locations": ["europe-west4-a"]}]
+    own = {"name": "t4", "config": {"machineType": "n1-standard-4"}}
+    return [own, {"name": "l4", "config": config, "autoscaling": scaling, "locations": ["europe-west4-a"]}]
 
 
 def asked(cluster: Snapshot, document: list[dict[str, Any]]) -> RolloutResult:

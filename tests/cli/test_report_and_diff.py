@@ -14,6 +14,7 @@ import pytest
 
 from planner.capacity import overview
 from planner.cli import main
+from planner.figures.first_page import lines
 from planner.ground.words import usd
 from planner.memory import nodes
 from planner.pricing import bill as bill_room
@@ -23,6 +24,7 @@ from planner.questions.question import Given
 from planner.questions.report import CHAPTERS, ReportSettings, review
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from tests.builders import eks
 from tests.builders.objects import deployment, node, pod, pod_spec
 
 EVIL = "<script src=//x.example></script>"
@@ -83,7 +85,7 @@ def test_what_several_chapters_need_is_worked_out_once(monkeypatch: pytest.Monke
 
 def test_html_asks_nobody(files: Path) -> None:
     page = (files / "r.html").read_text()
-    assert len(page.encode()) < 10_000_000
+    assert len(page.encode()) < 200_000
     seen = _Tags()
     seen.feed(page)
     assert not [tag for tag, given in seen.tags if "src" in given or tag in ("img", "iframe", "form", "base", "object")]
@@ -112,6 +114,29 @@ def test_every_chapter_is_in_every_form(files: Path) -> None:
     assert {f"headroom.{chapter.question}/v1" for chapter in CHAPTERS} == formats
     assert "llm-canary" in page
     assert page.count("class='chart'") == 5
+    for drawn in ("8 held · 4 wanted", "12 held · 1 free"):  # in words, for the browser's find
+        assert drawn in page
+
+
+def test_the_first_page_says_what_is_stuck_waits_breaks_and_costs_with_the_next_step(files: Path) -> None:
+    page = (files / "r.html").read_text()
+    first = page[page.index("<dl") : page.index("<nav")]
+    for about, said, step in (
+        ("Rollouts", "5 of 20 workloads could not be rolled out now.", "dev/inference-api: maxSurge 0, maxUnavailable 1"),
+        ("Waiting", "2 pods wait for a node and want 5 GPUs.", "headroom make-room CLUSTER"),
+        ("One loss", "12 of 24 nodes can&#x27;t be lost", "Keep spare, for any one node: 2 in gpu-a100"),
+        ("Money", "$36,972 a month for 24 nodes", "Spot is expected to save $15,851 a month: Deployment/prod/llm-serve first"),
+    ):  # fmt: skip
+        (line,) = re.findall(rf"<dt>(?:<a href='#c\d+'>)?{about}<.*", first)
+        assert said in line
+        assert step in line.partition("Next:")[2]
+    text = (files / "r.md").read_text().replace("\\", "")
+    assert "- **Money**: $36,972 a month" in text
+
+
+def test_what_nobody_can_tell_has_no_line_on_the_first_page() -> None:
+    found = review(eks.snapshot(), ReportSettings(), Given())
+    assert [one.about for one in lines(found)] == ["Rollouts", "Waiting", "One loss"]
 
 
 CODE = re.compile(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b")  # what only programs should read: hold_and_wait

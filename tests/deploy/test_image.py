@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -46,6 +47,16 @@ def test_what_it_copies_is_there_and_is_let_in() -> None:
     taken = {source for line in instructions("COPY") for source in line.split()[:-1]}
     wheel = {"planner", "headroom_planner", "data", "app.py", "pages", ".streamlit/config.toml", "deploy/wheel.py"}
     assert wheel <= taken, "all that the wheel holds and is made by"
+
+
+def test_community_cloud_installs_what_the_image_holds() -> None:
+    """It reads ``requirements.txt`` at the root, and a file that is named there beside it."""
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line and not line.startswith("#")] == ["-r deploy/requirements.lock"]
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    named = {pin.partition("==")[0] for pin in pins(DEPLOY / "requirements.lock")}
+    assert {re.split(r"[<>=]", one)[0].lower() for one in wanted} <= named
+    assert not (ROOT / "packages.txt").exists()
 
 
 def test_it_holds_what_the_lock_says_by_hash() -> None:

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 
 from planner.ground.errors import InputError
-from planner.ui.web import BROWSER, Guard, browser_of, content_security_policy, is_own_name, take_settings
+from planner.ui.web import BROWSER, Guard, browser_of, content_security_policy, headers, is_own_name, take_settings
 
 Message = MutableMapping[str, Any]
 
@@ -66,6 +66,16 @@ def test_another_name_is_refused_on_both_ways(monkeypatch: pytest.MonkeyPatch) -
     assert ask("websocket", "evil.example") == [{"type": "websocket.close", "code": 1008}]
     monkeypatch.setenv("HEADROOM_HOSTS", "evil.example")
     assert ask("http", "evil.example")[0]["status"] == 200
+
+
+def test_on_community_cloud_it_is_answered_and_shown_in_a_frame_of_its_own_page() -> None:
+    (start,) = ask("http", "headroom-demo.streamlit.app")
+    assert start["status"] == 200
+    assert b"frame-ancestors 'self'" in dict(start["headers"])[b"content-security-policy"]
+    for other in ("streamlit.app.example", "xstreamlit.app", "streamlit.app"):
+        assert ask("http", other)[0]["status"] == 421
+    assert dict(headers())[b"x-frame-options"] == b"DENY"
+    assert dict(headers("'self'"))[b"x-frame-options"] == b"SAMEORIGIN"
 
 
 def test_scripts_in_the_page_are_known_by_their_hash() -> None:
