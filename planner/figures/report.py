@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from html import escape
+from html import escape, unescape
 from typing import Any, Final
 
 from planner.figures import film
@@ -158,7 +158,7 @@ def _chart(figure: Any, alt: str) -> str:
         )
         said = " · ".join(_amount(one, place) for one in (*bars, *marks) if one["x"][place])
         drawn.append(
-            f"<div><span>{_text(name)}</span><span class='track'>{parts}</span><span>{_text(said)}</span></div>"
+            f"<div><span>{_text(unescape(name))}</span><span class='track'>{parts}</span><span>{_text(unescape(said))}</span></div>"
         )
     unit = ((told["layout"].get("xaxis") or {}).get("title") or {}).get("text") or ""
     return (
