@@ -19,7 +19,18 @@ from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import EMPTY, FrozenMap, LabelSelector, Node, Owner, Pod, PodSpec, ReplicaSet, Template
+from planner.kubernetes.records import (
+    EMPTY,
+    FrozenMap,
+    LabelSelector,
+    Node,
+    Owner,
+    Pod,
+    PodSpec,
+    ReplicaSet,
+    Template,
+    Toleration,
+)
 from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
 from planner.rollout.in_flight import InFlight, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner
@@ -34,6 +45,7 @@ class Bound(StrEnum):
     BEGUN = "begun"
 
 
+_ANY = PodSpec(tolerations=(Toleration(operator="Exists"),))
 _LIFECYCLE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 METRICS = (Bound.LOWEST, Bound.HIGHEST)
 
@@ -122,18 +134,24 @@ def _going(cluster: Cluster) -> dict[int, str]:
     deleted |= {one.uid for one in snapshot.replica_sets if one.owner is not None and one.owner.uid in deleted}
     spaces = {one.name for one in snapshot.namespaces if one.is_deleting}
     found: dict[int, str] = {}
-    for place, pod in enumerate(snapshot.pods):
-        if not pod.holds_room or pod.deleted_at is not None:
-            continue
-        if place in put_out:
-            found[place] = put_out[place]
-        elif pod.namespace in spaces:
-            found[place] = f"namespace {pod.namespace} is being deleted"
-        elif pod.owner is not None and pod.owner.uid in deleted:
-            found[place] = f"{workload_keys(snapshot)[pod.uid]} is being deleted"
-        elif _ends(pod):
-            found[place] = f"{workload_keys(snapshot)[pod.uid]} may end"
-    return found
+    for group in cluster.groups:  # pods that are alike, those of one owner mostly
+        pod = snapshot.pods[group.pods[0]]
+        why = (
+            f"namespace {pod.namespace} is being deleted"
+            if pod.namespace in spaces
+            else "may end"
+            if _ends(pod)
+            else ""
+        )
+        for place in group.pods if (why or deleted) and not group.is_terminating else ():
+            one = snapshot.pods[place]
+            if pod.namespace in spaces:
+                found[place] = why
+            elif one.owner is not None and one.owner.uid in deleted:
+                found[place] = f"{workload_keys(snapshot)[one.uid]} is being deleted"
+            elif why:
+                found[place] = f"{workload_keys(snapshot)[one.uid]} {why}"
+    return found | put_out
 
 
 def going_by_node(cluster: Cluster) -> dict[int, list[int]]:
@@ -164,6 +182,15 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
         elif taint := next((key for key in _expels(node) if not _stays(pod, node, key)), ""):
             found[place] = f"{node.name} puts pods out ({taint})"
     return found
+
+
+def recovering(cluster: Cluster) -> tuple[int, ...]:
+    """The nodes that may take some pods again by themselves; made once a cluster."""
+    return cluster.remember(_recovering)
+
+
+def _recovering(cluster: Cluster) -> tuple[int, ...]:
+    return tuple(place for place, node in enumerate(cluster.nodes) if may_take(node, _ANY))
 
 
 def may_take(node: Node, spec: PodSpec) -> bool:

@@ -9,16 +9,25 @@ from planner.ground.budget import allowed
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, PodSpec, Severity, Snapshot, Toleration
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside
-from planner.rollout.by_themselves import METRICS, Bound, at_bound, coming, going, going_by_node, leaves, may_take
+from planner.rollout.by_themselves import (
+    METRICS,
+    Bound,
+    at_bound,
+    coming,
+    going,
+    going_by_node,
+    leaves,
+    may_take,
+    recovering,
+)
 from planner.rollout.in_flight import in_flight
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
 
-_ANY = PodSpec(tolerations=(Toleration(operator="Exists"),))
 _RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
 _CLOCKS = (
@@ -127,9 +136,8 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
         counted = {one.namespace for one in snapshot.resource_quotas}
         yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
     on = cluster.remember(going_by_node)
-    out = {node for node, one in enumerate(cluster.nodes) if may_take(one, _ANY)}
     for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
-        recovers = {node for node in out if may_take(cluster.nodes[node], shape.spec)}
+        recovers = {node for node in recovering(cluster) if may_take(cluster.nodes[node], shape.spec)}
         for node in (on.keys() & set(shape.candidates.tolist())) | recovers:
             live = {place: simulation.pods.live(place) for place in on.get(node, ())}
             leave = [pod for pod in live.values() if not (pod.is_gone or pod.is_terminating)]
