@@ -24,6 +24,7 @@ from planner.scheduling.shape import Shape, Static
 from planner.scheduling.state import State
 
 LONG_AGO = -1_000  # a tick before any
+_PASSES = int(Static.PASSES)
 
 
 class Member(NamedTuple):
@@ -207,7 +208,7 @@ class Feasible:
         self._found(line)
 
     def _could_go(self, shape: Shape, node: int) -> bool:
-        if shape.absent or shape.static[node] != Static.PASSES:
+        if shape.absent or shape.static.item(node) != _PASSES:
             return False
         if fits_on(self._state, shape, node):
             return True
