@@ -96,17 +96,16 @@ def nominate(
         return found, whom({fr: one for fr, one in found.use.items() if one}, found.needs_preemption)
 
     whole, gone = attempt(None)
-    if whole.mode == Mode.FIT or gone or not wanting.may_be_less:
+    if whole.mode == Mode.FIT or gone or not wanting.spare:
         return Entry(wanting, queue, whole, gone)
-    steps = fewer(wanting)
     tries: dict[int, tuple[Assignment, list[Target]]] = {}
 
     def does(step: int) -> bool:
-        tries[step] = attempt(steps[step])
+        tries[step] = attempt(fewer(wanting, step))
         return tries[step][0].mode == Mode.FIT or bool(tries[step][1])
 
-    least = bisect_left(range(len(steps)), True, key=does)
-    if least < len(steps):
+    least = bisect_left(range(wanting.spare + 1), True, key=does)
+    if least <= wanting.spare:
         return Entry(wanting, queue, *tries[least])
     return Entry(wanting, queue, whole, [])
 

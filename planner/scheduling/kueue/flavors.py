@@ -296,15 +296,7 @@ def _tries_next(mode: _Granular, rule: Fungibility) -> bool:
     return mode.borrow != 0 and rule.when_can_borrow == "TryNextFlavor"
 
 
-def fewer(wanting: Wanting) -> list[tuple[int, ...]]:
-    """Numbers of pods of each set with which it may start, all of them first, the fewest last (`PodSetReducer`)."""
-    spare = [0 if one.least is None else max(0, one.count - one.least) for one in wanting.sets]
-    total = sum(spare)
-    return (
-        [
-            tuple(one.count - each * step // total for one, each in zip(wanting.sets, spare, strict=True))
-            for step in range(total + 1)
-        ]
-        if total
-        else []
-    )
+def fewer(wanting: Wanting, step: int) -> tuple[int, ...]:
+    """Numbers of pods of each set with which it may start: all of them at step 0, the fewest at the last (`PodSetReducer`)."""
+    spare, last = [one.spare for one in wanting.sets], wanting.spare
+    return tuple(one.count - each * step // last for one, each in zip(wanting.sets, spare, strict=True))

@@ -31,6 +31,11 @@ class Wanted(Record):
     is_topological: bool = False
     level: str = ""
 
+    @property
+    def spare(self) -> int:
+        """Pods that it may start without."""
+        return 0 if self.least is None else max(0, self.count - self.least)
+
 
 class Wanting(Record):
     """A workload that waits for quota in the ClusterQueue `queue`."""
@@ -43,8 +48,9 @@ class Wanting(Record):
     uid: str = ""
 
     @property
-    def may_be_less(self) -> bool:
-        return any(one.least is not None and one.least < one.count for one in self.sets)
+    def spare(self) -> int:
+        """Pods that it may start without."""
+        return sum(one.spare for one in self.sets)
 
 
 class Mode(IntEnum):

@@ -6,6 +6,7 @@ Each file names its repository, commit, Go file, function and licence, and the c
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,11 +19,11 @@ from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import State, Status, run
 from planner.scheduling.kueue.fair import STRATEGIES
-from planner.scheduling.kueue.flavors import Assigner
+from planner.scheduling.kueue.flavors import Assigner, fewer
 from planner.scheduling.kueue.play import over_its_limit
 from planner.scheduling.kueue.preemption import targets
 from planner.scheduling.kueue.standing import Objects, in_order, state_of, waits, wanting
-from planner.scheduling.kueue.wanting import Mode, Possible
+from planner.scheduling.kueue.wanting import Mode, Possible, Wanted, Wanting
 
 TABLES = Path(__file__).parent / "tables"
 Case = dict[str, Any]
@@ -199,6 +200,17 @@ def scheduled(name: str, case: Case) -> tuple[Any, Any]:
     return want, found
 
 
+def searched(_: str, case: Case) -> tuple[Any, Any]:
+    """With how many pods it starts of those that may be fewer, where no more than the limit fit; and whether it may."""
+    sets = tuple(Wanted(name=str(n), count=one, each={}, least=least) for n, (one, least) in enumerate(case["sets"]))
+    wants = Wanting(key="w", queue="q", sets=sets)
+    if not wants.spare:
+        return case["want"], [0, False]
+    steps = range(wants.spare + 1)
+    step = bisect_left(steps, True, key=lambda one: sum(fewer(wants, one)) <= case["limit"])
+    return case["want"], [sum(fewer(wants, step)), step < len(steps)]
+
+
 def _by_queue(objects: Objects) -> dict[str, list[Any]]:
     """ClusterQueue → who waits in it, in order. Those whose LocalQueue isn't there are in none."""
     into = {(one.namespace, one.name): one.cluster_queue for one in objects.local_queues}
@@ -270,6 +282,7 @@ ASKED: dict[str, Callable[[str, Case], tuple[Any, Any]]] = {
     "TestSchedule": scheduled,
     "TestScheduleForFairSharing": scheduled,
     "TestScheduleRecomputePreemptionTargets": scheduled,
+    "TestSearch": searched,
 }
 
 
