@@ -31,6 +31,7 @@ from planner.kubernetes.updates import (
     KUBEFLOW_JOB,
     MPI_JOB,
     RAY_CLUSTER,
+    RAY_CRON_JOB,
     RAY_JOB,
     RAY_SERVICE,
     VOLCANO_JOB,
@@ -269,16 +270,11 @@ def _replicas(kind: str, group: str, *versions: str) -> Templated:
     )  # fmt: skip
 
 
-def _replica_specs(
-    kind: str,
-    field: str,
-    gang: Gang = Gang.NONE,
-    updates: Updates = KUBEFLOW_JOB,
-) -> Templated:
+def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
     return Templated(
         kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang,
-        suspend="spec.runPolicy.suspend", updates=updates, scales="worker",
+        suspend="spec.runPolicy.suspend", updates=KUBEFLOW_JOB, scales="worker",
         also=(*_KUBEFLOW, (f"spec.{field}{{}}", "restartPolicy")),
     )  # fmt: skip
 
@@ -297,14 +293,28 @@ def _ray(cluster: str) -> tuple[PodSet, ...]:
 def _ray_also(cluster: str) -> tuple[tuple[str, str], ...]:
     """Not a group's `suspend`, nor what its `scaleStrategy` says: which of its pods go."""
     group = "rayStartParams resources labels serviceType"
+    own = "rayVersion authOptions enableInTreeAutoscaling autoscalerOptions headServiceAnnotations gcsFaultToleranceOptions upgradeStrategy"
     return (
-        (
-            cluster,
-            "rayVersion authOptions enableInTreeAutoscaling autoscalerOptions headServiceAnnotations gcsFaultToleranceOptions upgradeStrategy",
-        ),
+        (cluster, own),
         (f"{cluster}.headGroupSpec", f"{group} enableIngress headService replicas"),
         (f"{cluster}.workerGroupSpecs[]", f"{group} groupName idleTimeoutSeconds scaleStrategy."),
     )
+
+
+def _ray_job(kind: str, at: str, *, also: tuple[tuple[str, str], ...] = (), waits: str = "", **more: Any) -> Templated:
+    """What makes a RayJob, or is one, whose own fields are `at`."""
+    cluster, is_job = f"{at}.rayClusterSpec", at == "spec"
+    fields = (
+        "entrypoint metadata runtimeEnv runtimeEnvYAML jobId shutdownAfterJobFinishes ttlSecondsAfterFinished activeDeadlineSeconds backoffLimit "
+        "submissionMode submitterConfig entrypointNumCpus entrypointNumGpus entrypointResources deletionStrategy deletionPolicy "
+        "preRunningDeadlineSeconds"
+    )
+    return Templated(
+        kind=kind, group="ray.io", versions=("v1", "v1alpha1") if is_job else ("v1",), gang=Gang.WHOLE, notes=_RAY_NOTES,
+        assumes=_RAY_GROWS, where=f"{cluster}.{_RAY_SCALES}", counted=ray_counted if is_job else None,
+        sets=(*_ray(cluster), PodSet(role="submitter", base=at, template="submitterPodTemplate", is_optional=True)),
+        also=((at, fields), *_ray_also(cluster), *also), waits=waits, **more,
+    )  # fmt: skip
 
 
 def _served(*components: str) -> tuple[PodSet, ...]:
@@ -372,15 +382,8 @@ TEMPLATED: Final = (
         notes=_RAY_NOTES, versions=("v1", "v1alpha1"), sets=_ray("spec.rayClusterConfig"), waits="jsonpath={.status.serviceStatus}=Running",
         updates=RAY_SERVICE,
     ),
-    Templated(
-        kind="RayJob", group="ray.io", assumes=_RAY_GROWS, where=f"spec.rayClusterSpec.{_RAY_SCALES}", counted=ray_counted,
-        also=(("spec", ("entrypoint metadata runtimeEnv runtimeEnvYAML jobId shutdownAfterJobFinishes ttlSecondsAfterFinished "
-            "activeDeadlineSeconds backoffLimit submissionMode submitterConfig entrypointNumCpus entrypointNumGpus entrypointResources "
-            "deletionStrategy deletionPolicy preRunningDeadlineSeconds")), *_ray_also("spec.rayClusterSpec")),
-        notes=_RAY_NOTES, versions=("v1", "v1alpha1"),
-        sets=(*_ray("spec.rayClusterSpec"), PodSet(role="submitter", base="spec", template="submitterPodTemplate", is_optional=True),),
-        waits="jsonpath={.status.jobDeploymentStatus}=Running", gang=Gang.WHOLE, suspend=_SUSPEND, updates=RAY_JOB,
-    ),
+    _ray_job("RayJob", "spec", suspend=_SUSPEND, updates=RAY_JOB, waits="jsonpath={.status.jobDeploymentStatus}=Running"),
+    _ray_job("RayCronJob", "spec.jobTemplate", suspend=_SUSPEND, updates=RAY_CRON_JOB, also=(("spec", "schedule timeZone"),)),
     Templated(
         kind="Service", group="serving.knative.dev", also=(("spec", "traffic"),), notes=f"{_KNATIVE_NOTES} {' '.join(_SCALES)}",
             waits="condition=Ready", updates=KNATIVE_SERVICE,
@@ -420,25 +423,11 @@ TEMPLATED: Final = (
     ),
     *(
         Templated(
-            kind="InferenceService",
-            group=group,
-            versions=("v1beta1",),
-            sets=_served(*_SERVED),
-            also=tuple(
-                (
-                    f"spec.{one}",
-                    (
-                        "maxReplicas scaleTarget scaleMetric scaleMetricType containerConcurrency timeout canaryTrafficPercent logger "
-                        "batcher labels annotations deploymentStrategy"
-                    ),
-                )
-                for one in _SERVED
-            ),
-            notes=f"{_KSERVE_NOTES} {_KNATIVE_NOTES}",
-            stops="serving.kserve.io/stop=true",
+            kind="InferenceService", group=group, versions=("v1beta1",), sets=_served(*_SERVED),
+            also=tuple((f"spec.{one}", ("maxReplicas scaleTarget scaleMetric scaleMetricType containerConcurrency timeout canaryTrafficPercent "
+                "logger batcher labels annotations deploymentStrategy")) for one in _SERVED),
+            notes=f"{_KSERVE_NOTES} {_KNATIVE_NOTES}", stops="serving.kserve.io/stop=true", waits="condition=Ready", updates=KSERVE,
             assumes="what its storage initializer, and with Knative its queue proxy, ask for isn't counted",
-            waits="condition=Ready",
-            updates=KSERVE,
         )
         for group in ("serving.kserve.io", "serving.kubeflow.org")
     ),
@@ -467,14 +456,10 @@ TEMPLATED: Final = (
         assumes="what its executor's containers ask for isn't counted",
     ),
     Templated(
-        kind="Workspace",
-        group="kaito.sh",
-        versions=("v1beta1", "v1alpha1"),
-        waits="condition=InferenceReady",
+        kind="Workspace", group="kaito.sh", versions=("v1beta1", "v1alpha1"), waits="condition=InferenceReady",
         sets=(PodSet(template="inference.template", counts=(Count(path="resource.count"),)),),
-        also=(
-            ("inference", "config"),
-        ),  # not `instanceType` and `labelSelector`: Kaito brings nodes of its own, or takes those with these labels
+        # not `instanceType` and `labelSelector`: Kaito brings nodes of its own, or takes those with these labels
+        also=(("inference", "config"),),
     ),
     Templated(
         kind="Job", group="batch.volcano.sh", scheduler="volcano", versions=("v1alpha1",),

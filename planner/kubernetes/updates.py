@@ -155,6 +155,13 @@ CRON_JOB: Final = Updates(
     one_at_a_time=("spec.concurrencyPolicy", ("Forbid", "Replace")),
 )
 
+RAY_CRON_JOB: Final = Updates(
+    way=Way.NEXT,
+    project=_KUBERAY,
+    source="kuberay `ray-operator/controllers/ray/raycronjob_controller.go` `constructRayJob`",
+    pods_at=("spec.jobTemplate",),
+)
+
 CRON_WORKFLOW: Final = Updates(
     way=Way.NEXT,
     project="Argo Workflows",

@@ -222,10 +222,14 @@ def _ray() -> Iterator[Case]:
     yield _case("rayjob", thing(ray, "RayJob", "rj", {"entrypoint": "python a.py", "rayClusterSpec": cluster(0, 2, 2)}),
                 pods=3, gpus=4)  # fmt: skip
     suspended = {"entrypoint": "python a.py", "suspend": True, "rayClusterSpec": cluster(0, 2, 2)}
+    nightly = {
+        "schedule": "0 3 * * *",
+        "jobTemplate": {"entrypoint": "python a.py", "rayClusterSpec": cluster(0, 2, 2)},
+    }
+    yield _case("raycronjob", thing(ray, "RayCronJob", "rc", nightly), pods=3, gpus=4)
     yield _case("rayjob-suspended", thing(ray, "RayJob", "rjs", suspended))
     elsewhere = {"entrypoint": "python a.py", "clusterSelector": {"ray.io/cluster": "rc"}}
     yield _unknown("rayjob-elsewhere", thing(ray, "RayJob", "rje", elsewhere), why=ELSEWHERE)
-    yield _unknown("raycronjob", thing(ray, "RayCronJob", "rcj", {"schedule": "* * * * *", "jobTemplate": {}}))
 
 
 def _kubeflow() -> Iterator[Case]:

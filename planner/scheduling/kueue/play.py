@@ -217,11 +217,8 @@ def _until_still(made: _Play, waiting: dict[str, list[Wanting]], aside: list[Wan
 
 
 def _shape(one: Wanting) -> object:
-    return (
-        one.queue,
-        one.priority,
-        tuple((each.count, each.least, tuple(each.each.items()), each.spec) for each in one.sets),
-    )
+    sets = tuple((each.count, each.least, tuple(each.each.items()), each.spec) for each in one.sets)
+    return one.queue, one.priority, sets
 
 
 def _heads(
@@ -249,13 +246,9 @@ def _after(
         checks = made.queues[one.queue].checks
         flavors = {given.flavor for each in entry.assignment.sets for given in each.flavors.values()}
         asked = [name for name, of in checks if not of or flavors & set(of)]
-        made.told(
-            one,
-            Outcome.CHECK if asked else Outcome.LET_IN,
-            given=entry.assignment.sets,
-            uses=entry.assignment.use,
-            why=f"then checked: {', '.join(asked)}" if asked else "",
-        )
+        why = f"then checked: {', '.join(asked)}" if asked else ""
+        outcome = Outcome.CHECK if asked else Outcome.LET_IN
+        made.told(one, outcome, given=entry.assignment.sets, uses=entry.assignment.use, why=why)
         queue.pop(0)
         return True, False
     if entry.status == Status.PREEMPTS:
@@ -264,14 +257,8 @@ def _after(
             if (before := made.found.get(target.held.key)) is not None:
                 made.found[before.key] = _unknown(before, f"it is let in, and evicted again for {one.key}")
         made.state.tree.hold(entry.held)
-        made.told(
-            one,
-            Outcome.EVICTS,
-            given=entry.assignment.sets,
-            uses=entry.assignment.use,
-            lacks=entry.assignment.lacks,
-            targets=tuple(entry.targets),
-        )
+        found, targets = entry.assignment, tuple(entry.targets)
+        made.told(one, Outcome.EVICTS, given=found.sets, uses=found.use, lacks=found.lacks, targets=targets)
         queue.pop(0)
         return True, True
     if entry.is_still_looking and entry.status in (Status.NO_FIT, Status.NO_CANDIDATES):
