@@ -20,7 +20,7 @@ _OTHERS: Final = re.compile(r"^(kueue\.x-k8s\.io|argocd\.argoproj\.io|client\.kn
 """Of those what another rule answers, or only people and clients read."""
 
 
-_FALSE_UNLESS_SAID: Final = frozenset({"suspend"})
+_FALSE_UNLESS_SAID: Final = frozenset({"suspend", "paused"})
 """Fields that are false where nothing is said; of every other one that isn't known ``false`` may switch something off."""
 
 

@@ -51,16 +51,16 @@ def whole(folder: Path) -> None:
 @pytest.mark.parametrize("most_bytes", [0, 2_000, 20_000])
 def test_a_disk_that_is_full_loses_nothing_that_was_stored(tmp_path: Path, most_bytes: int) -> None:
     store = tmp_path / "store"
-    first = headroom("snapshot", "demo", "--store", str(store))
+    first = headroom("store", "snapshot", "demo", "--store", str(store))
     assert first.returncode == 0, first.stderr
-    again = headroom("snapshot", "demo", "--store", str(store), "--name", "other", most_bytes=most_bytes)
+    again = headroom("store", "snapshot", "demo", "--store", str(store), "--name", "other", most_bytes=most_bytes)
     assert again.returncode == 1
     assert "File too large" in again.stderr
     assert "Traceback" not in again.stderr
     assert snapshots(store) == 1, "what wasn't said to be stored isn't"
     assert not list(store.rglob("*cluster=other*/**/*.parquet")), "and takes no room"
     whole(store)
-    later = headroom("snapshot", "demo", "--store", str(store), "--name", "other")
+    later = headroom("store", "snapshot", "demo", "--store", str(store), "--name", "other")
     assert later.returncode == 0, later.stderr
     assert snapshots(store) == 2
     whole(store)
@@ -80,7 +80,7 @@ def test_output_that_finds_no_room_is_an_error_and_no_traceback(words: tuple[str
 
 
 def test_a_place_that_may_not_be_written_is_said() -> None:
-    found = headroom("snapshot", "demo", "--store", READ_ONLY)
+    found = headroom("store", "snapshot", "demo", "--store", READ_ONLY)
     assert found.returncode == 1
     assert READ_ONLY in found.stderr
     assert "Traceback" not in found.stderr

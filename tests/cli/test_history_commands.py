@@ -27,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_what_was_kept_is_asked_like_any_cluster(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    status, out, err = run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--name", "a@b/c:d")
+    status, out, err = run(capsys, "store", "snapshot", "demo", "--store", str(tmp_path), "--name", "a@b/c:d")
     assert (status, err) == (0, "")
     place = out.split()[1]
     assert place == f"store:{tmp_path}#a%40b%2Fc%3Ad@2026-11-20T09:02:50Z"
@@ -40,13 +40,13 @@ def test_what_was_kept_is_asked_like_any_cluster(capsys: pytest.CaptureFixture[s
         run(capsys, "rollout", place, "Deployment/prod/llm-serve")[0]
         == run(capsys, "rollout", "demo", "Deployment/prod/llm-serve")[0]
     )
-    again, out, _ = run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--name", "a@b/c:d")
+    again, out, _ = run(capsys, "store", "snapshot", "demo", "--store", str(tmp_path), "--name", "a@b/c:d")
     assert (again, out.startswith("there already: ")) == (0, True)
     assert run(capsys, "store", "list", str(tmp_path))[1].count("store:") == 1
 
 
 def test_every_question_is_kept_with_its_facts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    run(capsys, "snapshot", "demo", "--store", str(tmp_path))
+    run(capsys, "store", "snapshot", "demo", "--store", str(tmp_path))
     sql = "SELECT question, error, exit_status FROM answers ORDER BY question"
     rows = json.loads(run(capsys, "store", "query", str(tmp_path), sql, "-o", "json")[1])["rows"]
     assert [row["question"] for row in rows] == sorted(ASKED)
@@ -59,7 +59,7 @@ def test_every_question_is_kept_with_its_facts(capsys: pytest.CaptureFixture[str
 
 def test_one_of_several_that_fails_leaves_the_others_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, err = run(
-        capsys, "snapshot", "demo", "nowhere.json", "--store", str(tmp_path), "--questions", "overview"
+        capsys, "store", "snapshot", "demo", "nowhere.json", "--store", str(tmp_path), "--questions", "overview"
     )
     assert status == 1
     assert out.startswith("wrote store:")
@@ -79,14 +79,14 @@ def test_one_of_several_that_fails_leaves_the_others_kept(capsys: pytest.Capture
 def test_what_can_not_be_done_is_said(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    status, _, err = run(capsys, "snapshot", *arguments, "--store", str(tmp_path))
+    status, _, err = run(capsys, "store", "snapshot", *arguments, "--store", str(tmp_path))
     assert status == 1
     assert said in err
 
 
 def test_a_snapshot_is_taken_at_the_moment_that_was_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for when in ("2026-11-17", "2026-11-18T10:30+01:00"):
-        run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--questions", "costs", "--taken-at", when)
+        run(capsys, "store", "snapshot", "demo", "--store", str(tmp_path), "--questions", "costs", "--taken-at", when)
     sql = "SELECT strftime(taken_at, '%Y-%m-%d %H:%M:%S.%f') AS taken FROM snapshots ORDER BY ALL"
     out = run(capsys, "store", "query", str(tmp_path), sql, "-o", "csv")[1]
     assert out.split("\n")[1:3] == ["2026-11-17 00:00:00.000000", "2026-11-18 09:30:00.000000"]
@@ -94,7 +94,7 @@ def test_a_snapshot_is_taken_at_the_moment_that_was_said(capsys: pytest.CaptureF
 
 def test_old_days_go(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for when in ("2001-02-03T04:05Z", "2999-01-01"):
-        run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--questions", "costs", "--taken-at", when)
+        run(capsys, "store", "snapshot", "demo", "--store", str(tmp_path), "--questions", "costs", "--taken-at", when)
     status, out, _ = run(capsys, "store", "compact", str(tmp_path), "--keep-days", "30")
     assert status == 0
     assert "deleted" in out
@@ -131,8 +131,8 @@ def test_since_when_names_the_cluster_where_there_are_several(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("east", "west"):
-        run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--questions", "overview", "--name", name)
-    since = run(capsys, "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
+        run(capsys, "store", "snapshot", "demo", "--store", str(tmp_path), "--questions", "overview", "--name", name)
+    since = run(capsys, "store", "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
     assert since[0].split() == ["cluster", "workload", "verdict", "since"]
     assert {line.split()[0] for line in since[1:]} == {"east", "west"}
     assert len(since) == 1 + 2 * 5
@@ -140,9 +140,11 @@ def test_since_when_names_the_cluster_where_there_are_several(
     monkeypatch.setattr(
         plain, "question_called", lambda _: replace(QUESTION, listings=(*others, replace(since_when, most=4)))
     )
-    cut = run(capsys, "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
+    cut = run(capsys, "store", "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
     assert cut[-1] == "  and 6 more: --rows since -o csv"
-    alone = run(capsys, "trends", str(tmp_path), "--cluster", "east")[1].partition("since when\n")[2].splitlines()
+    alone = (
+        run(capsys, "store", "trends", str(tmp_path), "--cluster", "east")[1].partition("since when\n")[2].splitlines()
+    )
     assert alone[0].split() == ["workload", "verdict", "since"]
 
 

@@ -33,7 +33,7 @@ def run(*arguments: str) -> int:
 
 
 def test_held_and_not_used(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("idle", "demo", "--prometheus", address, "--days", "1") == 0
+    assert run("costs", "--idle", "demo", "--prometheus", address, "--days", "1") == 0
     shown = capsys.readouterr().out
     assert shown.startswith("2 of ")
     assert "held and not used by 2 pods, $378 a month" in shown
@@ -43,23 +43,25 @@ def test_held_and_not_used(address: str, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_held_and_not_used_for_programs(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("idle", "demo", "--prometheus", address, "--days", "1", "-o", "json") == 0
+    assert run("costs", "--idle", "demo", "--prometheus", address, "--days", "1", "-o", "json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["format"] == "headroom.idle/v1"
     assert document["result"]["idle_usd"] == 378.14
-    assert run("idle", "demo", "--prometheus", address, "--days", "1", "-o", "csv", "--rows", "workloads") == 0
+    assert (
+        run("costs", "--idle", "demo", "--prometheus", address, "--days", "1", "-o", "csv", "--rows", "workloads") == 0
+    )
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert (row["workload"], row["gpus_idle"], row["usd_per_month"]) == ("Deployment/prod/ml-worker", "2", "378.14")
 
 
 def test_without_a_prometheus_it_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("idle", "demo") == 1
+    assert run("costs", "--idle", "demo") == 1
     assert "DCGM" in capsys.readouterr().err
 
 
 def test_own_nodes_from_prometheus_stand_beside_the_defaults(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     worker = ("--workload", "deployment/prod/ml-worker", "--runs", "300")
-    assert run("savings", "demo", *worker, "--prometheus", address, "--days", "1") == 0
+    assert run("costs", "--spot", "demo", *worker, "--prometheus", address, "--days", "1") == 0
     shown = capsys.readouterr().out
     assert f"Own history. Prometheus at {address}: 2 losses in 71 watched node-hours of 5 spot nodes" in shown
     assert "Back-test: fitted on the first half (1 loss)" in shown
@@ -93,13 +95,15 @@ def test_a_store_tells_how_long_nodes_lived(tmp_path: Path, capsys: pytest.Captu
     store = Store(str(tmp_path))
     for one in hourly(demo.read(), 48):
         store.write("edu", one, rows_of(one, (), written_by="test"))
-    assert run("savings", "demo", "--history", f"store:{tmp_path}", "-o", "json") == 0
+    assert run("costs", "--spot", "demo", "--history", f"store:{tmp_path}", "-o", "json") == 0
     own = json.loads(capsys.readouterr().out)["result"]["own_history"]
     assert own["lost"] == 8
     assert own["lines"][0]["seen"] == pytest.approx(8 / own["node_hours"])
     assert own["gaps"] == []  # an hour between looks tells no gap of an hour
     assert own["back_test"]["windows"] > 0
-    assert run("savings", "demo", "--history", f"store:{tmp_path}#edu", "-o", "csv", "--rows", "own_history") == 0
+    assert (
+        run("costs", "--spot", "demo", "--history", f"store:{tmp_path}#edu", "-o", "csv", "--rows", "own_history") == 0
+    )
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert rows[0]["figure"] == "losses per VM-hour"
     assert rows[3]["seen"] == ""
@@ -122,7 +126,10 @@ def test_a_file_of_lives_is_shown_and_tested_too(tmp_path: Path, capsys: pytest.
     lives = tmp_path / "lives.csv"
     lives.write_text("hours,ended\n" + "".join(f"{hours},yes\n" for hours in (2, 9, 30, 4, 1, 5, 8, 3, 40, 6, 2, 7)))
     assert (
-        run("savings", "demo", "--workload", "deployment/prod/ml-worker", "--runs", "300", "--lives", str(lives)) == 0
+        run(
+            "costs", "--spot", "demo", "--workload", "deployment/prod/ml-worker", "--runs", "300", "--lives", str(lives)
+        )
+        == 0
     )
     shown = capsys.readouterr().out
     assert "Own history. lives.csv: 12 losses in 117 watched node-hours of 12 spot nodes" in shown

@@ -15,7 +15,7 @@ WORKER = ("--workload", "deployment/prod/ml-worker", "--runs", "300")
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
-        main(["savings", "demo", *arguments])
+        main(["costs", "--spot", "demo", *arguments])
     return int(str(caught.value.code or 0))
 
 

@@ -38,6 +38,8 @@ ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 # Place → the test that asks its rules through those who use them, where none reads the module itself.
 ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/last_applied.py": "tests/inventory/test_last_applied.py",
+    "planner/capacity/glanced.py": "tests/rules/test_growth_at_every_door.py",
+    "planner/rollout/by_themselves.py": "tests/rollout/test_by_themselves.py",
     "planner/inventory/archives.py": "tests/inventory/test_archives.py",
     "planner/inventory/gaps.py": "tests/properties/test_gaps.py",
     "planner/inventory/json_text.py": "tests/inventory/test_documents.py",

@@ -169,7 +169,7 @@ def test_a_field_of_a_rollout_that_nobody_read_is_not_known_of_a_change_either(
         found = rollout.answer(cluster, settings, NOTHING)
         assert found.verdict is Verdict.UNKNOWN
         assert f"spec.{field} of {ASSISTANT} may change its pods, and isn't read" in str(found.sentence)
-    known = '{"spec": {"paused": true, "rollbackWindow": {"revisions": 3}}}'
+    known = '{"spec": {"paused": true, "progressDeadlineAbort": true}}'
     said = rollout.answer(cluster, rollout.RolloutSettings(workloads=(there.key,), patch=known), NOTHING)
     assert "isn't read" not in str(said.sentence)
     assert not gate.answer(cluster, GateSettings(manifest=text), NOTHING).passes

@@ -73,7 +73,7 @@ def test_what_says_the_same() -> None:
     shared, row = Shared(), templated("Rollout", "argoproj.io/v1alpha1")
     before = read_unplayed(shared, rollout())
     later = rollout() | {"status": {"phase": "Degraded"}}
-    more = rollout(revisionHistoryLimit=5)
+    more = rollout(paused=False)
     assert compared(read_unplayed(shared, later), before, row) is Sameness.SAME
     assert compared(before, read_unplayed(shared, more), row) is Sameness.ASSUMED  # it says more than the manifest
     assert compared(read_unplayed(shared, more), before, row) is Sameness.DIFFERENT
