@@ -149,6 +149,10 @@ class _Reading:
                 if not stream.seekable():  # a pipe that a shell opened
                     yield from self.upload(name, _all_of(stream, self.walk))
                     return
+                is_packed = archives.is_packed(stream.read(512))
+                stream.seek(0)
+                if is_named and not is_packed:
+                    self.walk.foresee(os.fstat(stream.fileno()).st_size, name)
                 found = archives.found_in(stream, name, self.walk, _is_wanted, is_named=is_named)
                 yield from self._found(found)
         except OSError as error:

@@ -15,7 +15,7 @@ from kubernetes import client
 
 from planner.cli import main
 from planner.ground.errors import HeadroomError, InputError, SourceError
-from planner.inventory import account
+from planner.inventory import account, archives
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.kubernetes.records import Severity
 from planner.sources import bounded, cluster, kubectl, node_pools, prices
@@ -92,6 +92,17 @@ def test_a_pipe_that_a_shell_opened_is_read() -> None:
     os.close(writing)
     assert kubectl.read(f"/dev/fd/{reading}").presence["Pod"]
     os.close(reading)
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.write(b'{"kind": "List", "items": [')
+        file.truncate(10 * 2**30)  # a hole: nothing is on the disk
+    monkeypatch.setattr(archives, "found_in", lambda *_, **__: pytest.fail("it was read"))
+    said = "it has 10 GiB, more than 4 GiB: reading it would take up to 20 GiB of memory and about 215 s"
+    with pytest.raises(InputError, match=said):
+        kubectl.read(large, limit_bytes=4 * 2**30)
 
 
 def test_one_limit_holds_for_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
