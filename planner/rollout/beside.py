@@ -34,7 +34,8 @@ class _Others(Record, kw_only=False, eq=False):
 
     Attributes
     ----------
-    reach : bool[rollout, node], where its pods are or may go
+    reach : bool[kind, node], where pods are or may go, of rollouts whose may go to the same nodes
+    kind : int64[rollout], its row in `reach`
     shapes : of the pods that it has or may make
     waiting : (shape, how many, bool[node] where they may go)
     speak : bool[rollout], whether its pods' terms are about pods of other namespaces
@@ -43,17 +44,24 @@ class _Others(Record, kw_only=False, eq=False):
 
     flying: tuple[InFlight, ...]
     reach: BoolArray
+    kind: IntArray
     shapes: tuple[tuple[Shape, ...], ...]
     waiting: tuple[tuple[Shape, int, BoolArray], ...]
     speak: BoolArray
     push: BoolArray
 
+    def comes_to(self, nodes: BoolArray) -> BoolArray:
+        """Which of them may come to one of these nodes: bool[rollout]."""
+        there: BoolArray = np.asarray((self.reach & nodes).any(axis=1))
+        return there[self.kind]
+
 
 def _look(cluster: Cluster, bound: Bound | None) -> _Others:
     flying = tuple(one for one in at_bound(cluster, bound) if one.is_played)
-    nodes = np.zeros((len(flying), cluster.node_count), dtype=np.bool_)
-    for row, one in zip(nodes, flying, strict=True):
-        row |= reach_of(cluster, one)
+    rows: dict[bytes, int] = {}
+    reaches = [reach_of(cluster, one) for one in flying]
+    kind = np.array([rows.setdefault(reach.tobytes(), len(rows)) for reach in reaches], dtype=np.int64)
+    nodes = np.array([np.frombuffer(row, dtype=np.bool_) for row in rows]).reshape(len(rows), cluster.node_count)
     rest = waiting_of(cluster)
     waiting = [
         (one.shape, len(one.indices), rest.masks[mask]) for one, mask in zip(rest.lines, rest.mask_of, strict=True)
@@ -65,8 +73,10 @@ def _look(cluster: Cluster, bound: Bound | None) -> _Others:
         waiting.append((shape, 1, where))
     shapes = tuple(_shapes(cluster, one.workload or one.replica_set) for one in flying)
     speak = np.array([any(_speaks_of_others(shape) for shape in some) for some in shapes], dtype=np.bool_)
-    push = np.array([any(_pushes(cluster, s, reach) for s in some) for some, reach in zip(shapes, nodes, strict=True)])
-    return _Others(flying, nodes, shapes, tuple(waiting), speak, push.astype(np.bool_))
+    push = np.array(
+        [any(_pushes(cluster, s, reach) for s in some) for some, reach in zip(shapes, reaches, strict=True)]
+    )
+    return _Others(flying, nodes, kind, shapes, tuple(waiting), speak, push.astype(np.bool_))
 
 
 def _shapes(cluster: Cluster, one: Workload | ReplicaSet | None) -> tuple[Shape, ...]:
@@ -147,8 +157,8 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
         met |= [one.namespace == workload.namespace and _are_near(cluster, workload, one) for one in others.flying]
     known = -1
     while known < (known := int(nodes.sum())):  # who meets one of those is met too
-        met |= (others.reach & nodes).any(axis=1)
-        nodes |= others.reach[met].any(axis=0)
+        met |= others.comes_to(nodes)
+        nodes |= others.reach[np.unique(others.kind[met])].any(axis=0)
         for _, _, where in others.waiting:
             if (where & nodes).any():
                 nodes |= where
@@ -224,7 +234,7 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     mine[shape.candidates] = True
     free = (cluster.allocatable - cluster.requested)[:, shape.candidates]
     places, takers = seats(shape, free), list[tuple[int, Sequence[Shape]]]()
-    comes_here = met & (others.reach & mine).any(axis=1)
+    comes_here = met & others.comes_to(mine)
     for is_there, one, shapes in zip(comes_here.tolist(), others.flying, others.shapes, strict=True):
         if is_there:
             count = cluster.remember(_yet_to_make, Same(one))
