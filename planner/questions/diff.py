@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
+from planner.ground import parts
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
@@ -100,10 +102,9 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     skipped: list[str] = []
     then, named = _other_side(snapshot, settings, given, skipped)
     sides = snapshot, then
-    facts = [dict(_numbers(one, given, skipped)) for one in sides]
-    found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
     unseen = _unseen_kinds(sides)
-    workloads = _workloads(*(_lines(one, given) for one in sides), unseen=unseen)
+    workloads = _workloads(*(_lines(one, given) for one in sides), unseen=unseen)  # first: its parts go over all cores
+    facts, found, notes = zip(*parts.each(sides, partial(_told, given=given)), strict=True)
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
@@ -112,11 +113,20 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
         numbers=_differing(*facts),
         appeared=_more(found[1], found[0]),
         gone=_more(found[0], found[1]),
-        notes=tuple(dict.fromkeys(skipped)),
+        notes=tuple(dict.fromkeys([*skipped, *notes[0], *notes[1]])),
         changed=changed(*sides, unseen=unseen),
         since=_since(given, workloads),
     )
     return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
+
+
+def _told(
+    side: Snapshot, given: Given
+) -> tuple[dict[tuple[str, FrozenMap[str]], Fact], tuple[Finding, ...], list[str]]:
+    """A side's numbers and findings, and what isn't compared."""
+    skipped: list[str] = []
+    facts = dict(_numbers(side, given, skipped))
+    return facts, findings.answer(side, findings.FindingsSettings(), Given()).findings, skipped
 
 
 def _lines(side: Snapshot, given: Given) -> dict[str, WorkloadOverview]:
@@ -221,14 +231,14 @@ def _more(those: tuple[Finding, ...], than: tuple[Finding, ...]) -> tuple[Findin
 
 # ── the sentence ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def _sentence(found: DiffAnswer) -> str:
-    parts = [
+    said = [
         *_changed_words(found),
         *_verdict_words(found),
         *_gpu_words(found),
         *_money_words(found),
         *_finding_words(found),
     ]
-    return f"{'; '.join(parts)}." if parts else "Nothing that is compared differs."
+    return f"{'; '.join(said)}." if said else "Nothing that is compared differs."
 
 
 def _verdict_words(found: DiffAnswer) -> Iterator[str]:
