@@ -39,7 +39,7 @@ def glanced(
     asked = [replace(one, times=pod_times_of(cluster, one)) for one in let_in(cluster.snapshot, (*along, revision))]
     growth: Growth | None = None
     try:
-        found = grow(cluster, asked, run, waiting_shape(run, key), pools)
+        found = grow(cluster, asked, run, waiting_shape(run, key), pools, says_why=False)
         growth, lacks = found.growth, found.unknown
     except TooLargeError:
         lacks = _UNPLAYED

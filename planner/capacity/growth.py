@@ -135,6 +135,7 @@ def grow(
     *,
     seed: int = 0,
     how: Autoscaling | None = None,
+    says_why: bool = True,
 ) -> GrowthAnswer:
     """What autoscalers bring so that the rollout completes, within the pools' limits.
 
@@ -144,6 +145,8 @@ def grow(
         The rollout as it ends today.
     waiting : Shape or None
         A pod of it that finds no node.
+    says_why : bool
+        Whether the sentence is wanted where nothing helps: what it would take without limits is played for it.
     """
     if waiting is None:
         return GrowthAnswer(growth=None, sentence=Text())
@@ -172,7 +175,7 @@ def grow(
     said = [request_told(cluster.snapshot, one) for one in revisions]
     unknown += [words for words, is_known in said if not is_known]
     refused = [words for words, is_known in said if words and is_known]
-    if not refused and not unknown:
+    if says_why and not refused and not unknown:
         refused += _past_limits(asked, pools) or _why_none(asked, waiting)
     return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(dict.fromkeys(unknown)))
 

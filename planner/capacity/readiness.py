@@ -286,10 +286,16 @@ class Planner:
         self.doubt = ""
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
+        self._ahead: tuple[Cluster | None, dict[str, tuple[int, int] | None]] = (
+            None,
+            {},
+        )  # strategies found in a cluster
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
     def plan(self) -> PlanAnswer:
         wanting = [key for key in self._order() if not self._is_ready(key)][:_MOST_CURED]
+        tell("What costs nothing: other strategies", 0.2)
+        self._ahead = self.world.cluster, dict(zip(wanting, parts.each(wanting, self._strategy_for), strict=True))
         for place, key in enumerate(wanting):
             tell(f"What costs nothing: {key}", 0.2 + 0.3 * place / len(wanting))
             if not self._is_ready(key):
@@ -370,27 +376,38 @@ class Planner:
                 self._change_strategy(key)
 
     def _change_strategy(self, key: str) -> bool:
-        """Another strategy of its own, if one keeps enough pods Ready; the one that `choose` recommends."""
-        workload = self.world.revision(key).after
-        if not workload.traits.rolls_out or workload.traits.has_ordinals or not self.states[key].replicas:
+        """Another strategy of its own, if one keeps enough pods Ready."""
+        cluster, ahead = self._ahead
+        pair = ahead.get(key) if self.world.cluster is cluster else self._strategy_for(key)
+        change = None if pair is None else self._strategy_measure(key, rolling(*pair))
+        if change is None:
             return False
+        self._adopt(*change, [key])
+        return True
+
+    def _strategy_for(self, key: str) -> tuple[int, int] | None:
+        """maxSurge and maxUnavailable that `choose` recommends; what others' strategies are has no say in it."""
+        workload, state = self.world.revision(key).after, self.states[key]
+        if (
+            not workload.traits.rolls_out
+            or workload.traits.has_ordinals
+            or not state.replicas
+            or state.verdict is Verdict.UNKNOWN
+        ):
+            return None
         pairs = self._pairs(workload)
         found: Option | None = None
         for missing in sorted({pair[1] for pair in pairs}):  # the fewest missing first, and no more than do
             cells = [cell for pair in pairs if pair[1] == missing and (cell := self._cell(workload, *pair)) is not None]
-            enough = [
-                cell for cell in cells if cell.lowest_ready >= ceil(self.share * self.states[key].replicas - 1e-9)
-            ]
-            found = choose(enough, None, self.states[key].replicas, _WEIGHTS).recommended
+            enough = [cell for cell in cells if cell.lowest_ready >= ceil(self.share * state.replicas - 1e-9)]
+            found = choose(enough, None, state.replicas, _WEIGHTS).recommended
             if found is not None:
                 break
         if found is None:
-            return False
-        change = self._strategy_measure(key, rolling(found.max_surge, found.max_unavailable))
-        if change is None or not change[1](self.world).state(key).is_ready(self.share):
-            return False
-        self._adopt(*change, [key])
-        return True
+            return None
+        pair = found.max_surge, found.max_unavailable
+        does = self.world.with_strategy(key, rolling(*pair)).state(key).is_ready(self.share)
+        return pair if does else None
 
     def _pairs(self, workload: Workload) -> list[tuple[int, int]]:
         """Few strategies that differ in kind: none missing, as many missing as may be, and both."""
