@@ -14,7 +14,7 @@ from planner.capacity.overview import ClusterOverview
 from planner.capacity.rollouts import rollout
 from planner.capacity.stages import replay
 from planner.capacity.timeline import Beside, timeline
-from planner.capacity.what_if import Case
+from planner.capacity.what_if import Case, upgrade_begins
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError, HeadroomError
 from planner.ground.records import replace
@@ -123,12 +123,12 @@ def _of_run(
 
 
 # ── what somebody does to nodes ──────────────────────────────────────────────────────────────────────────────────────
-FILMED: Final = (ChangeKind.DRAIN, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.EVICT)
-"""Changes of a cluster that have a film: those that move pods and are played in one piece."""
+FILMED: Final = (ChangeKind.DRAIN, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.EVICT, ChangeKind.UPGRADE)
+"""Changes of a cluster that have a film: those that move pods and are played in one piece; of an upgrade its first step."""
 
 
 def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool] | None = None) -> Film | None:
-    """A drain, an eviction, or nodes or a zone lost, as the pods that have to go and come again. None where it moves no pod.
+    """A drain, an upgrade's first step, an eviction, or nodes or a zone lost, as the pods that have to go and come again. None where it moves no pod.
 
     Raises
     ------
@@ -136,25 +136,27 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
         When the change names what isn't there, or is none of `FILMED`.
     """
     with part(is_wanted):
-        cluster = at_rest(snapshot)
-        case, shot, left, lost = Case(cluster, change, ()), _Shot(), 0, tuple[str, ...]()
+        cluster, out = at_rest(snapshot), dict[str, str]()
+        case, shot, left, lost, title = Case(cluster, change, ()), _Shot(), 0, tuple[str, ...](), str(change)
         if change.kind is ChangeKind.EVICT:
             left = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
-        elif change.kind is ChangeKind.DRAIN:
-            left = len(play(cluster, case.nodes(), watch=shot.look).left)
+        elif change.kind in (ChangeKind.DRAIN, ChangeKind.UPGRADE):
+            drained = case.nodes() if change.kind is ChangeKind.DRAIN else ()
+            if change.kind is ChangeKind.UPGRADE:
+                cluster, drained, steps = upgrade_begins(case)
+                title += f", step 1 of {steps:,}" if steps > 1 else ""
+            if not drained:
+                return None
+            left, out = len(play(cluster, drained, watch=shot.look).left), dict.fromkeys(drained, "drained")
         elif change.kind in FILMED:
             lost = case.zone() if change.kind is ChangeKind.REMOVE_ZONE else case.nodes()
             Player(cluster).lose([cluster.node_index[name] for name in lost], watch=shot.look)
+            out = dict.fromkeys(lost, "lost")
         else:
             raise ChangeError(f"{change.kind} has no film", mend=f"One of {', '.join(FILMED)}")
         before = {pod.uid for pod in cluster.snapshot.pods}
         made = [uid for uid in shot.camera.seen if uid not in before]
-        film = _of_shot(cluster, shot, made, title=str(change), words="Ready again", left=left)
-        out = (
-            dict.fromkeys(lost, "lost")
-            if lost or change.kind is ChangeKind.EVICT
-            else dict.fromkeys(case.nodes(), "drained")
-        )
+        film = _of_shot(cluster, shot, made, title=title, words="Ready again", left=left)
         return film and replace(film, nodes=tuple(replace(one, note=out.get(one.name, one.note)) for one in film.nodes))
 
 

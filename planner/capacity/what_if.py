@@ -394,25 +394,16 @@ def _upgrade(case: Case) -> tuple[Snapshot, Step]:
     Source: cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (2026-07): budgets are
     respected for up to an hour, then the pods are deleted.
     """
-    pool = case.pool()
-    settings = case.change.settings()
-    asked = pool.upgrade or UpgradeSettings()
-    quota = int(settings["quota"]) if "quota" in settings else None
-    if asked.strategy is UpgradeStrategy.BLUE_GREEN and not settings.keys() & {"surge", "unavailable"}:
-        return _blue_green(case, pool, quota)
-    wanted = int(settings.get("surge", asked.max_surge))
-    unavailable = int(settings.get("unavailable", asked.max_unavailable))
-    surge = wanted if quota is None else min(wanted, quota)
-    how = f"surge {surge}, unavailable {unavailable}"
-    if surge + unavailable == 0:
-        why = f"it needs {wanted} more nodes and the quota lets in {quota}" if wanted else "surge and unavailable are 0"
-        return case.snapshot, case.step(f"pool {pool.name} can't be upgraded: {why}", is_done=False)
-    batch = surge + unavailable
-    cluster, runs = case.cluster, []
-    batches = [pool.nodes[i : i + batch] for i in range(0, pool.node_count, batch)]
+    pool, way = case.pool(), _way_of_upgrading(case)
+    if way.why_not:
+        return case.snapshot, case.step(f"pool {pool.name} can't be upgraded{way.why_not}", is_done=False)
+    if way.is_blue_green:
+        run = play(_surged(case.cluster, pool, way.surge, way)[0], pool.nodes)
+        snapshot, _ = _without(Cluster(run.simulation.pods.snapshot_now()), pool.nodes)
+        return snapshot, _upgraded(case, [run], way.how, 1)
+    cluster, runs, batches = case.cluster, [], way.batches(pool)
     for names in batches[:_MOST_BATCHES]:
-        added = copies(cluster, pool, min(surge, len(names)), "up")
-        larger = at_rest(_with_nodes(cluster.snapshot, added))
+        larger, added = _surged(cluster, pool, len(names), way)
         run = play(larger, names)
         runs.append(run)
         emptied, _ = _without(Cluster(run.simulation.pods.snapshot_now()), names)
@@ -421,20 +412,56 @@ def _upgrade(case: Case) -> tuple[Snapshot, Step]:
         pool = replace(
             pool, nodes=tuple(n for n in pool.nodes if n in cluster.node_index) or tuple(n.name for n in added)
         )
-    return cluster.snapshot, _upgraded(case, runs, how, len(batches))
+    return cluster.snapshot, _upgraded(case, runs, way.how, len(batches))
 
 
-def _blue_green(case: Case, pool: NodePool, quota: int | None) -> tuple[Snapshot, Step]:
-    count = pool.node_count
-    if quota is not None and quota < count:
-        sentence = (
-            f"pool {pool.name} can't be upgraded blue-green: it needs {count} more nodes and the quota lets in {quota}"
-        )
-        return case.snapshot, case.step(sentence, is_done=False)
-    larger = at_rest(_with_nodes(case.snapshot, copies(case.cluster, pool, count, "green")))
-    run = play(larger, pool.nodes)
-    snapshot, _ = _without(Cluster(run.simulation.pods.snapshot_now()), pool.nodes)
-    return snapshot, _upgraded(case, [run], f"blue-green, {count} more nodes meanwhile", 1)
+class _Way(Record):
+    """How a pool is upgraded: so many nodes more and so many missing at a time, in words, or why it can't be."""
+
+    how: str
+    surge: int
+    unavailable: int = 0
+    is_blue_green: bool = False
+    why_not: str = ""
+
+    def batches(self, pool: NodePool) -> list[tuple[str, ...]]:
+        """The nodes that go together, in their order."""
+        each = self.surge + self.unavailable
+        return [pool.nodes[i : i + each] for i in range(0, pool.node_count, each)]
+
+
+def _way_of_upgrading(case: Case) -> _Way:
+    pool, settings = case.pool(), case.change.settings()
+    asked = pool.upgrade or UpgradeSettings()
+    quota = int(settings["quota"]) if "quota" in settings else None
+    is_blue_green = asked.strategy is UpgradeStrategy.BLUE_GREEN and not settings.keys() & {"surge", "unavailable"}
+    wanted = pool.node_count if is_blue_green else int(settings.get("surge", asked.max_surge))
+    lacks = f": it needs {wanted} more nodes and the quota lets in {quota}"
+    if is_blue_green:
+        why = f" blue-green{lacks}" if quota is not None and quota < wanted else ""
+        how = f"blue-green, {wanted} more nodes meanwhile"
+        return _Way(how=how, surge=wanted, is_blue_green=True, why_not=why)
+    unavailable = int(settings.get("unavailable", asked.max_unavailable))
+    surge = wanted if quota is None else min(wanted, quota)
+    why = "" if surge + unavailable else lacks if wanted else ": surge and unavailable are 0"
+    return _Way(how=f"surge {surge}, unavailable {unavailable}", surge=surge, unavailable=unavailable, why_not=why)
+
+
+def _surged(cluster: Cluster, pool: NodePool, going: int, way: _Way) -> tuple[Cluster, tuple[Node, ...]]:
+    """The cluster with the nodes that come before `going` of the pool's go, and those nodes."""
+    added = copies(cluster, pool, min(way.surge, going), "green" if way.is_blue_green else "up")
+    return at_rest(_with_nodes(cluster.snapshot, added)), added
+
+
+def upgrade_begins(case: Case) -> tuple[Cluster, tuple[str, ...], int]:
+    """The first step of an upgrade, as `_upgrade` plays it: the cluster with the nodes that come, those that go, and how many
+    steps there are; no step where it can't be done.
+    """
+    pool, way = case.pool(), _way_of_upgrading(case)
+    batches = [] if way.why_not else way.batches(pool)
+    if not batches:
+        return case.cluster, (), 0
+    return _surged(case.cluster, pool, len(batches[0]), way)[0], batches[0], len(batches)
 
 
 def _upgraded(case: Case, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:

@@ -59,6 +59,14 @@ def missing() -> None:
     """The page while the snapshot that a link names isn't at hand: which it needs, and where to give it."""
     asked = session.wanted()
     assert asked is not None
+    if problem := session.start_problem():
+        st.title("Which cluster?")
+        errors.show(problem)
+        _upload()
+        _say_refused()
+        _live()
+        st.caption("Or choose another cluster in the sidebar.")
+        return
     st.title("This link needs its snapshot")
     taken = f", taken {words.literal(asked.taken)}" if asked.taken else ""
     digest = f" (content digest {words.literal(asked.digest)})" if asked.digest else ""

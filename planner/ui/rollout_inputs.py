@@ -107,6 +107,8 @@ def _choices(asked: Asked[RolloutSettings], workload: Workload, snapshot: Snapsh
     chosen = workload.strategy.kind
     if not workload.traits.is_custom:  # another project's strategies are written in its own fields: a patch
         chosen = asked.show("strategy", options=workload.traits.strategies, default=chosen)
+        if chosen == workload.strategy.kind:
+            asked.forget("strategy")  # nothing is asked: what was worked out for today's answers it
     scaler = autoscaler_of(snapshot, workload.key)
     if scaler is not None:
         names = {At.TODAY: "today's", At.LOWEST: f"lowest, {scaler.minimum}", At.HIGHEST: f"highest, {scaler.maximum}"}

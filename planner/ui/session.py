@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from planner.ground import words
-from planner.ground.errors import InputError
+from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record
 from planner.inventory import account
 from planner.kubernetes.kinds import NODE
@@ -57,8 +57,24 @@ def given() -> tuple[Snapshot, ...]:
     started = _start()
     own = [*([started] if started.startswith(cluster_source.CONTEXT_PREFIX) else []), *map(_spec, live_view.watched())]
     live = [live_view.pinned(one.removeprefix(cluster_source.CONTEXT_PREFIX)) for one in dict.fromkeys(own)]
-    first = [] if started in ("", *own, *_EMBEDDED) else [sign_in.seen(_started_with(started))]
+    begun = None if started in ("", *own, *_EMBEDDED) else _begun(started)
+    first = [sign_in.seen(begun)] if isinstance(begun, Snapshot) else []
     return (*first, *live, *st.session_state.get(_GIVEN, ()))
+
+
+def _begun(spec: str) -> Snapshot | HeadroomError:
+    """The cluster that the dashboard was started with, or why it can't be read."""
+    try:
+        return _started_with(spec)
+    except HeadroomError as error:
+        return error
+
+
+def start_problem() -> HeadroomError | None:
+    """Why the cluster that the dashboard was started with can't be read, where nothing else is looked at yet."""
+    asked = wanted()
+    found = _begun(_start()) if asked is not None and asked.name == _start() else None
+    return found if isinstance(found, HeadroomError) else None
 
 
 def _spec(context: str) -> str:
@@ -119,6 +135,8 @@ def choose() -> None:
         if asked is None or digest.startswith(asked.digest):
             st.session_state.pop(_WANTED, None)
             look_at(digest)
+    elif st.session_state.get(CHOICE) not in names and wanted() is None and _is_unread():
+        st.session_state[_WANTED] = Wanted(name=_start(), digest="", taken="")
     elif st.session_state.get(CHOICE) not in names and wanted() is None:
         embedded = _start() if _start() in _EMBEDDED else demo.DEMO_NAME
         st.session_state[CHOICE] = list(names)[-1] if given() else embedded
@@ -126,6 +144,13 @@ def choose() -> None:
     st.selectbox("Cluster", list(names), index=index, key=CHOICE, placeholder="not here", on_change=_chosen)
     if wanted() is None:
         _write_link()
+
+
+def _is_unread() -> bool:
+    """Whether the dashboard was started with a cluster that can't be read: another one isn't shown in its place unasked."""
+    started = _start()
+    is_named = started not in ("", *_EMBEDDED) and not started.startswith(cluster_source.CONTEXT_PREFIX)
+    return is_named and isinstance(_begun(started), HeadroomError)
 
 
 def look_at(digest: str) -> None:

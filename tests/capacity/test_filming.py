@@ -13,6 +13,7 @@ from planner.capacity.filming import change_film, room_film, stuck_film
 from planner.capacity.losses import Player
 from planner.capacity.making_room import Asked, make_room
 from planner.capacity.overview import overview
+from planner.capacity.what_if import Case, upgrade_begins
 from planner.ground.errors import ChangeError
 from planner.rollout.film import Doing, Film
 from planner.sources import demo
@@ -88,3 +89,26 @@ def test_a_change_without_a_film_is_refused() -> None:
         change_film(SNAPSHOT, parse_change("add:gpu-t4=1"))
     with pytest.raises(ChangeError, match="no node"):
         change_film(SNAPSHOT, parse_change("drain:nobody"))
+
+
+@pytest.mark.parametrize(("settings", "steps"), [("", 6), ("=surge:2,unavailable:1", 2), ("=surge:0,unavailable:6", 1)])
+def test_an_upgrade_begins_with_its_first_nodes(settings: str, steps: int) -> None:
+    """Its first step is played as `what_if` plays it: nodes that come, then a drain of those that go."""
+    change = parse_change(f"upgrade:gpu-t4{settings}")
+    film = change_film(SNAPSHOT, change)
+    assert film is not None
+    assert film.title == (f"{change}, step 1 of {steps}" if steps > 1 else str(change))
+    case = Case(at_rest(SNAPSHOT), change, ())
+    larger, names, told = upgrade_begins(case)
+    assert told == steps
+    run = play(larger, names)
+    said = described(larger, names, run)
+    pushed_out = [pod for pod in run.simulation.preempted if pod not in run.moved]
+    assert {one.name for one in film.nodes if one.note == "drained"} == set(names), "all that go have a row"
+    assert film.wanted == said.evicted + len(pushed_out)
+    assert film.frames[-1].ready == sum(number for _, number in said.moved_to)
+    assert film.is_stuck == bool(film.frames[-1].waiting or said.held_back)
+
+
+def test_an_upgrade_that_cannot_begin_has_no_film() -> None:
+    assert change_film(SNAPSHOT, parse_change("upgrade:gpu-t4=surge:1,unavailable:0,quota:0")) is None
