@@ -24,7 +24,7 @@ with risks:
     memory_view.classes(plan.cluster)
 with nodes:
     memory_view.drawn_nodes(plan.cluster)
-    memory_view.nodes(plan.cluster)
+    memory_view.nodes(plan)
 with first:
     st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
     node = memory_inputs.node(plan.cluster)
@@ -34,7 +34,7 @@ with first:
         if any(pod.eviction_rank for pod in node.pods):
             charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
         memory_view.drawn_pods(node)
-        memory_view.order(node)
+        memory_view.order(plan, node)
     with values:
         st.caption("cgroup v2, in bytes; in brackets: not written, the kernel's default.")
         memory_view.cgroups(node)

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from planner.questions.overview import QUESTION, OverviewSettings, narrowed
-from planner.ui import cache, capacity_inputs, filtered, findings, overview_view, plan_view, session
+from planner.ui import cache, capacity_inputs, filtered, findings, frame, overview_view, plan_view, session
 from planner.ui.findings import untold
 
 st.title("Now")
@@ -20,11 +20,13 @@ with troubled:
     st.header("Could not be rolled out now")
     overview_view.troubled_lines(snapshot, overview)
 with gpus:
-    st.header("GPUs by model")
-    overview_view.gpus(overview)
-    st.header("Also worth a look")
-    told = {line.workload for line in overview_view.trouble(overview)}
-    findings.show(untold(found.findings, told), at_most=2, more=", on What was read")
+    with frame.folded("GPUs by model", "gpus"):
+        st.header("GPUs by model")
+        overview_view.gpus(overview)
+    with frame.folded("Also worth a look", "findings"):
+        st.header("Also worth a look")
+        told = {line.workload for line in overview_view.trouble(overview)}
+        findings.show(untold(found.findings, told), at_most=2, more=", on What was read")
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
 with plan:  # last, since it takes longest
     plan_view.line(snapshot)

@@ -24,7 +24,6 @@ if plan.report.loops:
         restarts_view.cure(loop, snapshot)
     with st.expander(restarts_view.log_title(loop), icon=":material/description:"):
         restarts_view.lines(loop)
-    restarts_view.memory(plan.report)
 
 restarts_inputs.add_logs(cluster)
 usage_inputs.ask(cluster)

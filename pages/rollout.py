@@ -1,12 +1,12 @@
 import streamlit as st
 
-from planner.ui import capacity_inputs, errors, rollout_inputs, rollout_view, session
+from planner.ui import capacity_inputs, errors, frame, rollout_inputs, rollout_view, session
 
 st.title("Rollout")
 snapshot = session.cluster()
 key = rollout_inputs.pick(snapshot)
 answer, knobs = st.columns([8, 5], gap="large")
-with knobs, errors.shown(answer):
+with knobs, frame.folded("Change it", "change"), errors.shown(answer):
     settings = rollout_inputs.settings(snapshot, key, answer)
 given = capacity_inputs.priced(capacity_inputs.given(snapshot))
 with answer, errors.shown():

@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner.figures import savings_band, savings_mix, savings_waterfall
 from planner.questions.savings import QUESTION, detail_of
-from planner.ui import cache, charts, downloads, errors, link, own_history, savings_inputs, savings_view, session
+from planner.ui import cache, charts, downloads, errors, frame, link, own_history, savings_inputs, savings_view, session
 
 st.title("One workload on spot")
 snapshot = session.cluster()
@@ -10,7 +10,7 @@ key = savings_inputs.pick(snapshot)
 derived = savings_inputs.derived(snapshot, key)
 answer, knobs = st.columns([8, 5], gap="large")
 
-with knobs, errors.shown(answer):
+with knobs, frame.folded("What is assumed", "assumed"), errors.shown(answer):
     settings = savings_inputs.settings(derived)
     given = own_history.given(snapshot)
 with errors.shown(answer):
@@ -31,7 +31,7 @@ with much:
             st.header("From on demand to spot")
             charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
             st.caption("Means of the simulated months, as the saving above: they add up.")
-        with right:
+        with right, frame.folded("How much, how surely", "band"):
             st.header("How much, how surely")
             charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
         own_history.show(result)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import Final
 
 import numpy as np
 
@@ -25,8 +24,6 @@ from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.filters import feasible_nodes, fits_on
 from planner.scheduling.shape import Shape, compile_alike
 from planner.scheduling.state import State
-
-_TAKEN: Final = 0.6  # how often, in an order that is drawn, a pod is led to its node as soon as there is room for it
 
 
 class Stage(Record):

@@ -10,14 +10,13 @@ from planner.drift import telling
 from planner.drift.members import environment_names
 from planner.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
 from planner.drift.rows import matrix_rows
-from planner.figures import drift_memory
 from planner.ground import words
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.drift import DriftSettings
 from planner.questions.question import Given
-from planner.ui import cache, charts, downloads, drift_inputs, errors, filtered, tables, verdict
+from planner.ui import cache, downloads, drift_inputs, errors, filtered, tables, verdict
 
 _MOST_EXPLAINED = 3
 _BESIDE = 2  # suggestions in a row
@@ -98,7 +97,7 @@ def _restarts(number: int | None) -> str:
 
 @errors.part
 def one(service: ServiceDrift, *, everything: bool) -> None:
-    """One service: the sentences, its memory drawn, and the matrix."""
+    """One service: the sentences, and the matrix."""
     for explanation in service.explanations[:_MOST_EXPLAINED]:
         st.warning(words.literal(explanation.sentence), title=f"△ {words.literal(explanation.environment)}")
     if others := [one.environment for one in service.explanations[_MOST_EXPLAINED:]]:
@@ -106,18 +105,10 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
     if not service.explanations:
         st.markdown(words.literal(service.sentence))
     told = telling.of_service(service)
-    matrix, picture = st.columns([3, 2], gap="large") if drift_memory.has_memory(told) else (st.container(), None)
-    if picture is not None:
-        with picture:
-            charts.show(drift_memory.figure(told), key="memory", alt=drift_memory.alt(told))
-    rows = matrix_rows(told, everything=everything)
-    with matrix:
-        tables.show(
-            rows,
-            alt=str(service.sentence),
-            names=service.environments,
-            empty="Nothing differs between these environments.",
-        )
+    tables.show(
+        matrix_rows(told, everything=everything), alt=str(service.sentence), names=service.environments,
+        empty="Nothing differs between these environments.",
+    )  # fmt: skip
     _say_shown(len(told.environments), len(service.environments))
     st.caption(
         f"In brackets: against {words.literal(service.reference)}. Measured values are what was seen, not a need."

@@ -10,7 +10,7 @@ from planner.ground import words
 from planner.ground.words import usd
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.spot.fleet import FleetSavings
-from planner.ui import errors, opening, tables, tiles
+from planner.ui import errors, opening, sheet, tables, tiles
 
 
 def fleet_of(found: SavingsAnswer) -> FleetSavings:
@@ -86,19 +86,12 @@ def moves(found: SavingsAnswer) -> None:
 @errors.part
 def bearers(found: SavingsAnswer) -> None:
     """Namespaces and what is idle, before and after."""
-    names = {"on_demand_usd": "on demand $", "kept_usd": "kept $", "freed_usd": "freed $", "spot_before_usd": "spot now $",
-             "spot_after_usd": "spot then $", "saved_usd": "saved $"}  # fmt: skip
-    rows = QUESTION.rows(found, "namespaces")
-    if not rows:
+    if not found.fleet or not found.fleet.bearers:
         st.caption("No nodes, so nothing to pay for.")
         return
-    tables.show(
-        [{names.get(name, name): cell for name, cell in row.items()} for row in rows],
-        alt="What each namespace bears before and after, USD a month",
-        money=names.values(),
-    )
+    sheet.table(QUESTION, found, "namespaces")
     st.caption(
-        "Every column adds up to the sums above, to the cent; saved includes what packing frees."
+        "USD a month. Every column adds up to the sums above, to the cent; saved includes what packing frees."
         if not found.hidden_namespaces
         else f"Saved includes what packing frees. {found.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
     )

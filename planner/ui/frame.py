@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,8 +38,14 @@ STYLE: Final = """<style>
     {outline-color: #56B4E9 !important;}}
 [data-testid="stMetricLabel"] *, [data-testid="stMetricValue"] *, [data-testid="stBadge"] *
   {white-space: normal !important; overflow: visible !important; text-overflow: clip !important;}
+@media (min-width: 641px) {[class*="st-key-fold_"] > :first-child {display: none;}}
+@media (max-width: 640px)
+  {[class*="st-key-fold_"]:not(:has(> :first-child input:checked)) > :not(:first-child) {display: none;}
+  [data-testid="stMetric"], [data-testid="stMetric"] > div {padding: 0.25rem 0.5rem !important;}
+  [data-testid="stMainBlockContainer"] {padding-top: 4rem;} [data-testid="stMain"] [data-testid="stVerticalBlock"] {gap: 0.6rem !important;}}
 </style>"""
-"""Ours alone, without a name out of a cluster: the width of the page, where the focus is, and that large text wraps."""
+"""Ours alone, without a name out of a cluster: the width of the page, where the focus is, that large text wraps, and what a phone
+folds (`folded`)."""
 
 Views = Sequence[tuple[str, str, str, Any]]
 
@@ -67,6 +74,14 @@ def above(snapshot: Snapshot, page: str) -> None:
     live_view.show(snapshot)
     findings.not_seen(snapshot)
     filtered.line(snapshot, page)
+
+
+@contextmanager
+def folded(label: str, key: str) -> Iterator[None]:
+    """A part that a phone shows when it is asked for, so that what one came for isn't screens away; a wider window has it as it is."""
+    with st.container(key=f"fold_{key}"):
+        st.toggle(label, key=f"_fold_{key}")
+        yield
 
 
 def begin(icon: Path) -> None:

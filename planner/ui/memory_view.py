@@ -34,7 +34,6 @@ from planner.ui import (
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
-_GIB_COLUMN: Final = st.column_config.NumberColumn(format="%.2f")
 _READING: Final = {
     Reading.CACHED: "✓ stays in memory",
     Reading.FROM_DISK: "✗ all from disk, each time",
@@ -80,7 +79,11 @@ def headline(plan: MemoryPlan) -> None:
     with st.grid(min_column_width=170):  # four on a page, two on a phone
         nearest = known[0].until_hard_bytes if known else None
         tiles.show("To nearest eviction", "unknown" if nearest is None else words.measured_bytes(nearest))
-        tiles.show("Over request", over, hint="Pods that use more than they request: evicted before all others")
+        tiles.show(
+            "Over request",
+            over or (None if unknown else 0),
+            hint="Pods that use more than they request: evicted before all others",
+        )
         told = "Nodes whose pods' limits add up to more than allocatable, or with a pod without limit"
         tiles.share("Overcommitted", overcommitted, len(cluster.nodes), hint=told)
         tiles.share("Unknown use", unknown, len(pods), hint="Pods without PodMetrics")
@@ -99,42 +102,12 @@ def risks(found: Sequence[Finding]) -> None:
 
 
 @errors.part
-def nodes(cluster: ClusterMemory) -> None:
+def nodes(plan: MemoryPlan) -> None:
     """Every node's requests, limits and use."""
-    rows = [
-        {
-            "Node": node.name,
-            "Pool": node.node_pool,
-            "Capacity": node.memory.capacity_bytes / _GIB,
-            "Allocatable": node.memory.allocatable_bytes / _GIB,
-            "System": node.lines.system_bytes / _GIB,
-            "Requested": node.request_bytes / _GIB,
-            "Limits": node.limit_bytes / _GIB,
-            "Limits ÷ allocatable": node.overcommit,
-            "Used": None if node.known_share is None else node.working_set_bytes / _GIB,
-            "Until hard": _gib(node.until_hard_bytes if node.known_share is not None else None),
-            "Until soft": _gib(node.until_soft_bytes if node.known_share is not None else None),
-            "First to go": node.first_to_go.key if node.first_to_go else "nobody",
-            "First OOM-killed": "/".join(node.first_killed) if node.first_killed else "unknown",
-        }
-        for node in cluster.nodes
-    ]
-    names = (
-        "Capacity",
-        "Allocatable",
-        "System",
-        "Requested",
-        "Limits",
-        "Used",
-        "Until hard",
-        "Until soft",
-        "Limits ÷ allocatable",
-    )
-    with st.expander("All nodes, GiB", icon=":material/table_rows:"):
-        st.caption("System: what is used beside the pods; unless measured, what is reserved for it.")
-        tables.show(
-            rows, alt="Memory of every node in GiB", columns=dict.fromkeys(names, _GIB_COLUMN), key="all_nodes",
-            on_pick=lambda place: memory_inputs.look_at(cluster.nodes[place].name),
+    with st.expander("All nodes", icon=":material/table_rows:"):
+        sheet.table(
+            memory.QUESTION, plan, "nodes", key="all_nodes",
+            on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
         )  # fmt: skip
         st.caption("Select a row: *Who goes first on a node* is about that node then.")
 
@@ -181,34 +154,11 @@ def drawn_pods(node: NodeReport) -> None:
 
 
 @errors.part
-def order(node: NodeReport) -> None:
+def order(plan: MemoryPlan, node: NodeReport) -> None:
     """The order of eviction as a table."""
-    st.caption(f"In GiB. {opening.SELECT}")
-    rows = [
-        {
-            "Evicted": f"{pod.eviction_rank}."
-            if pod.eviction_rank and not pod.is_critical
-            else "never"
-            if pod.is_critical
-            else "?",
-            "Used": _gib(pod.working_set_bytes),  # before the name, which alone fills a phone
-            "Pod": pod.key,
-            "Over request": _gib(pod.over_request_bytes),
-            "Request": pod.request_bytes / _GIB,
-            "Limit": _gib(pod.limit_bytes),
-            "Class": str(pod.qos),
-            "Priority": pod.priority,
-        }
-        for pod in node.pods
-    ]
-    tables.show(
-        rows,
-        alt=f"Pods on {node.name} in the order of eviction",
-        empty="No pods on this node.",
-        columns=dict.fromkeys(("Request", "Limit", "Used", "Over request"), _GIB_COLUMN),
-        opens=[opening.rollout(pod.workload) for pod in node.pods],
-        key="eviction_order",
-    )
+    st.caption(opening.SELECT)
+    opens = {pod.key: opening.rollout(pod.workload) for pod in node.pods}
+    sheet.table(memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order")
 
 
 _CGROUP: Final = {
@@ -298,10 +248,6 @@ def what_if(answer: MemoryWhatIf) -> None:
             findings.show(found, at_most=_MOST_RISKS)
     if answer.command:
         st.code(answer.command, language=None, wrap_lines=True)
-
-
-def _gib(amount: int | None) -> float | None:
-    return None if amount is None else amount / _GIB
 
 
 def _written(amount: int | None, unset: str) -> str:

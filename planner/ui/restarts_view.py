@@ -7,7 +7,6 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from planner.figures import restarts_memory
 from planner.ground import words
 from planner.ground.tables import alike
 from planner.ground.words import short_name
@@ -25,7 +24,7 @@ from planner.restarts.model import (
     RestartReport,
 )
 from planner.restarts.wording import ACTIVITY, SOURCE
-from planner.ui import cache, charts, downloads, errors, filtered, link, opening, tables, tiles, verdict
+from planner.ui import cache, downloads, errors, filtered, link, opening, tables, tiles, verdict
 from planner.ui.restarts_inputs import cause_words
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
@@ -109,18 +108,6 @@ def _ago(loops: Sequence[Loop], snapshot: Snapshot) -> str:
     if not known:
         return "unknown" if any(one.restarts for one in loops) else "never"
     return f"{words.duration(max(0.0, snapshot.taken_at - max(known)))} ago"
-
-
-@errors.part
-def memory(report: RestartReport) -> None:
-    """The picture of memory, where any loop has one."""
-    if drawn := restarts_memory.drawn_loops(report.loops):
-        title = "Memory: given, used, and used where the same program works"
-        with link.expander(title, key="memory_chart", icon=":material/bar_chart:") as is_open:
-            if is_open:
-                charts.show(restarts_memory.figure(report.loops), key="memory", alt=restarts_memory.alt(report.loops))
-                told = restarts_memory.told_loops(report.loops)
-                charts.part(len(drawn), len(told), "loop with memory to tell of", "the first in the table")
 
 
 @errors.part

@@ -30,6 +30,7 @@ from planner.ui import (
     errors,
     film_view,
     findings,
+    frame,
     link,
     rollout_inputs,
     spares,
@@ -272,7 +273,8 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
     st.markdown(" ".join(f":blue-badge[{words.literal(one)}]" for one in said))
     steps = partial(apply_view.steps, remedy.steps, title=str(remedy.title), snapshot=snapshot, key=str(place))
     if not place and len(remedy.steps) <= _FEW_STEPS:
-        steps()
+        with frame.folded("Steps", "steps"):
+            steps()
     else:
         with link.expander("Steps", key=f"steps_{place}", icon=":material/format_list_numbered:") as is_open:
             if is_open:
@@ -289,13 +291,8 @@ def pending(result: RolloutResult) -> None:
     """Pods that wait at the end, in the whole cluster."""
     st.header("Pods left waiting")
     rows = [
-        {
-            "namespace": pods.namespace,
-            "owner": pods.owner,
-            "pods": pods.count,
-            "kube-scheduler says": pods.message or "never tried",
-        }
-        for pods in result.pending
+        {"namespace": p.namespace, "owner": p.owner, "pods": p.count, "kube-scheduler says": p.message or "never tried"}
+        for p in result.pending
     ]
     tables.show(rows, alt=f"{words.count(len(rows), 'group')} of pods left waiting", empty="No pod is left waiting.")
 

@@ -194,10 +194,12 @@ def _with_brought(
 
 def _table(options: Sequence[Option], replicas: int) -> None:
     """Those that nothing beats, the best first; today's too."""
-    tables.small([_row(one, replicas) for one in options if one.is_best or one.is_current])
+    shown = [one for one in options if one.is_best or one.is_current]
+    is_brought = any(one.brought for one in shown)
+    tables.small([_row(one, replicas, is_brought=is_brought) for one in shown])
 
 
-def _row(one: Option, replicas: int) -> dict[str, object]:
+def _row(one: Option, replicas: int, *, is_brought: bool) -> dict[str, object]:
     mark = "★ " if one.is_recommended else "◆ " if one.is_best else ""
     price = "no price" if one.usd_per_month is None else usd(one.usd_per_month)
     return {
@@ -207,5 +209,5 @@ def _row(one: Option, replicas: int) -> dict[str, object]:
         "peak GPUs": f"{one.peak_gpus}{f' (+ {one.extra_gpus})' if one.extra_gpus else ''}",
         "evicts": one.evictions,
         "a month": price,
-        **({"nodes brought unasked": one.brought.words} if one.brought else {}),
+        **({"nodes brought unasked": one.brought and one.brought.words} if is_brought else {}),
     }
