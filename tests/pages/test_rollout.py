@@ -325,3 +325,10 @@ def test_a_manifest_is_answered_in_a_cluster_where_nothing_rolls_out() -> None:
     assert not app.exception
     assert "Nothing to roll out" not in said(app)
     assert "Job/" in said(app)
+
+
+def test_the_table_of_strategies_has_its_columns_for_all() -> None:
+    """Nodes that an autoscaler brings are told of those that complete: the rows of the others broke the table."""
+    words = said(visit("rollout", workload="Deployment/prod/inference-api", section="Every strategy"))
+    assert "△ Missing" not in words
+    assert "Nodes brought unasked" in words
