@@ -74,6 +74,7 @@ def what_if(
     then = replace(made.snapshot, digest=_digest(snapshot, changes))
     before = snapshot.derived.once(capacity, snapshot, limits)
     after = capacity(then, limits)
+    money = _usd(book, snapshot, then)
     shapes = _fit_changes(before, after, fits(compiled(then), standard_shapes(today)))
     answer = WhatIfAnswer(
         sentence=NO_WORDS,
@@ -84,11 +85,20 @@ def what_if(
         fits=(*_typed(snapshot, then, shape_text), *shapes),
         waiting_before=made.waiting_before,
         waiting_after=len(compiled(then).waiting),
-        usd_per_month_before=cost_cluster(book, snapshot).usd_per_month if book else None,
-        usd_per_month_after=cost_cluster(book, then).usd_per_month if book else None,
+        usd_per_month_before=money[0],
+        usd_per_month_after=money[1],
     )
     answer = _with_rollouts(answer, snapshot, then, limits) if with_rollouts else answer
     return replace(answer, sentence=Text(_sentence(answer)))
+
+
+def _usd(book: PriceBook | None, today: Snapshot, then: Snapshot) -> tuple[float | None, float | None]:
+    """Both bills; none of then where other nodes have no price than today: the difference isn't known."""
+    if book is None:
+        return None, None
+    before, after = cost_cluster(book, today), cost_cluster(book, then)
+    lacking = [sorted(name for one in cost.unpriced for name in one.nodes) for cost in (before, after)]
+    return before.usd_per_month, after.usd_per_month if lacking[0] == lacking[1] else None
 
 
 def _with_rollouts(

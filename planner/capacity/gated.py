@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -16,11 +17,13 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.queues import queued
-from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Snapshot, Workload
+from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, either, units_of
-from planner.pricing.cluster import cluster_cost
-from planner.pricing.model import PriceBook
+from planner.pricing.bill import owned_by_node
+from planner.pricing.cluster import NodeCost, cluster_cost
+from planner.pricing.commitments import paid_for
+from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.policy import GateException, GatePolicy
 
@@ -138,8 +141,8 @@ def gated(
         nouns=units_of(snapshot).nouns(name for spec, _ in (*new, *old) for name in pod_requests(spec)),
         extra_gpus=growth.extra_gpus if growth else 0,
         extra_nodes=growth.extra_nodes if growth else 0,
-        more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book),
-        added_usd_per_month=_added_usd(growth, book),
+        more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book, growth),
+        added_usd_per_month=_added_usd(snapshot, growth, book),
         ways_out=source.remedies,
         is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle and not change.placed.rules,
         rules=change.placed.rules if isinstance(change, PlacedWorkload) else change.rules,
@@ -190,7 +193,13 @@ def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:
 
 
 def _more_usd(
-    snapshot: Snapshot, before: Workload | None, old: Pods, new: Pods, alone: RolloutResult, book: PriceBook | None
+    snapshot: Snapshot,
+    before: Workload | None,
+    old: Pods,
+    new: Pods,
+    alone: RolloutResult,
+    book: PriceBook | None,
+    growth: RolloutResult | None,
 ) -> float | None:
     """What its pods take of their nodes' prices beyond what they take today; None where a price isn't known."""
     if [(pod_requests(spec), n) for spec, n in old] == [(pod_requests(spec), n) for spec, n in new]:
@@ -199,31 +208,54 @@ def _more_usd(
         return None
     there = _nodes_of(snapshot, before) if before else []
     then = [node for _, _, node in alone.placement] or there
-    pools = {node.name: node_pool(node) for node in snapshot.nodes}
+    nodes = (*snapshot.nodes, *(growth.new_nodes if growth else ()))
+    pools = {node.name: node_pool(node) for node in nodes}
     if {pools.get(name) for name in there} == {pools.get(name) for name in then}:
         there = then = [*there, *then]  # it stays in its pools: where the scheduler happens to put it costs nothing
-    was = [_usd_of_pods(book, snapshot, spec, there, n) for spec, n in old]
-    becomes = [_usd_of_pods(book, snapshot, spec, then, n) for spec, n in new]
+    owned = owned_by_node(book, snapshot)
+    was = [_usd_of_pods(book, nodes, owned, spec, there, n) for spec, n in old]
+    becomes = [_usd_of_pods(book, nodes, owned, spec, then, n) for spec, n in new]
     known = [one for one in (*was, *becomes) if one is not None]
     if len(known) < len(was) + len(becomes):
         return None
     return sum(known[len(was) :]) - sum(known[: len(was)])
 
 
-def _added_usd(growth: RolloutResult | None, book: PriceBook | None) -> float | None:
-    """The price of the nodes that have to be added; None where it isn't known."""
+def _added_usd(snapshot: Snapshot, growth: RolloutResult | None, book: PriceBook | None) -> float | None:
+    """The price of the nodes that have to be added, but for what unused commitments cover; None where one's isn't known."""
     if growth is None:
         return 0.0
-    return cluster_cost(book, list(growth.new_nodes), {}).usd_per_month if book else None
+    if book is None:
+        return None
+    found = cluster_cost(book.with_commitments(()), growth.new_nodes, {})
+    alike = defaultdict[tuple[str, str], list[NodeCost]](list)
+    for one in found.nodes:
+        if one.node.provisioning is Provisioning.ON_DEMAND:
+            alike[one.node.price.machine_type, one.node.price.region_id].append(one)
+    like = {node.name: node for node in growth.new_nodes}
+    paid = [
+        one.cost.total
+        for some in alike.values()
+        for one in some[: paid_for(book, snapshot.nodes, like[some[0].node.node], len(some))]
+    ]
+    return None if found.unpriced else found.cost.total - sum(paid)
 
 
-def _usd_of_pods(book: PriceBook, snapshot: Snapshot, spec: PodSpec, places: list[str], number: int) -> float | None:
+def _usd_of_pods(
+    book: PriceBook,
+    every: Sequence[Node],
+    owned: Mapping[str, OwnedCommitment],
+    spec: PodSpec,
+    places: list[str],
+    number: int,
+) -> float | None:
     """The share that `number` such pods take of the prices of the nodes they sit on; None where one isn't known."""
     if not number:
         return 0.0
     wanted = set(places)
-    nodes = [node for node in snapshot.nodes if node.name in wanted]
-    found = cluster_cost(book, nodes, FrozenMap({node.name: pod_requests(spec) for node in nodes}))
+    nodes = [node for node in every if node.name in wanted]
+    asked = FrozenMap({node.name: pod_requests(spec) for node in nodes})
+    found = cluster_cost(book, nodes, asked, owned)
     if not found.nodes or found.unpriced:
         return None
     return number * fmean(one.cost.total - one.idle.total for one in found.nodes if one.idle is not None)

@@ -9,6 +9,7 @@ from planner.ground.words import Text
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.nodes import gpu_count
 from planner.kubernetes.records import EMPTY, Amounts, Snapshot
+from planner.pricing.bill import owned_by_node
 from planner.pricing.cluster import SplitCost, cluster_cost
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
@@ -61,7 +62,7 @@ def _price(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> tuple[floa
             _part(one.cost, found.requests, nodes[one.node.node].allocatable, gpu_count(nodes[one.node.node])),
             one.node.node_pool,
         )
-        for one in cluster_cost(book, nodes.values(), EMPTY).nodes
+        for one in cluster_cost(book, nodes.values(), EMPTY, owned_by_node(book, snapshot)).nodes
     ]
     return min(costs, default=(None, ""))
 

@@ -632,7 +632,8 @@ class Planner:
         self, changes: Iterable[tuple[Measure, Effect]] | None, nodes: Iterable[tuple[Node, int]], seconds: float, *, is_kept: bool = False
     ) -> _Offer:  # fmt: skip
         nodes = tuple(nodes)
-        month = _sum([usd_of_nodes(self.book, template, number, seconds)[0] for template, number in nodes])
+        there = [*self.snapshot.nodes, *self.world.templates]
+        month = _sum([usd_of_nodes(self.book, there, template, number, seconds)[0] for template, number in nodes])
         return _Offer(tuple(changes or ()), nodes, seconds, is_kept, month)
 
     def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> _Offer | None:
@@ -712,7 +713,9 @@ class Planner:
         """More nodes of a pool, of an offer, as a measure."""
         pool = node_pool(template) or template.name
         command = steps.resize(self.world.cluster, pool, number)
-        month, once = usd_of_nodes(self.book, template, number, offer.seconds)
+        month, once = usd_of_nodes(
+            self.book, [*self.snapshot.nodes, *self.world.templates], template, number, offer.seconds
+        )
         size = sum(node_pool(node) == pool for node in self.snapshot.nodes)
         already = sum((node_pool(node) or node.name) == pool for node in self.world.templates)
         what = f"{count(number, 'more node')} in {pool} ({size + already} → {size + already + number}), for {short_name(key)}"

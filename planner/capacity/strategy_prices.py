@@ -34,68 +34,36 @@ class SpareSettings(Record):
     """How spare GPUs are bought; what is empty comes from the price book or `assumed`."""
 
     rollouts_per_month: float | None = setting(
-        None,
-        label="Rollouts a month",
-        group=SPARE,
-        least=0,
-        most=10_000,
-        assumed=20.0,
+        None, label="Rollouts a month", group=SPARE, least=0, most=10_000, assumed=20.0,
         help="How often a node is added and given back.",
         source="assumed: one each working day",
-    )
+    )  # fmt: skip
     node_start_seconds: float | None = setting(
-        None,
-        label="Until a new node takes pods",
-        unit="s",
-        group=SPARE,
-        least=0,
-        most=86_400,
+        None, label="Until a new node takes pods", unit="s", group=SPARE, least=0, most=86_400,
         assumed=GPU_NODE_ARRIVAL_SECONDS,
         help="It is billed from its start.",
         source=ARRIVAL_SOURCE,
-    )
+    )  # fmt: skip
     scale_down_seconds: float | None = setting(
-        None,
-        label="Until it is taken back",
-        unit="s",
-        group=SPARE,
-        least=0,
-        most=86_400,
-        assumed=SCALE_DOWN_SECONDS,
+        None, label="Until it is taken back", unit="s", group=SPARE, least=0, most=86_400, assumed=SCALE_DOWN_SECONDS,
         help="A node without pods is billed until the autoscaler removes it.",
         source="cluster-autoscaler's --scale-down-unneeded-time",
-    )
+    )  # fmt: skip
     on_demand_usd_per_gpu_hour: float | None = setting(
-        None,
-        label="GPU on demand",
-        unit="USD/h",
-        group=SPARE,
-        least=0,
-        most=1_000,
+        None, label="GPU on demand", unit="USD/h", group=SPARE, least=0, most=1_000,
         help="One GPU with its share of the node.",
         source="the price book",
-    )
+    )  # fmt: skip
     spot_usd_per_gpu_hour: float | None = setting(
-        None,
-        label="GPU on spot",
-        unit="USD/h",
-        group=SPARE,
-        least=0,
-        most=1_000,
+        None, label="GPU on spot", unit="USD/h", group=SPARE, least=0, most=1_000,
         help="One GPU with its share of the node.",
         source="the price book",
-    )
+    )  # fmt: skip
     usd_per_pod_hour: float | None = setting(
-        None,
-        label="A missing pod",
-        unit="USD/h",
-        group=SPARE,
-        least=0,
-        most=100_000,
-        optional=True,
+        None, label="A missing pod", unit="USD/h", group=SPARE, least=0, most=100_000, optional=True,
         help="What an hour with one pod fewer than the replicas costs you. Empty: pod-hours are counted and not priced.",
         source="nobody said",
-    )
+    )  # fmt: skip
 
 
 SETTINGS: Final = settings_of(SpareSettings)

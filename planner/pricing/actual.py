@@ -1,41 +1,275 @@
 """What was really billed, beside what the price list says: an invoice's lines joined with the cluster's nodes.
 
 Read are rows of FOCUS (https://focus.finops.org, any vendor; effective cost, else billed), Google's billing export (BigQuery's detailed usage
-cost, as CSV with its fields' names or as rows of Parquet; credits counted) and OpenCost's ``/allocation`` answer (JSON). A line belongs to a
-node by its resource: the node's provider id, the last part of it, or its name. A bill is of some past time and a snapshot of a moment: what
-is compared is USD an hour of the nodes that both know.
+cost, as JSON, Parquet, or CSV with its fields' names) and OpenCost's ``/allocation`` answer (JSON). A line belongs to a node by its resource:
+the node's provider id, the last part of it, or its name; on Azure a scale set's lines are all its nodes'. A bill is of some past time and a
+snapshot of a moment: what is compared is USD an hour of the nodes that both know, machines only. Whatever of the bill isn't in that is told.
+
+Not counted are taxes, purchases (in FOCUS they are in the effective cost of what they cover), credits that are no price (FOCUS' ChargeCategory
+Credit, Google's PROMOTION), and Google's credits of commitments, whose fees name no node.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
+from math import isfinite
 from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.vocabulary import HOURS_PER_MONTH
-from planner.ground.words import Text, count, plural
+from planner.ground.words import Text, count, duration, plural, signed, usd
 from planner.kubernetes.records import Node
-from planner.pricing.cluster import ClusterCost
+from planner.pricing.cluster import ClusterCost, NodeCost
 
 _HOUR: Final = 3_600.0
 _MOST_PARTS: Final = 12
+_LEAST_USD: Final = 0.005
+_WHOLE_MONTH_HOURS: Final = 27 * 24.0
+_NO_BILL: Final = "Give a FOCUS table, Google's billing export, or OpenCost's /allocation JSON"
+_OF_OPENCOST: Final = "Save what /allocation answers with aggregate=node&includeIdle=true&idleByNode=true"
+
+MACHINE: Final = "machines"
+"""What a line is for; all else is told apart. Disks and traffic may name a node as their resource, and aren't in its price."""
+_BESIDE, _TAX, _CREDIT = "disks, traffic and addresses", "taxes", "credits and promotions"
+_COMMITTED, _BOUGHT = "credits of commitments, whose fees name no node", "purchases"
+_UNNAMED, _ELSEWHERE = "lines without a resource", "resources that are no nodes here"
+_UNPRICED, _UNCLEAR = "nodes without a price in the list", "nodes that aren't compared"
+_CATEGORIES: Final = {"Tax": _TAX, "Purchase": _BOUGHT, "Credit": _CREDIT}  # FOCUS' ChargeCategory
+_NOT_A_MACHINE: Final = re.compile(
+    r"(?<!local )\bdisks?\b|\bpd\b|data.?transfer|network|egress|ingress|snapshot|bandwidth|\bip\b|\bebs:|(?<![a-z])gi?b$|gibibyte$|bytes?$"
+)
+_OF_A_MACHINE: Final = ("cpuCost", "cpuCostAdjustment", "ramCost", "ramCostAdjustment", "gpuCost", "gpuCostAdjustment")
+_HOURS: Final = frozenset({"hours", "hour", "hrs", "hr", "h", "1 hour"})
 
 
 class BillLine(Record):
-    """One charge. `resource`: whatever names the machine; `begin`, `end`: seconds since the epoch."""
+    """One charge. `resources`: whatever names what it is for; `begin`, `end`: seconds since the epoch; `hours`: a machine's, where told."""
 
     resources: tuple[str, ...]
     sku: str
     usd: float
     begin: float
     end: float
+    hours: float | None = None
+    is_timed: bool = False  # its times are the machine's own, not the bill's periods
+    account: str = ""
+    kind: str = MACHINE
 
 
+class Invoice:
+    """A bill's charges, read as they are asked for; `notes`: what lacks on it, known once they were."""
+
+    def __init__(self, text: str | Iterable[Mapping[str, Any]], *, where: str) -> None:
+        self.notes: set[str] = set()
+        self.lines = self._read(text, where)
+
+    def _read(self, text: str | Iterable[Mapping[str, Any]], where: str) -> Iterator[BillLine]:
+        is_named = False
+        for line in self._of_text(text, where) if isinstance(text, str) else self._of_rows(text, where):
+            is_named = is_named or bool(line.resources)
+            yield line
+        if not is_named:
+            mend = "Export it with resources: FOCUS' ResourceId, Google's detailed usage cost, or OpenCost aggregated by node"
+            raise InputError("no line of it names a resource", where=where, mend=mend)
+
+    def _of_text(self, text: str, where: str) -> Iterator[BillLine]:
+        text = text.lstrip("\ufeff \n\r\t")
+        if not text.startswith(("{", "[")):
+            try:
+                yield from self._of_rows(csv.DictReader(f"{line}\n" for line in text.split("\n")), where)
+            except csv.Error as error:
+                raise InputError(f"is no CSV: {error}", where=where, mend=_NO_BILL) from error
+            return
+        try:
+            first = json.loads(text.partition("\n")[0]) if text.startswith("{") and "\n{" in text else None
+            rows = (
+                text.rstrip().split("\n") if isinstance(first, dict) else None
+            )  # one object a line, as BigQuery writes them
+            found = None if rows else json.loads(text)
+            if isinstance(found, list) and {"cost", "ChargePeriodStart"} & {*(_object(found[0]) if found else ())}:
+                rows = found
+        except (ValueError, RecursionError) as error:
+            raise InputError("is no JSON that is whole", where=where, mend=_NO_BILL) from error
+        yield from (
+            self._of_rows((_object(row, where) for row in rows), where) if rows else self._of_opencost(found, where)
+        )
+
+    def _of_rows(self, rows: Iterable[Mapping[str, Any]], where: str) -> Iterator[BillLine]:
+        """Rows of FOCUS or of Google's export, told apart by their columns."""
+        for number, row in enumerate(rows, start=2):
+            place = f"{where}, line {number}"
+            if "ChargePeriodStart" in row:
+                yield self._of_focus(row, place)
+            elif "cost" in row and any(name in row for name in ("usage_start_time", "usage_start")):
+                yield from self._of_google(row, place)
+            else:
+                raise InputError("is no bill that is known", where=place, mend=_NO_BILL)
+
+    def _of_focus(self, row: Mapping[str, Any], place: str) -> BillLine:
+        currency, column = str(row.get("BillingCurrency") or ""), "EffectiveCost"
+        if "EffectiveCost" not in row:
+            self.notes.add("It has no column EffectiveCost: what commitments cover counts as it was billed.")
+        if row.get("EffectiveCost") in (None, ""):
+            column = "BilledCost"
+        if currency not in ("", "USD") and row.get(f"x_{column}InUsd") not in (None, ""):  # Azure's
+            column = f"x_{column}InUsd"
+        else:
+            self._in_dollars(currency, place)
+        sku = next(
+            (str(row[name]) for name in ("SkuMeter", "x_UsageType", "ChargeDescription", "SkuId") if row.get(name)), ""
+        )
+        unit = str(row.get("ConsumedUnit") or row.get("PricingUnit") or "").strip().lower()
+        amount = row.get("ConsumedQuantity") if row.get("ConsumedUnit") else row.get("PricingQuantity")
+        is_beside = row.get("ServiceCategory") in ("Networking", "Storage") or _is_beside(sku, unit)
+        seller = str(row.get("ProviderName") or row.get("ServiceProviderName") or "").lower()
+        is_told = unit in _HOURS and amount not in (None, "") and "google" not in seller  # whose hours are cores'
+        return BillLine(
+            resources=_names(row.get("ResourceId"), row.get("ResourceName")),
+            sku=sku,
+            usd=_number(row.get(column), place, column),
+            begin=_moment(row.get("ChargePeriodStart"), place),
+            end=_moment(row.get("ChargePeriodEnd"), place),
+            hours=_number(amount, place, "ConsumedQuantity") if is_told else None,
+            account=str(row.get("SubAccountId") or row.get("BillingAccountId") or ""),
+            kind=_CATEGORIES.get(str(row.get("ChargeCategory")), _BESIDE if is_beside else MACHINE),
+        )  # fmt: skip
+
+    def _of_google(self, row: Mapping[str, Any], place: str) -> Iterator[BillLine]:
+        def field(*path: str) -> Any:
+            """A nested field, or the same flattened: ``resource.global_name``, ``resource_global_name``."""
+            value: Any = row
+            for name in path:
+                value = value.get(name) if isinstance(value, Mapping) else None
+            return value if value is not None else row.get(".".join(path), row.get("_".join(path)))
+
+        rate, currency = row.get("currency_conversion_rate"), row.get("currency")
+        is_told = rate not in (None, "") and currency != "USD"
+        in_usd = _number(rate, place, "currency_conversion_rate") if is_told else 1.0
+        if in_usd <= 0 or (in_usd == 1.0 and currency != "USD"):
+            self._in_dollars(currency, place)
+        sku, unit = str(field("sku", "description") or ""), str(field("usage", "pricing_unit") or "").lower()
+        is_tax = row.get("cost_type") == "tax"
+        kind = _TAX if is_tax else _BESIDE if _is_beside(sku, unit) else MACHINE
+        begin = _moment(row.get("usage_start_time", row.get("usage_start")), place)
+        end = _moment(row.get("usage_end_time", row.get("usage_end")), place)
+        if "credits" not in row:
+            self.notes.add("It has no column credits: discounts for use aren't in it.")
+        amounts = {kind: _number(row.get("cost"), place, "cost")}
+        for one in _credits(row.get("credits"), place):
+            which = str(one.get("type") or "")
+            of = _CREDIT if which == "PROMOTION" else _COMMITTED if which.startswith("COMMITTED_USAGE") else kind
+            amounts[of] = amounts.get(of, 0.0) + _number(one.get("amount"), place, "credits")
+        names, account = _names(field("resource", "global_name"), field("resource", "name")), field("project", "id")
+        for of, amount in amounts.items():
+            yield BillLine(
+                resources=names, sku=sku, usd=amount / in_usd, begin=begin, end=end, account=str(account or ""), kind=of
+            )
+
+    def _of_opencost(self, found: Any, where: str) -> Iterator[BillLine]:
+        """Allocations with the node that they are of: CPU, memory and GPUs. What is idle of a node is its, too, and must be told."""
+        try:
+            windows = found["data"] if isinstance(found, dict) else found
+            every = [one for window in windows for one in (window or {}).values()]
+            if not any("__idle__" in str(one.get("name")) and _node_of(one) for one in every):
+                what = "has nothing idle by node: what nodes cost isn't in it"
+                raise InputError(what, where=where, mend=_OF_OPENCOST)
+            self.notes.add("OpenCost tells no currency: taken for USD.")
+            for one in every:
+                window = one.get("window") or {}
+                machine = (
+                    sum(float(one.get(name) or 0.0) for name in _OF_A_MACHINE)
+                    if "cpuCost" in one
+                    else float(one["totalCost"])
+                )
+                begin, end = (_moment(one.get(name) or window.get(name), where) for name in ("start", "end"))
+                sku = "idle" if "__idle__" in str(one.get("name")) else "requested"
+                for kind, usd in ((MACHINE, machine), (_BESIDE, float(one.get("totalCost") or machine) - machine)):
+                    yield BillLine(
+                        resources=_node_of(one),
+                        sku=sku,
+                        usd=usd,
+                        begin=begin,
+                        end=end,
+                        is_timed="start" in one,
+                        kind=kind,
+                    )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError("is not OpenCost's /allocation answer", where=where, mend=_OF_OPENCOST) from error
+
+    def _in_dollars(self, currency: object, place: str) -> None:
+        if currency in (None, ""):
+            self.notes.add("It tells no currency: taken for USD.")
+        elif currency != "USD":
+            raise InputError(f"is in {str(currency)[:10]}", where=place, mend="Export it in USD, or with its rate")
+
+
+def _object(row: object, where: str = "") -> Mapping[str, Any]:
+    try:
+        found = json.loads(row) if isinstance(row, str) and where else row
+    except (ValueError, RecursionError) as error:
+        raise InputError("is no JSON that is whole", where=where, mend=_NO_BILL) from error
+    return found if isinstance(found, Mapping) else {}
+
+
+def _node_of(one: Mapping[str, Any]) -> tuple[str, ...]:
+    known = one.get("properties") or {}
+    return _names(known.get("providerID"), known.get("node"))
+
+
+def _is_beside(sku: str, unit: str) -> bool:
+    return bool(_NOT_A_MACHINE.search(sku.lower()) or _NOT_A_MACHINE.search(unit))
+
+
+def _credits(given: object, place: str) -> Iterable[Mapping[str, Any]]:
+    """Google's list of credits: as it is, as text, or as one sum."""
+    if given in (None, "", "[]"):
+        return ()
+    try:
+        found = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, int | float):
+        return ({"amount": found},)
+    if isinstance(found, list) and all(isinstance(one, Mapping) for one in found):
+        return found
+    mend = "Write it with TO_JSON_STRING(credits)"
+    raise InputError("is no list of credits", where=f"{place}, column credits", mend=mend)
+
+
+def _names(*told: object) -> tuple[str, ...]:
+    """Whatever may name the machine: each text, and the last part of its path; a bare number names nothing."""
+    found = [str(one).strip().lower() for one in told if one not in (None, "")]
+    every = [*found, *(one.rstrip("/").rpartition("/")[2] for one in found)]
+    return tuple(dict.fromkeys(one for one in every if one and not one.isdigit()))
+
+
+def _number(value: object, place: str, column: str) -> float:
+    try:
+        found = float(str(value))
+        if isfinite(found):
+            return found
+    except ValueError:
+        pass
+    raise InputError(f'"{str(value)[:40]}" is not an amount', where=f"{place}, column {column}", mend="Write 0.42")
+
+
+def _moment(value: object, place: str) -> float:
+    try:
+        at = datetime.fromisoformat(str(value).strip().replace(" UTC", "+00:00"))
+    except ValueError:
+        mend = "Write it like 2026-07-16T00:00:00Z"
+        raise InputError(f'"{str(value)[:40]}" is not a time', where=place, mend=mend) from None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+# ── beside the list ──────────────────────────────────────────────────────────────────────────────────────────────────
 class Billed(Record):
     """Nodes of one machine type and way of buying in both: USD an hour of a node, and a month of all of them."""
 
@@ -59,183 +293,118 @@ class Reconciled(Record):
     share: float  # by which the bill is above the list; below 0: under it
     nodes: int
     unbilled: tuple[str, ...]  # nodes with a price that no line of the bill names
+    unclear: tuple[str, ...]  # … that it names, and doesn't say for how many hours, or in several accounts
     parts: tuple[Billed, ...]  # where they part most first
+    left_out: tuple[tuple[str, float], ...]  # what of the bill isn't in it, USD as they stand there, most first
 
 
-def read_bill(text: str, *, where: str) -> tuple[BillLine, ...]:
-    """The charges of a bill, from whichever form it has.
-
-    Raises
-    ------
-    InputError
-        For a form that isn't known, another currency, or no line that names a resource.
-    """
-    if text.lstrip("\ufeff \n\r\t")[:1] in ("{", "["):
-        lines = list(_of_opencost(text, where))
-    else:
-        rows = csv.DictReader(text.removeprefix("\ufeff").splitlines())
-        lines = list(read_rows(rows, where=where))
-    if not any(line.resources for line in lines):
-        mend = (
-            "Export it with resources: FOCUS' ResourceId, Google's detailed usage cost, or OpenCost aggregated by node"
-        )
-        raise InputError("no line of it names a resource", where=where, mend=mend)
-    return tuple(lines)
-
-
-def read_rows(rows: Iterable[Mapping[str, Any]], *, where: str) -> Iterator[BillLine]:
-    """Rows of FOCUS or of Google's export, told apart by their columns."""
-    for number, row in enumerate(rows, start=2):
-        place = f"{where}, line {number}"
-        if "ChargePeriodStart" in row:
-            yield from _of_focus(row, place)
-        elif "cost" in row and any(name in row for name in ("usage_start_time", "usage_start")):
-            yield from _of_google(row, place)
-        else:
-            mend = "Give a FOCUS table, Google's billing export, or OpenCost's /allocation JSON"
-            raise InputError("is no bill that is known", where=place, mend=mend)
-
-
-def _of_focus(row: Mapping[str, Any], place: str) -> Iterator[BillLine]:
-    _in_dollars(row.get("BillingCurrency"), place)
-    if str(row.get("ChargeCategory") or "Usage") not in ("Usage", "Credit", "Adjustment"):
-        return  # purchases are in the effective cost of what they cover
-    cost = row.get("EffectiveCost")
-    yield BillLine(
-        resources=_names(row.get("ResourceId"), row.get("ResourceName")),
-        sku=str(row.get("SkuMeter") or row.get("ChargeDescription") or row.get("SkuId") or ""),
-        usd=_number(row.get("BilledCost") if cost in (None, "") else cost, place, "EffectiveCost"),
-        begin=_moment(row.get("ChargePeriodStart"), place),
-        end=_moment(row.get("ChargePeriodEnd"), place),
-    )
-
-
-def _of_google(row: Mapping[str, Any], place: str) -> Iterator[BillLine]:
-    _in_dollars(row.get("currency"), place)
-
-    def field(*path: str) -> Any:
-        """A nested field, or the same flattened: ``resource.global_name``, ``resource_global_name``."""
-        value: Any = row
-        for name in path:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        return value if value is not None else row.get(".".join(path), row.get("_".join(path)))
-
-    given = row.get("credits") or ()
-    given = json.loads(given) if isinstance(given, str) and given.lstrip().startswith("[") else given
-    taken = 0.0 if isinstance(given, str) else sum(_number(one.get("amount"), place, "credits") for one in given)
-    yield BillLine(
-        resources=_names(field("resource", "global_name"), field("resource", "name")),
-        sku=str(field("sku", "description") or ""),
-        usd=_number(row.get("cost"), place, "cost") + taken,
-        begin=_moment(row.get("usage_start_time", row.get("usage_start")), place),
-        end=_moment(row.get("usage_end_time", row.get("usage_end")), place),
-    )
-
-
-def _of_opencost(text: str, where: str) -> Iterator[BillLine]:
-    """Allocations with the node that they are of; what is idle of a node is its too."""
-    try:
-        found = json.loads(text)
-        windows = found["data"] if isinstance(found, dict) else found
-        every = [one for window in windows for one in (window or {}).values()]
-        for one in every:
-            known = one.get("properties") or {}
-            window = one.get("window") or {}
-            yield BillLine(
-                resources=_names(known.get("providerID"), known.get("node")),
-                sku="idle" if "__idle__" in str(one.get("name")) else "requested",
-                usd=float(one["totalCost"]),
-                begin=_moment(window.get("start") or one.get("start"), where),
-                end=_moment(window.get("end") or one.get("end"), where),
-            )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        mend = "Save what /allocation answers with aggregate=node or without one"
-        raise InputError("is not OpenCost's /allocation answer", where=where, mend=mend) from error
-
-
-def _names(*told: object) -> tuple[str, ...]:
-    """Whatever may name the machine: each text, and the last part of its path."""
-    found = [str(one).strip().lower() for one in told if one not in (None, "")]
-    return tuple(dict.fromkeys([*found, *(one.rstrip("/").rpartition("/")[2] for one in found)]))
-
-
-def _in_dollars(currency: object, place: str) -> None:
-    if currency not in (None, "", "USD"):
-        raise InputError(f"is in {str(currency)[:10]}", where=place, mend="Export it in USD")
-
-
-def _number(value: object, place: str, column: str) -> float:
-    try:
-        return float(str(value))
-    except ValueError:
-        raise InputError(
-            f'"{str(value)[:40]}" is not an amount', where=f"{place}, column {column}", mend="Write 0.42"
-        ) from None
-
-
-def _moment(value: object, place: str) -> float:
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    try:
-        at = datetime.fromisoformat(str(value).strip().replace(" UTC", "+00:00"))
-    except ValueError:
-        raise InputError(
-            f'"{str(value)[:40]}" is not a time', where=place, mend="Write it like 2026-07-16T00:00:00Z"
-        ) from None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-
-
-# ── beside the list ──────────────────────────────────────────────────────────────────────────────────────────────────
-def reconciled(cost: ClusterCost, nodes: Iterable[Node], lines: Iterable[BillLine]) -> Reconciled:
-    """The bill of the nodes that it knows beside their price in the list, a month; in parts where they differ.
-
-    A node's hours on the bill are the time that its lines cover: several lines of one hour (vCPUs, memory, GPUs) are one hour.
-    """
-    by_name: dict[str, list[BillLine]] = defaultdict(list)
-    for line in lines:
-        for name in line.resources:
-            by_name[name].append(line)
+def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Reconciled:
+    """The bill of the nodes that it knows beside their price in the list, a month; in parts where they differ."""
     known = {node.name: node for node in nodes}
-    groups: dict[tuple[str, str, str], list[tuple[float, float, Mapping[str, float]]]] = defaultdict(list)
-    unbilled: list[str] = []
+    own = {name: _own_names(node) for name, node in known.items()}
+    by_name, machines, left_out = _sorted_out(bill, set(chain.from_iterable(own.values())))
+    groups: dict[tuple[str, str, str], list[tuple[NodeCost, Mapping[str, float]]]] = defaultdict(list)
+    unbilled, unclear, part_of = list[str](), list[str](), dict[int, str]()
     for one in cost.nodes:
-        price = one.node.price
-        own = _lines_of(known[one.node.node], by_name)
-        hours = _hours(own)
-        if not hours:
-            unbilled.append(one.node.node)
-            continue
-        skus: dict[str, float] = defaultdict(float)
-        for line in own:
-            skus[line.sku] += line.usd
-        billed = sum(line.usd for line in own) / hours
-        groups[price.machine_type, price.region_id, one.node.provisioning.value].append(
-            (one.cost.total / HOURS_PER_MONTH, billed, skus)
-        )
-    parts = tuple(
-        sorted(
-            (_part(key, found) for key, found in groups.items()), key=lambda one: -abs(one.billed_usd - one.list_usd)
-        )
+        node, price = known[one.node.node], one.node.price
+        lines = list({id(line): line for name in own[node.name] for line in by_name.get(name, ())}.values())
+        joined = _joined(node, lines)
+        part_of |= {id(line): _UNCLEAR if joined is None else "" for line in lines}
+        if joined is None:
+            (unclear if lines else unbilled).append(node.name)
+        else:
+            groups[price.machine_type, price.region_id, one.node.provisioning.value].append((one, joined))
+    counted = [line for line in machines if not part_of.get(id(line), _UNPRICED)]
+    for line in machines:
+        if of := part_of.get(id(line), _UNPRICED):
+            left_out[of] += line.usd
+    parts = sorted(
+        (_part(key, found) for key, found in groups.items()), key=lambda one: -abs(one.billed_usd - one.list_usd)
     )
     billed_usd, list_usd = sum(one.billed_usd for one in parts), sum(one.list_usd for one in parts)
     share = billed_usd / list_usd - 1 if list_usd else 0.0
     number = sum(one.nodes for one in parts)
+    first = f"The bill says {billed_usd:,.0f} a month for {count(number, 'node')}, the list {list_usd:,.0f}: {signed(share)}."
+    none = "The bill can't be compared." if unclear else "The bill names none of these nodes."
+    said = [first if number else none]
+    if unbilled:
+        said.append(f"{count(len(unbilled), 'node')} with a price {plural(len(unbilled), 'is', 'are')} not on it.")
+    if unclear:
+        said.append(f"{count(len(unclear), 'node')} {plural(len(unclear), 'is', 'are')} not compared: how long {plural(len(unclear), 'it was', 'they were')} there, or in which account, isn't clear from it.")  # fmt: skip
+    amounts = sorted(
+        ((of, usd) for of, usd in left_out.items() if abs(usd) >= _LEAST_USD), key=lambda one: -abs(one[1])
+    )
+    if amounts:
+        said.append(
+            f"Not in that, of what stands there: {', '.join(f'{usd(amount)} of {of}' for of, amount in amounts)}."
+        )
+    said += [*_doubts(counted, [one for found in groups.values() for one, _ in found]), *sorted(bill.notes)]
     return Reconciled(
-        sentence=Text(_sentence(billed_usd, list_usd, share, number, len(unbilled))),
+        sentence=Text(" ".join(said)),
         billed_usd=round(billed_usd, 2),
         list_usd=round(list_usd, 2),
         share=share,
         nodes=number,
         unbilled=tuple(unbilled),
-        parts=parts,
+        unclear=tuple(unclear),
+        parts=tuple(parts),
+        left_out=tuple(amounts),
     )
 
 
-def _lines_of(node: Node, by_name: Mapping[str, list[BillLine]]) -> list[BillLine]:
-    for name in _names(node.provider_id, node.name, node.uid):
-        if name in by_name:
-            return by_name[name]
-    return []
+def _own_names(node: Node) -> tuple[str, ...]:
+    """What a bill may call a node. A scale set's lines (Azure) name no machine of it."""
+    path = node.provider_id.lower().removeprefix("azure://")
+    scale_set, is_of_one, _ = path.partition("/virtualmachines/")
+    return _names(
+        path, *([scale_set + "/"] if is_of_one and "/virtualmachinescalesets/" in scale_set else []), node.name
+    )
+
+
+def _sorted_out(
+    bill: Invoice, wanted: set[str]
+) -> tuple[Mapping[str, list[BillLine]], list[BillLine], defaultdict[str, float]]:
+    """The machines' lines that name a node, by its names; and what all others come to."""
+    by_name, left_out = defaultdict[str, list[BillLine]](list), defaultdict[str, float](float)
+    machines = []
+    for line in bill.lines:
+        named = wanted.intersection(line.resources)
+        if line.kind == MACHINE and named:
+            machines.append(line)
+            for name in named:
+                by_name[name].append(line)
+        else:
+            left_out[_UNNAMED if line.kind == MACHINE and not line.resources else _ELSEWHERE if line.kind == MACHINE else line.kind] += line.usd  # fmt: skip
+    return by_name, machines, left_out
+
+
+def _joined(node: Node, lines: Sequence[BillLine]) -> Mapping[str, float] | None:
+    """Its own charges, SKU → USD an hour of it; None where nothing names it, or not clearly: several accounts have one of its name, or its hours aren't told.
+
+    A machine's hours are told (the most of one SKU), else the time that its lines cover: vCPUs, memory and GPUs of one hour are one hour.
+    A line of more than an hour may be of less of it, unless the node was there before it began.
+    """
+    accounts = {line.account for line in lines}
+    if len(accounts) > 1:
+        lines = [line for line in lines if line.account and line.account.lower() in node.provider_id.lower().split("/")]
+        accounts = {line.account for line in lines}
+    if not lines or len(accounts) > 1:
+        return None
+    is_shared = not any(name in line.resources for name in _names(node.provider_id.lower().removeprefix("azure://"), node.name) for line in lines)  # fmt: skip
+    told, skus = defaultdict[str, float](float), defaultdict[str, float](float)
+    for line in lines:
+        told[line.sku] += line.hours or 0.0
+        skus[line.sku] += line.usd
+    covered, hours = _hours(lines), max(told.values())
+    if not hours:
+        came, first = node.created_at or 0.0, min(line.begin for line in lines)
+        is_rough = (
+            any(line.end - line.begin > _HOUR + 1 and not line.is_timed for line in lines) and came > first + _HOUR
+        )
+        hours = 0.0 if is_shared or is_rough else covered
+    if not hours or (hours > 1.01 * covered and not is_shared):
+        return None
+    return {sku: amount / hours for sku, amount in skus.items()}
 
 
 def _hours(lines: Iterable[BillLine]) -> float:
@@ -247,28 +416,31 @@ def _hours(lines: Iterable[BillLine]) -> float:
     return covered / _HOUR
 
 
-def _part(key: tuple[str, str, str], found: list[tuple[float, float, Mapping[str, float]]]) -> Billed:
+def _part(key: tuple[str, str, str], found: Sequence[tuple[NodeCost, Mapping[str, float]]]) -> Billed:
     skus: dict[str, float] = defaultdict(float)
-    for _, _, own in found:
-        for sku, usd in own.items():
-            skus[sku] += usd
-    listed, billed = sum(one[0] for one in found), sum(one[1] for one in found)
+    for sku, amount in chain.from_iterable(joined.items() for _, joined in found):
+        skus[sku] += amount
+    listed = sum(one.cost.total for one, _ in found)
+    billed = sum(skus.values())
     return Billed(
         machine_type=key[0],
         region_id=key[1],
         provisioning=key[2],
         nodes=len(found),
-        list_usd_per_hour=round(listed / len(found), 6),
+        list_usd_per_hour=round(listed / HOURS_PER_MONTH / len(found), 6),
         billed_usd_per_hour=round(billed / len(found), 6),
-        list_usd=round(listed * HOURS_PER_MONTH, 2),
+        list_usd=round(listed, 2),
         billed_usd=round(billed * HOURS_PER_MONTH, 2),
         skus=tuple(sorted((sku for sku in skus if sku), key=lambda sku: -skus[sku])[:_MOST_PARTS]),
     )
 
 
-def _sentence(billed: float, listed: float, share: float, nodes: int, unbilled: int) -> str:
-    if not nodes:
-        return "The bill names none of these nodes."
-    sign = "−" if share < 0 else "+"
-    rest = f" {count(unbilled, 'node')} with a price {plural(unbilled, 'is', 'are')} not on it." if unbilled else ""
-    return f"The bill says {billed:,.0f} a month for {count(nodes, 'node')}, the list {listed:,.0f}: {sign}{abs(share):.1%}.{rest}"
+def _doubts(lines: Sequence[BillLine], costs: Iterable[NodeCost]) -> Iterator[str]:
+    """What makes the bill another than that of a whole month, once."""
+    same = Counter((line.resources, line.sku, line.begin, line.end, line.usd) for line in lines)
+    if twice := sum(number - 1 for number in same.values()):
+        yield f"{count(twice, 'line')} of these nodes {plural(twice, 'stands', 'stand')} there more than once: it may hold a bill twice."
+    hours = _hours(lines)
+    is_discounted = any(not one.commitment_id and one.cost.total < one.list_usd_per_month - _LEAST_USD for one in costs)
+    if lines and hours < _WHOLE_MONTH_HOURS and is_discounted:
+        yield f"It covers {duration(hours * _HOUR)}: sustained use grows with the month, and is in the list as of a whole one."

@@ -23,8 +23,9 @@ from planner.kubernetes.requests import pod_requests
 from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate, of_pods
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
+from planner.pricing.commitments import covered
 from planner.pricing.focus import Resource, resource_of
-from planner.pricing.model import PartKind, PriceBook
+from planner.pricing.model import OwnedCommitment, PartKind, PriceBook
 
 K = TypeVar("K", bound=Hashable)
 
@@ -133,6 +134,12 @@ def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
         for cost in cost_cluster(book, snapshot).nodes
         for uid, usd in of_pods(cost, nodes[cost.node.node], of_node[cost.node.node]).items()
     }
+
+
+def owned_by_node(book: PriceBook, snapshot: Snapshot) -> Mapping[str, OwnedCommitment]:
+    """Which of the account's commitments covers which of the cluster's nodes: of some of them, too, no others do."""
+    asked = snapshot.derived.once(_requested, snapshot) if book.commitments else None
+    return covered(book, snapshot.nodes, asked or {}) if book.commitments else {}
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:

@@ -21,7 +21,16 @@ from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.commitments import covered, price_committed, unused
-from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
+from planner.pricing.model import (
+    Component,
+    NodePrice,
+    OwnedCommitment,
+    PartKind,
+    Price,
+    PriceBook,
+    PriceReason,
+    Provisioning,
+)
 from planner.pricing.node import price_node
 from planner.pricing.split import GpuShares
 
@@ -120,17 +129,25 @@ class ClusterCost:
     unused_commitments: tuple[UnusedCommitment, ...] = ()
 
 
-def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str, Amounts] | None) -> ClusterCost:
+def cluster_cost(
+    book: PriceBook,
+    nodes: Iterable[Node],
+    requested: Mapping[str, Amounts] | None,
+    owned: Mapping[str, OwnedCommitment] | None = None,
+) -> ClusterCost:
     """What `nodes` cost a month of 730 hours, and what of it is idle.
 
     Parameters
     ----------
     requested : mapping
         Node name → amounts that its bound pods request; a node that isn't in it has no pods. None: no pods were seen.
+    owned : mapping, optional
+        Node name → the commitment that covers it, where `nodes` are only some of the cluster's.
     """
     nodes = tuple(nodes)
     shares = GpuShares(book, nodes)
-    owned = covered(book, nodes, requested or {}) if book.commitments else {}
+    if owned is None:
+        owned = covered(book, nodes, requested or {}) if book.commitments else {}
     priced: list[NodeCost] = []
     members: dict[tuple[str, Provisioning], list[tuple[NodePrice, NodeCost | None]]] = defaultdict(list)
     for node in nodes:

@@ -135,3 +135,12 @@ def unused(
         if left:
             found.append((one, left, None if hourly is None else left * hourly * HOURS_PER_MONTH))
     return found
+
+
+def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node, number: int) -> int:
+    """Of so many new on-demand nodes like `like`, those that are paid for already: by commitments that cover none of `nodes`."""
+    if not book.commitments:
+        return 0
+    nodes, kind = tuple(nodes), (node_words.machine_type(like), node_words.region(like))
+    free = unused(book, nodes, covered(book, nodes))
+    return min(number, sum(left for one, left, _ in free if (one.machine_type, one.region_id) == kind))

@@ -14,6 +14,7 @@ from typing import Final
 from planner.pricing.model import PartKind, Price, Provisioning
 from planner.pricing.sustained_use import SUSTAINED_USE_DISCOUNT
 
+FLEXIBLE: Final = {"1-year flexible commitment": 1, "3-year flexible commitment": 3}  # years
 DISCOUNT: Final = {1: 0.28, 3: 0.46}
 """Years → share off the price on demand."""
 _FAMILIES: Final = frozenset({"n1", "n2", "n2d", "n4", "e2", "c2", "c2d", "c3", "c3d", "c4"})

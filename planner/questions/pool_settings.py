@@ -12,12 +12,9 @@ class PoolSettings(Record):
     """Limits by hand stand above what files and clouds say."""
 
     limits: tuple[PoolLimits, ...] = setting(
-        (),
-        label="Limits by hand",
-        form="TEXT",
-        parse=parse_typed_limits,
+        (), label="Limits by hand", form="TEXT", parse=parse_typed_limits,
         help="How far node pools may grow, pool=maximum or pool=minimum-maximum: gpu-t4=8,web=2-12.",
-    )
+    )  # fmt: skip
 
     def known(self, given: Given) -> tuple[PoolLimits, ...]:
         """All limits that somebody told."""

@@ -271,6 +271,7 @@ _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(
         Column("asks"),
     ),
     unknown="no price",
+    empty="No node of its own goes: there is nothing to buy in another way.",
 )
 
 

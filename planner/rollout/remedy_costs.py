@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.ground.words import plural, usd
 from planner.kubernetes.nodes import arrival_seconds, gpu_count
 from planner.kubernetes.records import Node, Snapshot
+from planner.pricing.commitments import paid_for
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS, SpareTerms
@@ -12,9 +15,15 @@ from planner.rollout.answers import Remedy
 
 
 def usd_of_nodes(
-    book: PriceBook | None, like: Node, number: int, rollout_seconds: float, terms: SpareTerms | None = None
+    book: PriceBook | None,
+    nodes: Iterable[Node],
+    like: Node,
+    number: int,
+    rollout_seconds: float,
+    terms: SpareTerms | None = None,
 ) -> tuple[float | None, float | None]:
-    """USD of so many nodes on demand: kept all month, and added for one rollout of so many seconds; None without a price.
+    """USD of so many nodes on demand beside `nodes`: kept all month, and added for one rollout of so many seconds; None without a price.
+    What a commitment covers that covers none of `nodes` is paid for already.
 
     `terms` tell when an added node comes and goes.
     """
@@ -24,6 +33,7 @@ def usd_of_nodes(
     start = terms.node_start_seconds if terms else arrival_seconds(has_gpus=bool(gpu_count(like)))
     idle = terms.scale_down_seconds if terms else SCALE_DOWN_SECONDS
     hours = (start + rollout_seconds + idle) / 3600
+    number -= paid_for(book, nodes, like, number) if book else 0
     return number * price.sustained_use_usd_per_month, number * price.usd_per_hour * hours
 
 
@@ -41,5 +51,5 @@ def remedy_cost(snapshot: Snapshot, book: PriceBook, remedy: Remedy, terms: Spar
     node = next((node for node in snapshot.nodes if node.name == remedy.node_template), None)
     if node is None or not remedy.extra_nodes:
         return ""
-    month, once = usd_of_nodes(book, node, remedy.extra_nodes, remedy.seconds, terms)
+    month, once = usd_of_nodes(book, snapshot.nodes, node, remedy.extra_nodes, remedy.seconds, terms)
     return priced(month, once, remedy.extra_nodes, is_kept=remedy.is_kept)

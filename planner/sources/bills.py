@@ -1,4 +1,4 @@
-"""A bill from a file: FOCUS or Google's export as CSV or Parquet, OpenCost's ``/allocation`` as JSON."""
+"""A bill from a file: FOCUS or Google's export as CSV, JSON or Parquet, OpenCost's ``/allocation`` as JSON; packed with gzip or not."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.ground.errors import InputError
-from planner.pricing.actual import BillLine, read_bill, read_rows
+from planner.inventory import archives
+from planner.pricing.actual import Invoice
 from planner.sources import bounded
 
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 _MOST_ROWS: Final = 2_000_000
 _PARQUET: Final = b"PAR1"
-_MEND: Final = "Give a FOCUS table, Google's billing export (CSV or Parquet) or OpenCost's /allocation JSON"
+_UNREAD: Final = frozenset({"tags", "labels", "system_labels", "adjustment_info"})  # wide, and never looked at
+_MEND: Final = "Give a FOCUS table, Google's billing export (CSV, JSON or Parquet) or OpenCost's /allocation JSON"
 
 
-def load_bill(path: Path) -> tuple[BillLine, ...]:
+def load_bill(path: Path) -> Invoice:
     """The charges in a file.
 
     Raises
@@ -25,10 +27,12 @@ def load_bill(path: Path) -> tuple[BillLine, ...]:
     InputError
         For a file that is none of them, or holds too much.
     """
-    data = bounded.read_file(path, limit=_LARGEST_BYTES)
-    if not data.startswith(_PARQUET):
-        return read_bill(bounded.text_of(data, path.name, limit=_LARGEST_BYTES, mend=_MEND), where=path.name)
-    return tuple(read_rows(_rows(data, path.name), where=path.name))
+    data = bytes(
+        archives.inflated(bounded.read_file(path, limit=_LARGEST_BYTES), path.name, archives.Walk(_LARGEST_BYTES))
+    )
+    if data.startswith(_PARQUET):
+        return Invoice(_rows(data, path.name), where=path.name)
+    return Invoice(bounded.text_of(data, path.name, limit=_LARGEST_BYTES, mend=_MEND), where=path.name)
 
 
 def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
@@ -43,7 +47,8 @@ def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
                 where=where,
                 mend=f"Export at most {_MOST_ROWS:,}: one cluster's, one month's",
             )
-        for batch in file.iter_batches(batch_size=10_000):
+        wanted = [name for name in file.schema_arrow.names if name.lower() not in _UNREAD]
+        for batch in file.iter_batches(batch_size=10_000, columns=wanted):
             yield from batch.to_pylist()
     except pa.ArrowException as error:
         raise InputError("is not Parquet", where=where, mend=_MEND) from error

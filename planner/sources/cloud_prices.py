@@ -34,6 +34,7 @@ _AWS_INDEX: Final = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
 _MOST_PAGES: Final = 2_000  # a region of Azure's has some 10,000 meters
 _MOST_BYTES: Final = 4 * 2**30  # us-east-1 of AWS has 0.4
 _MOST_PAGE_BYTES: Final = 32 * 2**20
+_MOST_LINE_BYTES: Final = 2**20
 _CONNECT_SECONDS: Final = 10.0
 _READ_SECONDS: Final = 60.0
 LARGEST_MOVE: Final = 0.30  # of a price on demand, above which the old one is kept, as of Google's
@@ -99,13 +100,14 @@ def _checked(
             if way == "spot" and demand is not None and usd >= demand:
                 doubts.append(Text(f"{name}; it is not below the price on demand, {demand:g}; left out"))
                 continue
-            keeps = way == "on-demand" and before is not None and abs(usd / before - 1) > LARGEST_MOVE
-            if keeps and before is not None:
-                doubts.append(
-                    Text(
-                        f"{name}, {before:g} in the book of {dates[way]}; it moved by {usd / before - 1:+.0%}; the old price is kept"
-                    )
-                )
+            is_far = before is not None and abs(usd / before - 1) > LARGEST_MOVE
+            keeps = is_far and way == "on-demand"
+            if is_far and before is not None:
+                outcome = "the old price is kept" if keeps else "the new price is taken"
+                said = f"{name}, {before:g} in the book of {dates[way]}; it moved by {usd / before - 1:+.0%}; {outcome}"
+                doubts.insert(
+                    len(doubts) if keeps else 0, Text(said)
+                )  # what is taken with a doubt changes figures: first
             taken[way], days[way] = (before, dates[way]) if keeps and before is not None else (usd, as_of)
         if taken:
             vcpus, gib, gpus = sizes.get(machine_type, (0.0, 0.0, 0.0))
@@ -215,12 +217,15 @@ def _aws(session: requests.Session, endpoint: str, region: str) -> _Read:
 
 
 def _lines(answer: requests.Response, endpoint: str) -> Iterator[str]:
-    size = 0
-    for line in answer.iter_lines(chunk_size=2**16):
-        size += len(line)
-        if size > _MOST_BYTES:
+    size, rest = 0, b""
+    for piece in answer.iter_content(2**16):
+        size += len(piece)
+        *lines, rest = (rest + piece).split(b"\n")
+        if size > _MOST_BYTES or len(rest) > _MOST_LINE_BYTES:
             raise SourceError("its list has no end", where=endpoint, mend="Try again later")
-        yield line.decode("utf-8", errors="replace") + "\n"
+        yield from (f"{line.decode('utf-8', errors='replace')}\n" for line in lines)
+    if rest:
+        yield rest.decode("utf-8", errors="replace")
 
 
 def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
@@ -263,7 +268,10 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
 # ── both ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _session() -> requests.Session:
     session = requests.Session()
-    again = Retry(total=4, backoff_factor=0.5, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False)
+    again = Retry(
+        total=4, backoff_factor=0.5, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False,
+        respect_retry_after_header=False,  # a server may name a day
+    )  # fmt: skip
     for scheme in ("https://", "http://"):
         session.mount(scheme, HTTPAdapter(max_retries=again))
     return session
@@ -279,7 +287,7 @@ def _json(session: requests.Session, address: str, endpoint: str, query: dict[st
                 raise SourceError("its page has no end", where=endpoint, mend="Try again later")
     try:
         return json.loads(held)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError("its answer is cut off or not JSON", where=endpoint, mend="Try again") from error
 
 

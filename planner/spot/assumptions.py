@@ -292,6 +292,7 @@ class SpotSettings(Record):
     )
 
 
+RATES: Final = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
 SETTINGS: Final = tuple(one for one in settings_of(SpotSettings) if one.kind in (int, float))  # the numbers
 SETTING: Final = {one.name: one for one in SETTINGS}
 ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
@@ -422,6 +423,11 @@ class Assumptions(Record):
     @property
     def restart_hours(self) -> float:
         return (self.node_start_seconds + self.pod_start_seconds) / 3600
+
+    @property
+    def hazard_per_hour(self) -> float:
+        """The mean interruption rate (of a triangular distribution)."""
+        return (self.hazard_low_per_hour + self.hazard_likely_per_hour + self.hazard_high_per_hour) / 3
 
     @property
     def zone_hazard_per_hour(self) -> float:

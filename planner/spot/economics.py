@@ -7,7 +7,10 @@ saving can't exceed what was spent.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import reduce
 from math import inf
+from operator import add
 from typing import Final
 
 import numpy as np
@@ -106,16 +109,8 @@ class Bill(Record, eq=False):
 
     @property
     def net(self) -> Floats:
-        return (
-            self.on_demand
-            + self.spot_discount
-            + self.unused_commitment
-            + self.checkpoints
-            + self.lost_work
-            + self.restarts
-            + self.fallback
-            + self.price_moves
-        )
+        steps: Iterator[Floats] = (getattr(self, name) for name, *_ in STEPS)
+        return reduce(add, steps)
 
 
 STEPS: Final = (

@@ -34,7 +34,7 @@ from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated
 from planner.pricing.bill import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
-from planner.pricing.flexible import flexible_usd_per_hour
+from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.history import move_days, spot_moves
 from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold
@@ -44,7 +44,7 @@ from planner.spot.economics import expected_saved_usd
 from planner.spot.inputs import add_job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
-from planner.spot.ways import SUSTAINED, Way, marked
+from planner.spot.ways import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
 
 # Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
 _ONE_BY_ONE: Final = 600
@@ -441,10 +441,9 @@ def _risk(
         **given,
     )
     each = pods_to_a_node(kind.template, workload)
-    rates = (case.hazard_low_per_hour, case.hazard_likely_per_hour, case.hazard_high_per_hour)
 
     def lost(case: Assumptions) -> float:
-        return max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(case, sum(rates) / 3)) / each
+        return max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(case, case.hazard_per_hour)) / each
 
     capped = replace(case, capacity=Capacity.PREEMPTIBLE)
     return _Risk(usd=lost(case), preemptible_usd=lost(capped), pod_hours=_down_hours(case), pods_to_a_node=each)
@@ -629,12 +628,8 @@ def _in_cents(
         )
 
 
-_PAID: Final = "never preempted; paid to its end, whether it is used or not"
-_STEADY: Final = "that so much is needed round the clock until it ends"
-_SPENT: Final = "that so much is spent an hour on vCPUs and memory, of any family and region, until it ends"
 _COMMITTED: Final = {"1-year commitment": Provisioning.COMMITMENT_1Y, "3-year commitment": Provisioning.COMMITMENT_3Y}
-_FLEXIBLE: Final = {"1-year flexible commitment": 1, "3-year flexible commitment": 3}  # years
-_BINDING: Final[dict[str, Provisioning | int]] = {**_COMMITTED, **_FLEXIBLE}
+_BINDING: Final[dict[str, Provisioning | int]] = {**_COMMITTED, **FLEXIBLE}
 _QUEUES: Final = "none for up to 7 days; how long one queues isn't known"
 _LIKE_SPOT: Final = "the moves in their order, and what each workload's checklist says"
 
@@ -662,20 +657,6 @@ def _ways(
         price = prices.of(known[one.node.node], one.node.price, way)
         return price.usd_per_month if price.is_sold else None
 
-    def way(
-        name: str, usd_a_month: float | None, risk: str, asks: str, more: float = 0.0, *, binds: bool = False
-    ) -> Way:
-        expected = None if usd_a_month is None else usd_a_month + more
-        return Way(
-            name=name,
-            price_usd=usd_a_month,
-            expected_usd=expected,
-            interruptions=None,
-            risk=risk,
-            asks=asks,
-            binds=binds,
-        )
-
     def node_for_node(name: str, bought_as: Provisioning | int, risk: str, asks: str) -> Way:
         amounts = [each(one, bought_as) for one in demand]
         lacking = [one for one, amount in zip(demand, amounts, strict=True) if amount is None]
@@ -685,8 +666,8 @@ def _ways(
             machines = ", ".join(sorted({one.node.price.machine_type for one in lacking}))
             stay = sum(one.cost.total for one in lacking)
             said = f"{risk}. No price of {len(lacking):,} of {count(len(amounts), 'node')} ({machines}): they stay on demand ({usd(stay)})"
-            return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks, binds=risk == _PAID)
-        return way(name, sum(amount or 0.0 for amount in amounts), risk, asks, binds=risk == _PAID)
+            return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks, binds=risk == PAID)
+        return way(name, sum(amount or 0.0 for amount in amounts), risk, asks, binds=risk == PAID)
 
     effective, listed = (
         sum(costs) for costs in zip(*((one.cost.total, one.list_usd_per_month) for one in demand), strict=True)
@@ -697,8 +678,8 @@ def _ways(
     ways = [
         way("on demand, list price", listed, "none beyond host maintenance", "nothing"),
         *([way(SUSTAINED, effective, "none beyond host maintenance", "nothing")] if round(listed - effective, 2) else ()),
-        *(node_for_node(name, bought_as, _PAID, _STEADY) for name, bought_as in _COMMITTED.items()),
-        *(node_for_node(name, years, _PAID, _SPENT) for name, years in _FLEXIBLE.items() if any(each(one, years) for one in demand)),
+        *(node_for_node(name, bought_as, PAID, STEADY) for name, bought_as in _COMMITTED.items()),
+        *(node_for_node(name, years, PAID, SPENT) for name, years in FLEXIBLE.items() if any(each(one, years) for one in demand)),
         way("spot, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
             interruptions_usd),
         *([way("preemptible, repacked", repacked_usd, f"interruptions and moving prices are expected to cost {usd(capped)}",
@@ -796,9 +777,9 @@ def _bearers(was: _Cents, now: _Cents) -> Iterator[Bearer]:
 def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
     """What is committed stays, and is paid, either way: left out."""
     sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0])
-    for (way, name, share), amounts in cents.items():
-        if way is not Bought.COMMITTED:
-            sums[name, share][way is Bought.OTHER] += sum(amounts)
+    for (bought_as, name, share), amounts in cents.items():
+        if bought_as is not Bought.COMMITTED:
+            sums[name, share][bought_as is Bought.OTHER] += sum(amounts)
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 

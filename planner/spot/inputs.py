@@ -25,15 +25,16 @@ from planner.kubernetes.nodes import (
     provisioning_model,
     region,
 )
-from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.startup import learn_start
 from planner.pricing.commitments import price_committed
+from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.history import MONTH_DAYS, move_days, spot_moves
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold
-from planner.spot.assumptions import ASSUMED, SETTINGS, Assumptions, Capacity, Fallback, Work
+from planner.spot.assumptions import ASSUMED, RATES, SETTINGS, Assumptions, Capacity, Fallback, Work
 from planner.spot.interruption import availability_of, gaps_of
 from planner.spot.suitability import guess_gang, guess_work, pods_of
 from planner.spot.windows import window_of
@@ -57,6 +58,7 @@ class Derived(Record):
     works_as_gang: bool = False
     gang_source: str = "nothing says that its pods only work together"
     unsold: tuple[str, ...] = ()  # ways of buying that its nodes' cloud doesn't have
+    flexible: FrozenMap[float] = EMPTY  # flexible commitment → a node's price under it, where it covers all of them
     is_running: bool = True  # a node holds a pod of it now
     problem: str = ""  # why there is no estimate without prices from the user
 
@@ -185,6 +187,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         machine_type=", ".join(dict.fromkeys(machine_type(kind.template) for kind in kinds)),
         bought_as=bought.value,
         unsold=unsold(main.template),
+        flexible=_flexible(book, kinds),
         as_of=as_of,
         price_moves=spot_moves(book.changes, days),
         move_days=days,
@@ -280,11 +283,10 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
 def rates_of(given: Mapping[str, Any]) -> dict[str, float]:
     """The interruption rate that a given share of time up and a given gap come to, where no rate is given."""
     share, gap = given.get("availability"), given.get("stock_out_hours")
-    rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
-    if share in (None, 0, 1) or gap is None or given.keys() & {*rates, "lives"}:
+    if share in (None, 0, 1) or gap is None or given.keys() & {*RATES, "lives"}:
         return {}
     bulk = given.get("zone_losses_per_month", ASSUMED["zone_losses_per_month"]) / HOURS_PER_MONTH
-    return dict.fromkeys(rates, max(0.0, (1 - share) / (share * gap) - bulk))
+    return dict.fromkeys(RATES, max(0.0, (1 - share) / (share * gap) - bulk))
 
 
 def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) -> tuple[AssumptionRow, ...]:
@@ -307,8 +309,7 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
     if assumptions.gaps:
         follows |= {"stock_out_hours": "the observed gaps", "availability": "follows from the observed gaps"}
     if assumptions.lives:
-        rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
-        follows |= dict.fromkeys(rates, "not used: the observed lives stand for it")
+        follows |= dict.fromkeys(RATES, "not used: the observed lives stand for it")
     rows = [
         AssumptionRow(
             name=one.name,
@@ -501,6 +502,13 @@ def _add_prices(
                 values, sources, each, _mean(weights, [one.sustained_use_usd_per_hour for one in prices])
             )
     return problem, as_of, spot_as_of
+
+
+def _flexible(book: PriceBook, kinds: list[_NodeKind]) -> FrozenMap[float]:
+    prices = [price_node(book, kind.template, Provisioning.ON_DEMAND).price for kind in kinds]
+    each = {name: [flexible_usd_per_hour(price, years) for price in prices] for name, years in FLEXIBLE.items()}
+    weights = [kind.nodes or 1 for kind in kinds]
+    return FrozenMap({name: _mean(weights, found) for name, found in each.items() if None not in found})
 
 
 def _mean(weights: list[int], amounts: list[float | None]) -> float:

@@ -133,14 +133,12 @@ def lives_of(assumptions: Assumptions) -> Lives:
 
 def mean_life_hours(assumptions: Assumptions) -> float:
     """How long a node is there on average, until it or its whole zone is lost."""
-    rates = (assumptions.hazard_low_per_hour, assumptions.hazard_likely_per_hour, assumptions.hazard_high_per_hour)
-    return lives_of(assumptions).mean(sum(rates) / 3, assumptions.zone_hazard_per_hour)
+    return lives_of(assumptions).mean(assumptions.hazard_per_hour, assumptions.zone_hazard_per_hour)
 
 
 def mean_gap_hours(assumptions: Assumptions) -> float:
     """The mean gap after a life, hours: none follows those that end because a node may live no longer."""
-    rates = (assumptions.hazard_low_per_hour, assumptions.hazard_likely_per_hour, assumptions.hazard_high_per_hour)
-    return gap_after_a_life(assumptions, sum(rates) / 3)
+    return gap_after_a_life(assumptions, assumptions.hazard_per_hour)
 
 
 def gap_after_a_life(assumptions: Assumptions, hazard_per_hour: float, bulk_per_hour: float | None = None) -> float:
@@ -170,8 +168,9 @@ def gaps_of(assumptions: Assumptions) -> Gaps:
     if share in (0.0, 1.0):
         return Gaps(table=None, mean_hours=0.0 if share else np.inf)
     life = mean_life_hours(assumptions)
-    rates = (assumptions.hazard_low_per_hour, assumptions.hazard_likely_per_hour, assumptions.hazard_high_per_hour)
-    lost = float(lives_of(assumptions).lost_share(np.array([sum(rates) / 3]), assumptions.zone_hazard_per_hour)[0])
+    lost = float(
+        lives_of(assumptions).lost_share(np.array([assumptions.hazard_per_hour]), assumptions.zone_hazard_per_hour)[0]
+    )
     if stated is None:
         return Gaps(table=None, mean_hours=life * (1 - share) / share / lost if life < np.inf and lost else 0.0)
     if abs(life / (life + stated * lost) - share) > _AGREE and life < np.inf:

@@ -56,6 +56,8 @@ def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
     cheapest = min(points, key=lambda point: point.net_usd.mean)
     if not assumptions.nodes:
         return "It runs on no node."
+    if not points[0].net_usd.mean:
+        return "No on-demand node goes for it: no share of spot is cheaper."
     if not cheapest.spot_nodes:
         return f"No share of spot is cheaper than the {usd(points[0].net_usd.mean)} a month without it."
     short = (

@@ -24,7 +24,7 @@ from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, moment
 from planner.inventory.node_lives import NodeSeen, Told, Watch, until
-from planner.spot.assumptions import ASSUMED_GAP_HOURS, Assumptions, Fallback, Life, Work
+from planner.spot.assumptions import ASSUMED_GAP_HOURS, RATES, Assumptions, Fallback, Life, Work
 from planner.spot.interruption import life_table, mean_life_hours
 from planner.spot.months import simulate
 
@@ -231,8 +231,7 @@ class Fit(Record):
     def assumed(self) -> dict[str, Any]:
         """What an estimate assumes by it, of `Assumptions`: where no node was lost by itself, none ever is."""
         lives = tuple(life for life, _ in self.lives)
-        rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
-        return dict.fromkeys(rates, 0.0) | {
+        return dict.fromkeys(RATES, 0.0) | {
             "lives": lives if any(life.ended for life in lives) else (),
             "gaps": self.gaps if any(gap.ended for gap in self.gaps) else (),
             "life_drift": self.life_drift,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import count, duration
+from planner.kubernetes.records import EMPTY
 from planner.pricing.model import Provisioning
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
@@ -31,15 +32,26 @@ class Way(Record):
     binds: bool = False  # it is paid to the end of a term, whatever is used
 
 
+PAID = "never preempted; paid to its end, whether it is used or not"
+STEADY = "that so much is needed round the clock until it ends"
+SPENT = "that so much is spent an hour on vCPUs and memory, of any family and region, until it ends"
 _ASKS_SPOT = "that a pod may go at any time: SIGTERM, checkpoints or retries, others that carry on"
 _FLEX_RISK = "none for up to 7 days, then every node is replaced; how long one queues for it isn't known"
 
 
-def compare(assumptions: Assumptions, found: Savings, mixed: Mix, unsold: Collection[str] = ()) -> tuple[Way, ...]:
-    """All ways for one workload; `found` and `mixed` are its estimate and its mixes, `unsold` what its cloud doesn't sell. The
-    cheapest is marked."""
+def compare(
+    assumptions: Assumptions,
+    found: Savings,
+    mixed: Mix,
+    unsold: Collection[str] = (),
+    flexible: Mapping[str, float] = EMPTY,
+) -> tuple[Way, ...]:
+    """All ways for one workload; `found` and `mixed` are its estimate and its mixes, `unsold` what its cloud doesn't sell,
+    `flexible` the prices of a node under the flexible commitments that cover it. The cheapest is marked."""
     hours, nodes = assumptions.hours_per_month, assumptions.nodes
     on_demand, of_spot = nodes * assumptions.freed_share, nodes * assumptions.spot_share
+    if nodes and not on_demand:  # no node goes for it: there is nothing to buy in another way
+        return ()
     demand = assumptions.on_demand_usd(hours) * on_demand
     listed = assumptions.fallback_usd_per_hour * hours * on_demand
     all_spot = replace(assumptions, base_nodes=0, committed_nodes=0, runs=min(assumptions.runs, _COMPARED_RUNS))
@@ -55,28 +67,16 @@ def compare(assumptions: Assumptions, found: Savings, mixed: Mix, unsold: Collec
         *([_sure(SUSTAINED, demand, "nothing: the discount comes by itself")] if round(listed - demand, 2) else ()),
         _committed("1-year commitment", assumptions.committed_usd_per_hour, on_demand),
         _committed("3-year commitment", assumptions.committed_3y_usd_per_hour, on_demand),
+        *(_committed(name, usd_per_hour, on_demand, SPENT) for name, usd_per_hour in flexible.items()),
         _at_risk("spot", spot_price, spot, _ASKS_SPOT),
-        *(
-            [_at_risk("preemptible", spot_price, capped, f"{_ASKS_SPOT}; and no node lives longer than 24 h")]
-            if capped
-            else ()
-        ),
-        *(
-            [_flex(assumptions.flex_start_usd_per_hour, hours * of_spot)]
-            if Provisioning.FLEX_START not in unsold
-            else ()
-        ),
+        *([_at_risk("preemptible", spot_price, capped, f"{_ASKS_SPOT}; and no node lives longer than 24 h")] if capped else ()),
+        *([_flex(assumptions.flex_start_usd_per_hour, hours * of_spot)] if Provisioning.FLEX_START not in unsold else ()),
         Way(
-            name="cheapest mix",
-            price_usd=_mixed_usd(assumptions, cheapest),
-            expected_usd=cheapest.net_usd.mean,
-            interruptions=None,
-            risk=f"{short} a month with fewer than {count(assumptions.needed_nodes, 'node')} ready"
-            if assumptions.needed_nodes
-            else "no node must be up",
+            name="cheapest mix", price_usd=_mixed_usd(assumptions, cheapest), expected_usd=cheapest.net_usd.mean, interruptions=None,
+            risk=f"{short} a month with fewer than {count(assumptions.needed_nodes, 'node')} ready" if assumptions.needed_nodes else "no node must be up",
             asks=_mix_asks(cheapest),
         ),
-    ]
+    ]  # fmt: skip
     return marked(ways)
 
 
@@ -107,42 +107,39 @@ def _of(assumptions: Assumptions, capacity: Capacity) -> Savings:
     return savings(case, simulate(case))
 
 
-def _sure(name: str, usd: float, asks: str) -> Way:
-    risk = "none beyond host maintenance"
-    return Way(name=name, price_usd=usd, expected_usd=usd, interruptions=0.0, risk=risk, asks=asks)
-
-
-def _committed(name: str, usd_per_hour: float | None, nodes: float) -> Way:
-    usd = None if usd_per_hour is None else usd_per_hour * HOURS_PER_MONTH * nodes
+def way(
+    name: str,
+    usd: float | None,
+    risk: str,
+    asks: str,
+    more: float = 0.0,
+    *,
+    interruptions: float | None = None,
+    binds: bool = False,
+) -> Way:
+    """A way at so many USD a month, `more` of which are expected beside; None: no price."""
     return Way(
-        name=name,
-        price_usd=usd,
-        expected_usd=usd,
-        interruptions=0.0,
-        risk="never preempted; paid to its end, whether it is used or not" if usd is not None else "no price known",
-        asks="that so much is needed round the clock until it ends",
-        binds=True,
-    )
+        name=name, price_usd=usd, expected_usd=None if usd is None else usd + more, interruptions=interruptions,
+        risk=risk, asks=asks, binds=binds,
+    )  # fmt: skip
+
+
+def _sure(name: str, usd: float, asks: str) -> Way:
+    return way(name, usd, "none beyond host maintenance", asks, interruptions=0.0)
+
+
+def _committed(name: str, usd_per_hour: float | None, nodes: float, asks: str = STEADY) -> Way:
+    usd = None if usd_per_hour is None else usd_per_hour * HOURS_PER_MONTH * nodes
+    return way(name, usd, PAID if usd is not None else "no price known", asks, interruptions=0.0, binds=True)
 
 
 def _at_risk(name: str, price: float, found: Savings, asks: str) -> Way:
-    return Way(
-        name=name,
-        price_usd=price,
-        expected_usd=found.net_usd.mean,
-        interruptions=found.interruptions.mean,
-        risk=f"{found.interruptions.mean:,.0f} interruptions a month; the price moves",
-        asks=asks,
-    )
+    often = found.interruptions.mean
+    risk = f"{often:,.0f} interruptions a month; the price moves"
+    return way(name, price, risk, asks, found.net_usd.mean - price, interruptions=often)
 
 
 def _flex(usd_per_hour: float | None, node_hours: float) -> Way:
     usd = None if usd_per_hour is None else usd_per_hour * node_hours
-    return Way(
-        name="flex-start",
-        price_usd=usd,
-        expected_usd=usd,
-        interruptions=None,
-        risk=_FLEX_RISK if usd is not None else "no price known",
-        asks="that it may wait for capacity, and start anew after 7 days; preemptible quota",
-    )
+    asks = "that it may wait for capacity, and start anew after 7 days; preemptible quota"
+    return way("flex-start", usd, _FLEX_RISK if usd is not None else "no price known", asks)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, usd
-from planner.kubernetes.records import FrozenMap, Pod, Snapshot
+from planner.kubernetes.records import EMPTY, FrozenMap, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
@@ -169,7 +169,9 @@ def savings_detail(
         derived=derived,
         assumptions=table(derived, asked, assumptions),
         estimate=found,
-        ways=compare(assumptions, found.savings, found.mix, derived.unsold),
+        ways=compare(
+            assumptions, found.savings, found.mix, derived.unsold, EMPTY if asked.keys() & _PRICES else derived.flexible
+        ),
         suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
         assumed=assumptions,
         in_whole=part,

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from planner.kubernetes.records import Snapshot
+from planner.capacity.changes import parse_changes
+from planner.ground.records import replace
+from planner.ground.words import usd
+from planner.kubernetes.records import ContainerMetrics, PodMetrics, Snapshot
 from planner.pricing.bill import WORKLOAD, bill
 from planner.pricing.commitments import parse_commitments
 from planner.pricing.model import PriceBook
-from planner.questions import fleet
+from planner.questions import costs, fleet, what_if
 from planner.questions.question import Given
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, answer
 from planner.sources import demo, kubectl
@@ -103,3 +106,46 @@ def test_the_sums_are_the_same(case: tuple[Case, SavingsAnswer]) -> None:
     assert sum(line.saved_usd or 0.0 for line in listed.lines) == pytest.approx(listed.fleet.expected_usd, abs=0.02)
     assert sum(line.usd for line in whole.lines) == pytest.approx(whole.bill_usd_per_month, abs=0.005)
     assert fleet.answer(snapshot, fleet.FleetSettings(), given).usd_per_month == pytest.approx(whole.usd_per_month)
+
+
+HOW: Final[dict[str, costs.CostsSettings]] = {
+    "requests": costs.CostsSettings(), "usage": costs.CostsSettings(count_usage=True),
+    "idle shared": costs.CostsSettings(share_idle=True), "both": costs.CostsSettings(count_usage=True, share_idle=True),
+}  # fmt: skip
+
+
+def with_usage(snapshot: Snapshot) -> Snapshot:
+    """Every pod uses half a core and a GiB in its first container."""
+    made = tuple(
+        PodMetrics(
+            namespace=pod.namespace, name=pod.name, taken_at=snapshot.taken_at, window_seconds=30.0,
+            containers=(ContainerMetrics(container=pod.spec.containers[0].name, cpu_millicores=500, working_set_bytes=2**30),),
+        )
+        for pod in snapshot.pods
+        if pod.holds_room
+    )  # fmt: skip
+    return replace(snapshot, pod_metrics=made)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("name", ["demo", "EKS", "AKS"])
+def test_the_bill_is_one_figure_by_every_door(name: str, how: str) -> None:
+    """Whoever bears it: the sentence, its lines, the rows in FOCUS' columns, the fleet's sum, and what-if's today."""
+    snapshot, book = CASES[name]()
+    snapshot, given = with_usage(snapshot), Given(book=book)
+    found = costs.answer(snapshot, HOW[how], given)
+    whole = found.bill_usd_per_month
+    assert whole is not None
+    assert str(found.sentence).startswith(f"{usd(whole)} a month")
+    rows: dict[str, list[Any]] = {one.name: one.rows(found) for one in costs.QUESTION.listings}
+    by_row = {
+        name: sum(float(row[column] or 0.0) for row in rows[name])
+        for name, column in (("allocation", "usd_per_month"), ("focus", "EffectiveCost"))
+    }
+    assert by_row == pytest.approx(dict.fromkeys(by_row, whole), abs=0.005)
+    assert sum(float(row["BilledCost"] or 0.0) for row in rows["focus"]) == pytest.approx(whole, abs=0.005)
+    assert fleet.answer(snapshot, fleet.FleetSettings(), given).usd_per_month == pytest.approx(whole, abs=0.02)
+    then = what_if.answer(
+        snapshot, what_if.WhatIfSettings(changes=parse_changes(f"uncordon:{snapshot.nodes[0].name}")), given
+    )
+    assert then.usd_per_month_before == pytest.approx(whole, abs=0.02)

@@ -22,7 +22,7 @@ from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import Assumptions, SpotSettings
 from planner.spot.economics import savings
 from planner.spot.inputs import assume, derive
-from planner.spot.ways import compare
+from planner.spot.ways import Way, compare
 from planner.spot.workload import estimate
 
 BOOK = embedded_book()
@@ -283,6 +283,26 @@ def test_flexible_commitments_by_hand(snapshot: Snapshot) -> None:
         assert way.expected_usd == pytest.approx(by_hand, abs=0.05)
         assert way.binds
         assert "No price of 6 of 19 nodes (a2-highgpu-4g, g2-standard-24)" in way.risk
+
+
+def test_a_workload_s_flexible_commitments_are_the_fleet_s(snapshot: Snapshot) -> None:
+    """All six nodes with a T4 are the worker's: 6 × 730 × (0.72 or 0.54 × 0.487514 + 0.7 × 0.37), as in the sum of the whole cluster. An
+    A100's machine has none, and where no node of a workload's own goes there is nothing to buy."""
+    ways = {way.name: way for way in ways_of(snapshot, WORKER)}
+    for years, kept in ((1, 0.72), (3, 0.54)):
+        way = ways[f"{years}-year flexible commitment"]
+        assert way.expected_usd == pytest.approx(4_380 * (kept * 0.487514 + 0.7 * 0.37), abs=0.01)
+        assert way.binds
+    assert not [way for way in ways_of(snapshot, "Deployment/prod/llm-serve") if "flexible" in way.name]
+    assert not [way for way in ways_of(snapshot, WORKER, on_demand_usd_per_hour=0.9) if "flexible" in way.name]
+    assert ways_of(snapshot, "Deployment/prod/web") == ()
+
+
+def ways_of(snapshot: Snapshot, workload: str, **asked: float) -> tuple[Way, ...]:
+    spot = SpotSettings(runs=100, **asked)  # type: ignore[arg-type]
+    found = answer(snapshot, SavingsSettings(workload=workload, spot=spot), Given(book=BOOK))
+    assert found.detail is not None
+    return found.detail.ways
 
 
 def test_what_no_flexible_commitment_covers() -> None:

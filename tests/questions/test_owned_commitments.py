@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from planner.capacity.changes import parse_changes
 from planner.cli import main
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.ground.words import usd
+from planner.kubernetes.records import FrozenMap
 from planner.pricing import bill as bill_room
 from planner.pricing.allocation import Share
-from planner.pricing.commitments import parse_commitments
+from planner.pricing.commitments import paid_for, parse_commitments
 from planner.pricing.focus import OF_COMMITMENTS, unfilled
 from planner.pricing.model import PriceBook, Provisioning
-from planner.questions import costs, savings
+from planner.questions import costs, savings, what_if
 from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings
+from planner.rollout.remedy_costs import usd_of_nodes
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings
@@ -152,3 +158,69 @@ def test_the_command_takes_them_once(
     rows = list(csv.DictReader(io.StringIO(captured.out)))
     assert {row["CommitmentDiscountStatus"] for row in rows} == {"", "Used", "Unused"}
     assert "CommitmentDiscountStatus" not in captured.err
+
+
+# ── new nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+MONTH = 0.7 * 0.857514 * 730  # of a T4 node on demand: 438.19
+
+
+@pytest.mark.parametrize(("rows", "paid"), [((), 0), ((FOUR,), 0), ((EIGHT.replace(",8,", ",7,"),), 1), ((EIGHT,), 2)])
+def test_a_new_node_is_on_demand_unless_a_commitment_covers_nothing_now(
+    rows: tuple[str, ...], paid: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two nodes of T4s come beside six: what covers the six isn't theirs. The gate, the plan's prices and the bill's difference agree."""
+    snapshot, prices = demo.read(), book(*rows)
+    like = next(node for node in snapshot.nodes if "gpu-t4" in node.name)
+    assert paid_for(prices, snapshot.nodes, like, 2) == paid
+    by_hand = (2 - paid) * MONTH
+    assert usd_of_nodes(prices, snapshot.nodes, like, 2, 60.0)[0] == pytest.approx(by_hand)
+    owned, manifest = tmp_path / "owned.csv", tmp_path / "more.json"
+    owned.write_text(HEAD + "\n".join(rows), encoding="utf-8")
+    manifest.write_text(json.dumps(more_t4s()), encoding="utf-8")
+    asked = ["gate", "demo", "-f", str(manifest), "--limits", "gpu-t4=9", "-o", "json"]
+    with pytest.raises(SystemExit):
+        main([*asked, *(["--commitments", str(owned)] if rows else [])])
+    (found,) = json.loads(capsys.readouterr().out)["result"]["workloads"]
+    assert (found["extra_nodes"], found["added_usd_per_month"]) == (2, pytest.approx(by_hand))
+    then = what_if.answer(snapshot, what_if.WhatIfSettings(changes=parse_changes("add:gpu-t4=2")), Given(book=prices))
+    assert (then.usd_per_month_after or 0.0) - (then.usd_per_month_before or 0.0) == pytest.approx(by_hand, abs=0.01)
+
+
+def more_t4s() -> dict[str, Any]:
+    container = {"name": "c", "image": "a/b:1", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    spec = {
+        "containers": [container],
+        "nodeSelector": {"cloud.google.com/gke-nodepool": "gpu-t4"},
+        "tolerations": [{"operator": "Exists"}],
+    }
+    template = {"metadata": {"labels": {"app": "more"}}, "spec": spec}
+    made = {"replicas": 2, "selector": {"matchLabels": {"app": "more"}}, "template": template}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "more", "namespace": "prod"},
+        "spec": made,
+    }
+
+
+def test_nodes_without_a_price_make_a_difference_that_is_not_known() -> None:
+    snapshot = demo.read()
+    labels = {"cloud.google.com/gke-accelerator": "", "node.kubernetes.io/instance-type": "x9-unknown-8"}
+    strange = replace(
+        snapshot,
+        nodes=tuple(
+            replace(node, labels=FrozenMap({**node.labels, **labels})) if "gpu-t4" in node.name else node
+            for node in snapshot.nodes
+        ),
+    )
+    then = what_if.answer(
+        strange, what_if.WhatIfSettings(changes=parse_changes("add:gpu-t4=1")), Given(book=embedded_book())
+    )
+    assert then.usd_per_month_before is not None
+    assert then.usd_per_month_after is None
+    same = what_if.answer(
+        strange, what_if.WhatIfSettings(changes=parse_changes("add:gpu-l4=1")), Given(book=embedded_book())
+    )
+    assert (same.usd_per_month_after or 0.0) - (same.usd_per_month_before or 0.0) == pytest.approx(
+        7_502.85 / 4, abs=0.01
+    )

@@ -367,7 +367,7 @@ def with_prices(found: Snapshot) -> Snapshot:
 
 def _monthly(one: Outcome, known: Knobs) -> float:
     pairs = zip(known.pools, one.plan.nodes, strict=True)
-    months = [usd_of_nodes(embedded_book(), pool.template, number, 0.0)[0] for pool, number in pairs if number]
+    months = [usd_of_nodes(embedded_book(), (), pool.template, number, 0.0)[0] for pool, number in pairs if number]
     assert None not in months, "every pool has a price"
     return sum(one or 0.0 for one in months)
 

@@ -121,6 +121,9 @@ def test_azure_s_list_is_read_page_by_page(cache: Path, capsys: pytest.CaptureFi
         (lambda n, a: (503, b"{}", {}), "it answered 503"),
         (lambda n, a: (200, b'{"Items": [', {}), "its answer is cut off or not JSON"),
         (lambda n, a: (200, b'{"Items": 7}', {}), "its answer has another form"),
+        (lambda n, a: (200, b"[" * 100_000, {}), "cut off or not JSON"),
+        (lambda n, a: (200, b" " * (33 * 2**20), {}), "its page has no end"),
+        (lambda n, a: (429, b"slow down", {"Retry-After": "86400"}), "it answered 429"),
         (lambda n, a: (200, b'{"Items": [], "NextPageLink": null}', {}), "only 0 of 1,"),
         (lambda n, a: (200, b'{"Items": [], "NextPageLink": "http://elsewhere.example/x"}', {}), "its next page is on another server"),
         (lambda n, a: (200, json.dumps({"Items": [], "NextPageLink": f"http://{a.headers['Host']}/api/retail/prices"}).encode(), {}), "its pages have no end"),
@@ -134,6 +137,36 @@ def test_what_isn_t_read_to_its_end_writes_nothing(
         assert run("--cloud", "azure", "--region", "westeurope", "--endpoint", server.url) == 1
     assert said in capsys.readouterr().err
     assert not (cache / "azure-prices.csv").exists()
+
+
+def test_a_page_that_is_refused_for_once_is_asked_for_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """429 with a day's Retry-After: it isn't waited for."""
+    monkeypatch.setattr("urllib3.util.Retry._sleep_backoff", lambda _: None)
+    whole = azure(westeurope())
+
+    def answer(number: int, asked: Asked) -> Answer:
+        return (429, b"", {"Retry-After": "86400"}) if number == 1 else whole(number, asked)
+
+    with billing_server(answer) as server:
+        assert run("--cloud", "azure", "--region", "westeurope", "--endpoint", server.url) == 0
+    assert "machine types taken" in capsys.readouterr().out
+
+
+def test_what_is_taken_with_a_doubt_stands_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Spot that moved by 40 % since the last refresh is taken, and told before 63 things that are not."""
+    spot = {"meterName": "D4s v5 Spot", "skuName": "D4s v5 Spot"}
+    asked = ("--cloud", "azure", "--region", "westeurope", "--endpoint")
+    with billing_server(azure([*westeurope(), meter("Standard_D4s_v5", 0.05, **spot)])) as server:
+        assert run(*asked, server.url) == 0
+    made = [meter(f"Standard_Made_{number}", usd) for number in range(63) for usd in (1.0, 2.0)]
+    with billing_server(azure([*westeurope(), *made, meter("Standard_D4s_v5", 0.07, **spot)])) as server:
+        assert run(*asked, server.url) == 0
+    said = capsys.readouterr().out.splitlines()
+    first = next(line for line in said if "moved" in line or "left out" in line)
+    assert first.strip().startswith("Standard_D4s_v5, spot, westeurope: 0.07, 0.05 in the book")
+    assert first.endswith("it moved by +40%; the new price is taken")
 
 
 # ── AWS ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -246,6 +279,18 @@ def test_what_aws_doesn_t_have(capsys: pytest.CaptureFixture[str], lines: list[s
     with billing_server(aws(lines)) as server:
         assert run("--cloud", "aws", "--region", region, "--endpoint", server.url) == 1
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("body", [b"x" * (3 * 2**20), b'"SKU"\n' + b"y" * (3 * 2**20)], ids=["no line", "one more"])
+def test_a_list_of_one_endless_line_is_not_held(capsys: pytest.CaptureFixture[str], body: bytes) -> None:
+    whole = aws([])
+
+    def answer(number: int, asked: Asked) -> Answer:
+        return (200, body, {}) if asked.path.endswith(".csv") else whole(number, asked)
+
+    with billing_server(answer) as server:
+        assert run("--cloud", "aws", "--region", "eu-west-1", "--endpoint", server.url) == 1
+    assert "its list has no end" in capsys.readouterr().err
 
 
 def test_a_cloud_and_its_regions_belong_together(capsys: pytest.CaptureFixture[str]) -> None:

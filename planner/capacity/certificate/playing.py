@@ -6,7 +6,7 @@ printed steps do it; new nodes are there at the start, and their arrival is adde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from math import ceil, inf
 from typing import Final
@@ -16,9 +16,10 @@ from planner.capacity.certificate.moving import Moved
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
-from planner.kubernetes.nodes import arrival_seconds, gpu_count
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, region
 from planner.kubernetes.records import FrozenMap, Node, Workload
 from planner.kubernetes.shares import rolling_limits
+from planner.pricing.commitments import paid_for
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
@@ -36,6 +37,7 @@ from planner.scheduling.pod import LivePod
 UNBOUNDED: Final = 2**62  # of a quota that is out of the way
 _DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
 _PRECISION: Final = 6
+_MOST_PAID: Final = 1_000_000  # nodes: all that are
 
 Costs = tuple[float, ...]
 """Of each change pods Ready at worst (negated), then money (USD; nodes a pool where no price is known), pods of others disturbed,
@@ -99,6 +101,7 @@ class Player:
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
         self.money = tuple(_money(book, one.template) for one in knobs.pools)
         self.is_priced = all(one.hourly is not None for one in self.money)
+        self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [one.template for one in knobs.pools]))
         self.played = 0
 
     # ── the bound ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -389,7 +392,9 @@ class Player:
             return None
         hours = (seconds + SCALE_DOWN_SECONDS) / 3600
         each = [(one.monthly or 0.0) if is_kept else hours * (one.hourly or 0.0) for one in self.money]
-        return round(sum(n * usd for n, usd in zip(plan.nodes, each, strict=True)), _PRECISION)
+        return round(
+            sum(max(0, n - paid) * usd for n, paid, usd in zip(plan.nodes, self.paid, each, strict=True)), _PRECISION
+        )
 
     def _costs(self, lowest: Costs, seconds: float, plan: Plan, disturbed: int, left: int, *, is_kept: bool) -> Costs:
         usd = self._usd(plan, seconds, is_kept=is_kept)
@@ -405,6 +410,15 @@ def _with(workload: Workload, way: Way) -> Workload:
 def _does(run: Run) -> bool:
     """Whether everything came to its end, those that were scaled for it, too."""
     return all(run.done.values())
+
+
+def _paid(book: PriceBook | None, nodes: Sequence[Node], pools: Iterable[Node]) -> Iterator[int]:
+    """Nodes of each pool that commitments pay for already, which cover none; of pools alike the first has them."""
+    seen = set[tuple[str, str]]()
+    for like in pools:
+        kind = (machine_type(like), region(like))
+        yield 0 if book is None or kind in seen else paid_for(book, nodes, like, _MOST_PAID)
+        seen.add(kind)
 
 
 def _money(book: PriceBook | None, node: Node) -> Money:
