@@ -359,7 +359,8 @@ def make_room(
     shape: str | None = ...,
     until: str | None = ...,
     count: int | None = ...,
-    least: Literal["moves", "minutes"] | None = ...,
+    least: Literal["moves", "minutes", "cost"] | None = ...,
+    checkpoint_minutes: int | None = ...,
     manifest: str | Path | None = ...,
     manifest_namespace: str | None = ...,
 ) -> Answer:
