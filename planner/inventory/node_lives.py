@@ -32,8 +32,20 @@ REASONS: Final = {
     "ScaleDown": Told.TAKEN_DOWN,
     "DisruptionTerminating": Told.TAKEN_DOWN,
 }
-GOING_TAINTS: Final = frozenset({"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"})
-"""On a node that an autoscaler takes down."""
+TAKEN_DOWN: Final = frozenset({"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"})
+"""Taints of a node that an autoscaler takes down, on purpose."""
+GOING_TAINTS: Final = TAKEN_DOWN | {
+    "DeletionCandidateOfClusterAutoscaler", "node.cluster.x-k8s.io/outdated-revision",
+    "cloud.google.com/impending-node-termination",
+    *(f"aws-node-termination-handler/{why}" for why in
+      ("spot-itn", "scheduled-maintenance", "asg-lifecycle-termination", "rebalance-recommendation")),
+    "remediator.kubernetes.azure.com/unschedulable", "remediator.aks.microsoft.com/unschedulable",
+}  # fmt: skip
+"""Those of any node that somebody may take away soon. Sources: cluster-autoscaler `utils/taints/taints.go`, karpenter
+`pkg/apis/v1/taints.go`, Cluster API `api/v1beta1/common_types.go`, aws-node-termination-handler `pkg/node/node.go`, GKE's and AKS's
+pages on host maintenance and on node auto-drain."""
+_GOING_CONDITIONS: Final = ("Terminating", "VMEventScheduled")  # OpenShift's machine API on spot, AKS
+_GOING_LABEL: Final = ("cloud.google.com/active-node-maintenance", "ONGOING")
 
 
 class NodeSeen(Record):
@@ -77,7 +89,16 @@ def node_events(snapshot: Snapshot) -> Iterator[tuple[str, Told, float]]:
 
 def is_going(node: Node) -> bool:
     """Whether an autoscaler is taking the node down."""
-    return any(taint.key in GOING_TAINTS for taint in node.taints)
+    return any(taint.key in TAKEN_DOWN for taint in node.taints)
+
+
+def may_go(node: Node) -> bool:
+    """Whether anybody has marked it as one that he may take away."""
+    return (
+        any(taint.key in GOING_TAINTS for taint in node.taints)
+        or any(node.conditions.get(one) == "True" for one in _GOING_CONDITIONS)
+        or node.labels.get(_GOING_LABEL[0]) == _GOING_LABEL[1]
+    )
 
 
 def watch_snapshots(snapshots: Sequence[tuple[str, Snapshot]]) -> Watch:

@@ -7,16 +7,18 @@ that put them out after a time; what is being deleted goes, with all that is in 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from math import inf
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import JOB_NAME, TAINT_UNSCHEDULABLE
-from planner.inventory.node_lives import is_going
+from planner.ground.vocabulary import JOB_NAME, NVIDIA_GPU, TAINT_UNSCHEDULABLE
+from planner.inventory.node_lives import GOING_TAINTS, is_going, may_go
+from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.nodes import is_ready
+from planner.kubernetes.nodes import Sharing, gpu_model, is_ready, is_virtual, physical_gpus, sharing
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import (
@@ -46,7 +48,11 @@ class Bound(StrEnum):
 
 
 _ANY = PodSpec(tolerations=(Toleration(operator="Exists"),))
-_LIFECYCLE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+_LIFECYCLE = (
+    "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+)  # fmt: skip
+_STARTS = ("karpenter.sh/unregistered", "node.cluster.x-k8s.io/uninitialized")
 METRICS = (Bound.LOWEST, Bound.HIGHEST)
 
 
@@ -178,7 +184,7 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
         if node is None or not pod.holds_room or pod.deleted_at is not None:
             continue
         if leaves(node):
-            found[place] = f"{node.name} is being taken away"
+            found[place] = leaving(node)
         elif taint := next((key for key in _expels(node) if not _stays(pod, node, key)), ""):
             found[place] = f"{node.name} puts pods out ({taint})"
     return found
@@ -190,21 +196,52 @@ def recovering(cluster: Cluster) -> tuple[int, ...]:
 
 
 def _recovering(cluster: Cluster) -> tuple[int, ...]:
-    return tuple(place for place, node in enumerate(cluster.nodes) if may_take(node, _ANY))
+    sliced = {one.node_name for one in cluster.snapshot.resource_slices}
+    return tuple(
+        place
+        for place, node in enumerate(cluster.nodes)
+        if may_take(node, _ANY) or (node.name not in sliced and may_take(node, _ANY, (*node.capacity, NVIDIA_GPU)))
+    )
 
 
-def may_take(node: Node, spec: PodSpec) -> bool:
-    """Whether nothing keeps such pods off the node but that it isn't Ready, or is tainted by the node lifecycle controller or its cloud's:
-    these see by themselves when that is over (`pkg/controller/nodelifecycle`, `cloud-provider/api/well_known_taints.go`)."""
-    others = [one for one in node.taints if not one.key.startswith(_LIFECYCLE) or one.key == TAINT_UNSCHEDULABLE]
-    is_out = len(others) < len(node.taints) or not is_ready(node)
-    is_open = is_out and not (node.is_cordoned or leaves(node)) and tolerates_taints(spec.tolerations, others)
-    return is_open and node_affinity_matches(spec, node.labels, node.name)
+def may_take(node: Node, spec: PodSpec, asks: Iterable[str] = ()) -> bool:
+    """Whether nothing keeps such pods off the node but what may be over by itself: it isn't Ready, or is tainted by the node lifecycle
+    controller or its cloud's (`pkg/controller/nodelifecycle`, `cloud-provider/api/well_known_taints.go`), a start or an end that
+    whoever said so may take back, or its device plugin offers less than it has of one of `asks`."""
+    hard = [one for one in node.taints if one.effect != "PreferNoSchedule"]
+    is_marked = may_go(node)
+    others = [one for one in hard if not _is_for_a_time(one.key) or (one.key == TAINT_UNSCHEDULABLE and not is_marked)]
+    is_out = len(others) < len(hard) or not is_ready(node) or any(comes_up(node, one) for one in asks)
+    is_open = is_out and not (node.is_deleting or (node.is_cordoned and not is_marked))
+    return (
+        is_open and tolerates_taints(spec.tolerations, others) and node_affinity_matches(spec, node.labels, node.name)
+    )
+
+
+def _is_for_a_time(key: str) -> bool:
+    return key.startswith(_LIFECYCLE) or key.endswith("/agent-not-ready") or key in _STARTS or key in GOING_TAINTS
+
+
+def comes_up(node: Node, resource: str) -> float:
+    """How much more of what a device plugin offers the node may have by itself: what it has had (`capacity`; kubelet sets allocatable to
+    what is healthy, and 0 until the plugin is there, `pkg/kubelet/cm/devicemanager` `GetCapacity`), or, where it offers no accelerator
+    at all, what its labels or its machine type say that it has."""
+    has = node.allocatable.get(resource, 0)
+    if not is_gpu_resource(resource):
+        return 0
+    if has or alike(node.allocatable) or is_virtual(node) or not gpu_model(node):
+        return max(0, node.capacity.get(resource, 0) - has)
+    return (sharing(node, resource) is Sharing.WHOLE and physical_gpus(node)) or inf
 
 
 def leaves(node: Node) -> bool:
-    """Whether somebody is taking the node away."""
-    return node.is_deleting or is_going(node)
+    """Whether somebody is taking the node away, or may."""
+    return node.is_deleting or may_go(node)
+
+
+def leaving(node: Node) -> str:
+    """The same, in words."""
+    return f"{node.name} {'is being' if node.is_deleting or is_going(node) else 'may be'} taken away"
 
 
 def _expels(node: Node) -> tuple[str, ...]:

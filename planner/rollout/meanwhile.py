@@ -3,30 +3,34 @@ while the rollout goes on, or somebody else acts by himself. What may be played 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from planner.ground.budget import allowed
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity, Snapshot
+from planner.kubernetes.nodes import is_ready
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Snapshot
 from planner.rollout.answers import Ties
-from planner.rollout.beside import beside
+from planner.rollout.beside import beside, ruled_namespaces
 from planner.rollout.by_themselves import (
     METRICS,
     Bound,
     at_bound,
+    comes_up,
     coming,
     going,
     going_by_node,
     leaves,
+    leaving,
     may_take,
     recovering,
 )
-from planner.rollout.in_flight import in_flight
+from planner.rollout.in_flight import InFlight, in_flight
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import compile_shape
 
 _RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
@@ -122,10 +126,27 @@ def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[st
     if not run.completed:
         return tuple(dict.fromkeys((*found, *_leaving_room(cluster, run))))
     met = _met_at(cluster, revisions, Bound.BEGUN)
-    found += [one.does for one in coming(cluster) if one.pods.key in met]
+    found += [
+        one.does for one in coming(cluster) if one.pods.key in met and not _give_way(cluster, revisions, one.pods)
+    ]
     nodes = {pod.node for pods in run.pods.values() for pod in pods if pod.is_bound and not pod.is_lost}
     gone = [cluster.nodes[node] for node in sorted(nodes) if leaves(cluster.nodes[node])]
-    return tuple(dict.fromkeys((*found, *(f"{node.name} is being taken away" for node in gone))))
+    return tuple(dict.fromkeys((*found, *(leaving(node) for node in gone))))
+
+
+def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight) -> bool:
+    """Whether the changed pods, all alike, may each push one of them out, nothing but room decides where they go, and nobody else moves
+    whom these would send elsewhere."""
+    made = coming.replica_set
+    if made is None or in_flight(cluster) or len(cluster.unbound):
+        return False
+    theirs = compile_shape(cluster, made.namespace, made.template.labels, made.template.spec)
+    after = [one.after for one in revisions]
+    mine = [compile_shape(cluster, one.namespace, t.labels, t.spec) for one in after for t, _ in one.templates]
+    plain = all(one.is_plain and one.may_preempt and one.priority > theirs.priority for one in mine)
+    return (
+        len(mine) == 1 and plain and not {made.namespace, *(one.namespace for one in after)} & ruled_namespaces(cluster)
+    )
 
 
 def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
@@ -137,14 +158,27 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
         yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
     on = cluster.remember(going_by_node)
     for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
-        recovers = {node for node in recovering(cluster) if may_take(cluster.nodes[node], shape.spec)}
+        names = [cluster.resources[row] for row, _ in shape.asks]
+        asks = (*names, *shape.absent)
+        recovers = {node for node in recovering(cluster) if may_take(cluster.nodes[node], shape.spec, asks)}
         for node in (on.keys() & set(shape.candidates.tolist())) | recovers:
             live = {place: simulation.pods.live(place) for place in on.get(node, ())}
             leave = [pod for pod in live.values() if not (pod.is_gone or pod.is_terminating)]
-            left = {row: simulation.state.free[row, node] for row, _ in shape.asks}
-            if all(left[row] + sum(dict(p.shape.asks).get(row, 0) for p in leave) >= n for row, n in shape.asks):
+            more = {name: comes_up(cluster.nodes[node], name) for name in asks if node in recovers}
+            left = {
+                row: simulation.state.free[row, node] + more.get(cluster.resources[row], 0) for row, _ in shape.asks
+            }
+            if all(more.get(name) for name in shape.absent) and all(
+                left[row] + sum(dict(p.shape.asks).get(row, 0) for p in leave) >= n for row, n in shape.asks
+            ):
                 yield from (gone[place] for place, pod in live.items() if pod in leave)
-                yield from (f"{cluster.node_names[one]} may get Ready" for one in {node} & recovers)
+                yield from (_recovers(cluster.nodes[one], asks) for one in {node} & recovers)
+
+
+def _recovers(node: Node, asks: Iterable[str]) -> str:
+    if is_ready(node) and (up := [name for name in asks if comes_up(node, name)]):
+        return f"{node.name} may offer more {listing(up)} once its device plugin is up"
+    return f"{node.name} may {'take pods again' if leaves(node) else 'get Ready'}"
 
 
 def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:

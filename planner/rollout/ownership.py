@@ -89,7 +89,7 @@ def _sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
 
 
 def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
-    """Those that pods name as their owners, each to have as many pods as there are; made once a cluster.
+    """Those that were read, and those that pods name as their owners, each to have as many pods as there are; made once a cluster.
 
     Not those of an OpenShift DeploymentConfig: that scales them, as it goes on.
     Source: kubernetes `pkg/controller/replication/replication_controller.go`, which is the ReplicaSet's controller.
@@ -99,21 +99,30 @@ def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
 
 def _replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
     pods, found = cluster.snapshot.pods, list[ReplicaSet]()
+    told = {
+        one.uid: one
+        for one in cluster.snapshot.unplayed
+        if one.uid and one.kind == REPLICATION_CONTROLLER and one.is_told
+    }
+    for uid, one in told.items():
+        for part in one.pods if one.owner is None else ():
+            found.append(_controller(one.namespace, one.name, uid, part.count, part.template))
     for uid, own in pods_by_owner(cluster).items():
         by = pods[own[0]].owner
-        if by is None or by.kind != REPLICATION_CONTROLLER:
+        if by is None or by.kind != REPLICATION_CONTROLLER or (uid in told and told[uid].pods):
             continue
         last = max((pods[i] for i in own), key=lambda pod: pod.created_at or 0.0)
-        if DEPLOYMENT_CONFIG in last.labels:
-            continue
-        found.append(
-            ReplicaSet(
-                kind=by.kind, namespace=last.namespace, name=by.name, uid=uid, labels=EMPTY, annotations=EMPTY, owner=None,
-                created_at=None, replicas=len(own), selector=LabelSelector(match_labels=last.labels),
-                template=Template(labels=last.labels, spec=last.spec),
-            )
-        )  # fmt: skip
+        if DEPLOYMENT_CONFIG not in last.labels:
+            template = Template(labels=last.labels, spec=last.spec)
+            found.append(_controller(last.namespace, by.name, uid, 0 if uid in told else len(own), template))
     return tuple(found)
+
+
+def _controller(namespace: str, name: str, uid: str, replicas: int, template: Template) -> ReplicaSet:
+    return ReplicaSet(
+        kind=REPLICATION_CONTROLLER, namespace=namespace, name=name, uid=uid, labels=EMPTY, annotations=EMPTY, owner=None,
+        created_at=None, replicas=replicas, selector=LabelSelector(match_labels=template.labels), template=template,
+    )  # fmt: skip
 
 
 def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:

@@ -20,7 +20,7 @@ from planner.ground.vocabulary import (
     INSTANCE_TYPE,
     ZONE,
 )
-from planner.inventory.node_lives import GOING_TAINTS, NodeSeen, Watch
+from planner.inventory.node_lives import TAKEN_DOWN, NodeSeen, Watch
 from planner.kubernetes import accelerators
 from planner.kubernetes.nodes import is_spot, machine_type, node_pool, zone
 from planner.kubernetes.records import FrozenMap, Labels, Node
@@ -110,7 +110,7 @@ def _written(key: str) -> str:
 
 def _going(server: Prometheus, start: float, end: float, step: int) -> dict[tuple[str, str], float]:
     """(cluster, node) → when an autoscaler's mark was last seen on it; {} where taints aren't scraped."""
-    marks = "|".join(sorted(re.escape(one).replace("\\", "\\\\") for one in GOING_TAINTS))
+    marks = "|".join(sorted(re.escape(one).replace("\\", "\\\\") for one in TAKEN_DOWN))
     asked = f'max by (cluster, node) ({TAINTS}{{key=~"{marks}"}})'
     found = server.query_range(asked, start=start, end=end, step_seconds=step)
     return {

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from planner.capacity import rollouts
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
+from planner.inventory.node_lives import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
+from planner.questions import gate
+from planner.questions.gate import GateSettings
+from planner.questions.question import Given
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
+from planner.serve.review import read_request, review
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
 from tests.conformance.rollout_cases import WHOLE_LISTS
 from tests.rollout.rollouts import WORKER, rolling
 
 GPU = "nvidia.com/gpu"
-AT = "2026-11-25T12:00:00Z"
+AT, NOW = "2026-11-25T12:00:00Z", 1_790_000_000.0
 GPU_SPEC = pod_spec(gpus=1)
 NEVER = pod_spec(gpus=1, restartPolicy="Never")
 LISTED = (
@@ -33,11 +41,16 @@ LISTED = (
 )
 
 
+build_snapshot_of = build_snapshot  # the doors' test looks at what it is given
+
+
 def read(*items: Item | list[Item], without: tuple[str, ...] = ()) -> Snapshot:
     """Every list was given, but those `without`."""
     flat = [one for some in items for one in (some if isinstance(some, list) else [some])]
     kinds = tuple(kind for kind in LISTED if kind not in without)
-    return build_snapshot([Part(items=[i for i in flat if i["kind"] not in without], listed=kinds)], source="by hand")
+    return build_snapshot_of(
+        [Part(items=[i for i in flat if i["kind"] not in without], listed=kinds)], source="by hand"
+    )
 
 
 def asked(snapshot: Snapshot, runs: int = 10) -> RolloutResult:
@@ -99,6 +112,35 @@ def other(on: str, **spec: Any) -> list[Item]:
 
 RESIZER = {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "v", "namespace": "ml"},
            "spec": {"targetRef": {"kind": "Deployment", "name": "worker"}}}  # fmt: skip
+
+
+def replicated(kind: str, replicas: int, *nodes: str) -> list[Item]:
+    """One without a Deployment, that shall have so many pods and has one on each of the nodes."""
+    labels, version = {"app": "x"}, "v1" if kind == "ReplicationController" else "apps/v1"
+    spec = {"replicas": replicas, "selector": labels if version == "v1" else {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": GPU_SPEC}}  # fmt: skip
+    meta, by = {"name": "x", "namespace": "ml", "uid": "x"}, {**owner(kind, "x", "x"), "apiVersion": version}
+    pods = (pod(f"x-{i}", GPU_SPEC, on=on, labels=labels, owner=by) for i, on in enumerate(nodes))
+    return [{"apiVersion": version, "kind": kind, "metadata": meta, "spec": spec}, *pods]
+
+
+def not_up_yet(has: int = 0, labels: dict[str, str] | None = None) -> Item:
+    """A node with a GPU, by its label or by what kubelet saw before, whose device plugin offers none."""
+    made = node("g1", gpus=has, labels=labels)
+    made["status"] = {**made["status"], "allocatable": {**made["status"]["allocatable"], GPU: "0"}}
+    return made
+
+
+T4 = {"cloud.google.com/gke-accelerator": "nvidia-tesla-t4", "cloud.google.com/gke-accelerator-count": "1"}
+GOING: dict[str, Item] = {
+    **{key: node("g1", gpus=1, taints=((key, "NoSchedule"),)) for key in sorted(GOING_TAINTS)},
+    "a condition of AKS": node("g1", gpus=1),
+    "a condition on spot": node("g1", gpus=1),
+    "a label of GKE": node("g1", gpus=1, labels={"cloud.google.com/active-node-maintenance": "ONGOING"}),
+}
+GOING["a condition of AKS"]["status"]["conditions"].append({"type": "VMEventScheduled", "status": "True"})
+GOING["a condition on spot"]["status"]["conditions"].append({"type": "Terminating", "status": "True"})
+HIGH = {"priority": 10}
 BARE = pod("run", GPU_SPEC, on="g0")
 ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
     # Somebody may leave the room that lacks.
@@ -147,6 +189,28 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
     "its new node is being deleted": (
         lambda: read(node("g0", gpus=1), deleting("Node", [node("g1", gpus=1)]), worker("g0")), "g1 is being taken away"
     ),
+    "a device plugin isn't up yet": (
+        lambda: read(node("g0", gpus=1), not_up_yet(labels=T4), worker("g0")),
+        f"g1 may offer more {GPU} once its device plugin is up",
+    ),
+    "a device plugin is gone for now": (
+        lambda: read(node("g0", gpus=1), not_up_yet(has=1), worker("g0")),
+        f"g1 may offer more {GPU} once its device plugin is up",
+    ),
+    "a node that starts": (
+        lambda: read(node("g0", gpus=1), node("g1", gpus=1, taints=(("node.cilium.io/agent-not-ready", "NoExecute"),)), worker("g0")),
+        "g1 may get Ready",
+    ),
+    "an end that may be taken back": (
+        lambda: read(node("g0", gpus=1), GOING["cloud.google.com/impending-node-termination"], worker("g0")),
+        "g1 may take pods again",
+    ),
+    "a schedule whose pods would give way, while others move": (
+        lambda: read(
+            node("g0", gpus=3), worker("g0", **HIGH), replicated("ReplicaSet", 1), cron_job(pod_spec(gpus=1, restartPolicy="Never", priority=5))
+        ),
+        "CronJob/ml/nightly may begin",
+    ),
     "an autoscaler of requests": (
         lambda: read(two_gpus(), worker("g0"), RESIZER), "1 VerticalPodAutoscaler that isn't read may give pods other requests"
     ),
@@ -167,6 +231,17 @@ PROVEN: dict[str, Callable[[], Snapshot]] = {
     ),
     "a schedule that is suspended": lambda: read(two_gpus(), worker("g0"), cron_job(suspend=True)),
     "a schedule that has room beside it": lambda: read(two_gpus(), worker("g0"), cron_job(pod_spec(cpu="100m", memory="1Mi"))),
+    "a schedule whose pods give way": lambda: read(
+        two_gpus(), worker("g0", **HIGH), cron_job(pod_spec(gpus=1, restartPolicy="Never", priority=5))
+    ),
+    "a schedule that goes elsewhere": lambda: read(
+        two_gpus(labels={"for": "serving"}), node("g9", gpus=1, labels={"for": "jobs"}),
+        worker("g0", nodeSelector={"for": "serving"}), cron_job({**NEVER, "nodeSelector": {"for": "jobs"}}),
+    ),
+    "a node whose label says too few GPUs": lambda: read(
+        node("g0", gpus=2), not_up_yet(labels=T4), deployment("worker", ["g0"], pod_spec(gpus=2), strategy=rolling(1, 0))
+    ),
+    "a controller that has its pods": lambda: read(node("g0", gpus=3), worker("g0"), replicated("ReplicationController", 1, "g0")),
     "pods that tolerate the taint for ever": lambda: read(two_gpus(), expelling(), worker("g0"), other("g1", **tolerant(None))),
 }  # fmt: skip
 
@@ -199,3 +274,71 @@ def test_what_is_being_deleted_rolls_nothing_out(cluster: Callable[[], Snapshot]
     found = asked(cluster())
     assert found.verdict is Verdict.UNKNOWN
     assert any(what in str(one.what) for one in found.findings)
+
+
+@pytest.mark.parametrize("mark", GOING)
+def test_a_node_that_somebody_marked_may_go(mark: str) -> None:
+    everywhere = {"tolerations": [{"operator": "Exists"}]}
+    found = asked(read(node("g0", gpus=1), GOING[mark], worker("g0", **everywhere)))
+    assert found.verdict is Verdict.COMPLETES
+    assert found.ties is not None
+    assert not found.ties.proven
+    assert "taken away" in str(found.ties.sentence)
+
+
+def test_only_an_autoscalers_mark_says_that_it_was_on_purpose() -> None:
+    marked = {mark for mark in GOING_TAINTS if is_going(read(GOING[mark]).nodes[0])}
+    assert marked == TAKEN_DOWN
+    assert all(may_go(read(one).nodes[0]) for one in GOING.values())
+    assert not may_go(read(node("g1", gpus=1)).nodes[0])
+
+
+@pytest.mark.parametrize("kind", ["ReplicationController", "ReplicaSet"])
+@pytest.mark.parametrize(
+    ("gpus", "replicas", "nodes", "verdict"),
+    [
+        (2, 0, [], Verdict.COMPLETES),
+        (2, 1, [], Verdict.STUCK),  # the pod that it lacks takes the GPU
+        (3, 2, ["g0"], Verdict.STUCK),
+        (3, 1, ["g0"], Verdict.COMPLETES),
+        (2, 0, ["g0"], Verdict.COMPLETES),  # it deletes the pod that it has too many
+    ],
+)
+def test_a_controller_without_a_deployment_makes_what_it_lacks(
+    kind: str, gpus: int, replicas: int, nodes: list[str], verdict: Verdict
+) -> None:
+    found = asked(read(node("g0", gpus=gpus), worker("g0"), replicated(kind, replicas, *nodes)))
+    assert found.verdict is verdict
+
+
+# ── the other doors ──────────────────────────────────────────────────────────────────────────────────────────────────
+DOORS: dict[str, Callable[[], Snapshot]] = {name: cluster for name, (cluster, _) in ONES.items()} | PROVEN
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_gate_and_webhook_say_what_rollout_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same image at three doors: the same verdict, and none says proven where `rollout` doesn't."""
+    given: list[Item] = []
+
+    def keep(parts: list[Part], *, source: str) -> Snapshot:
+        given.extend(cast("list[Item]", parts[0].items))
+        return build_snapshot(parts, source=source)
+
+    monkeypatch.setattr(f"{__name__}.build_snapshot_of", keep)
+    snapshot = replace(DOORS[name](), taken_at=NOW)
+    there = next(one for one in given if one["kind"] == "Deployment" and one["metadata"]["name"] == "worker")
+    manifest = copy.deepcopy(there)
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    text = json.dumps(manifest)
+    one = rollouts.rollout(snapshot, Scenario(manifest=text, runs=10, with_remedies=False))
+    at_gate = gate.answer(snapshot, GateSettings(manifest=text), Given(now=NOW))
+    request = {"uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "worker", "object": manifest, "oldObject": there,
+               "resource": {"group": "apps", "version": "v1", "resource": "deployments"}}  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    at_webhook = review(snapshot, read_request(body.encode()), now=NOW)
+    assert [part.verdict for part in at_gate.workloads] == [one.verdict]
+    assert at_webhook.is_stuck is (one.verdict is Verdict.STUCK)
+    assert one.ties is not None
+    assert one.ties.proven is (name in PROVEN)
+    if not one.ties.proven:
+        assert "proven" not in f"{at_webhook.warning} {at_gate}"
