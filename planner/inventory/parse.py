@@ -45,6 +45,7 @@ from planner.kubernetes.kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, 
 from planner.kubernetes.listed import LISTED, is_kept
 from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
+from planner.kubernetes.updates import text_at
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 _TEXTS = (msgspec.Raw, bytes, memoryview)
@@ -236,6 +237,17 @@ def read_unplayed_object(
     return record, wire.digest(told.encode())
 
 
+def _advising(item: Item, kind: str) -> str:
+    """Its kind; a VerticalPodAutoscaler that only advises apart from those that act (autoscaler `v1/types.go` `UpdateModeOff`)."""
+    if kind != "VerticalPodAutoscaler":
+        return kind
+    try:
+        document = item if isinstance(item, dict) else msgspec.json.decode(item)
+    except DAMAGE:
+        return kind
+    return f"{kind} (Off)" if text_at(document, "spec.updatePolicy.updateMode") == "Off" else kind
+
+
 def _decoded(item: Item, kind: str) -> Any:
     return msgspec.convert(item, wire.KINDS[kind]) if isinstance(item, dict) else wire.DECODERS[kind].decode(item)
 
@@ -405,7 +417,8 @@ class Reader:
                 self._refused(item, file)
             if not is_known(kind, api_version):
                 if not self._keep_unplayed(item, kind, api_version):
-                    self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
+                    counted = _advising(item, kind)
+                    self.other_kinds[counted] = self.other_kinds.get(counted, 0) + 1
                 return
             self._is_old[told] = is_old(kind, api_version)
         if self._is_old[told]:

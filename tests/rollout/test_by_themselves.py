@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from planner.capacity import rollouts
@@ -110,8 +111,12 @@ def other(on: str, **spec: Any) -> list[Item]:
     return deployment("other", [on], pod_spec(gpus=1, **spec))
 
 
-RESIZER = {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "v", "namespace": "ml"},
+RESIZER: Item = {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "v", "namespace": "ml"},
            "spec": {"targetRef": {"kind": "Deployment", "name": "worker"}}}  # fmt: skip
+
+
+def resizer(mode: str) -> Item:
+    return {**RESIZER, "spec": {**RESIZER["spec"], "updatePolicy": {"updateMode": mode}}}
 
 
 def replicated(kind: str, replicas: int, *nodes: str) -> list[Item]:
@@ -211,6 +216,9 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
         ),
         "CronJob/ml/nightly may begin",
     ),
+    "an autoscaler of new pods' requests": (
+        lambda: read(two_gpus(), worker("g0"), resizer("Initial")), "1 VerticalPodAutoscaler that isn't read may give pods other requests"
+    ),
     "an autoscaler of requests": (
         lambda: read(two_gpus(), worker("g0"), RESIZER), "1 VerticalPodAutoscaler that isn't read may give pods other requests"
     ),
@@ -241,6 +249,7 @@ PROVEN: dict[str, Callable[[], Snapshot]] = {
     "a node whose label says too few GPUs": lambda: read(
         node("g0", gpus=2), not_up_yet(labels=T4), deployment("worker", ["g0"], pod_spec(gpus=2), strategy=rolling(1, 0))
     ),
+    "an autoscaler of requests that only advises": lambda: read(two_gpus(), worker("g0"), resizer("Off")),
     "a controller that has its pods": lambda: read(node("g0", gpus=3), worker("g0"), replicated("ReplicationController", 1, "g0")),
     "pods that tolerate the taint for ever": lambda: read(two_gpus(), expelling(), worker("g0"), other("g1", **tolerant(None))),
 }  # fmt: skip
@@ -342,3 +351,9 @@ def test_gate_and_webhook_say_what_rollout_says(name: str, monkeypatch: pytest.M
     assert one.ties.proven is (name in PROVEN)
     if not one.ties.proven:
         assert "proven" not in f"{at_webhook.warning} {at_gate}"
+
+
+def test_an_autoscaler_that_only_advises_is_counted_apart() -> None:
+    texts = [json.dumps(one).encode() for one in (RESIZER, resizer("Off"), resizer("Auto"))]
+    found = build_snapshot([Part(items=[msgspec.Raw(one) for one in texts], listed=())], source="by hand")
+    assert found.other_kinds == {"VerticalPodAutoscaler": 2, "VerticalPodAutoscaler (Off)": 1}
