@@ -186,6 +186,7 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
     sheet.table(
         QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key="workloads",
+        names=("verdict", "workload", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
         height=_LIST_PIXELS if len(overview.workloads) > _SHOWN else "content",
     )  # fmt: skip
     if overview.workloads:
