@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+from typing import Any, Final
 
 from planner.capacity.changes import Change, ChangeKind
 from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import Record, replace
-from planner.ground.words import Text, count, listing, roughly
+from planner.ground.words import Text, count, duration, listing, roughly
+from planner.inventory.queue_runs import FEWEST, Band, Lengths, remaining, series_of
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.queues import of_rules
 from planner.kubernetes.records import QueuedWorkload, Snapshot
@@ -22,7 +24,7 @@ from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import Objects, state_of, wanting
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
-from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode
+from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode, Wanting
 
 MOST_PODS: Final = 200
 """Of those that are let in, for which places are looked for."""
@@ -64,6 +66,8 @@ class Waiting(Record):
     evicts : whom Kueue would evict for it
     remedy : what would let it in; "" where nothing was found, or it wasn't looked for
     latest_seconds : when enough of those that run are ended at the latest, by their own limits; None: not known, `untold`: why
+    usual_least_seconds, usual_most_seconds, usual_runs : in how long enough of those have ended, each taking as long as so many runs like it
+        took before; None: not known, `usual` says it in words; "" where no runs were given
     finds_nodes : of one that is let in, whether its pods find nodes now; None: not known, or it isn't let in
     """
 
@@ -79,6 +83,10 @@ class Waiting(Record):
     remedy: Text = words.NO_WORDS
     latest_seconds: float | None = None
     untold: Text = words.NO_WORDS
+    usual_least_seconds: float | None = None
+    usual_most_seconds: float | None = None
+    usual_runs: int | None = None
+    usual: Text = words.NO_WORDS
     finds_nodes: bool | None = None
     before: str = ""
 
@@ -96,8 +104,8 @@ class Queues(Record):
         return sum(one.outcome in outcomes for one in self.waiting)
 
 
-def queues(snapshot: Snapshot, changes: Sequence[Change] = ()) -> Queues:
-    """Every ClusterQueue, and everybody who waits, after `changes` of quota.
+def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | None = None) -> Queues:
+    """Every ClusterQueue, and everybody who waits, after `changes` of quota; `runs`: how long Jobs held quota before.
 
     Raises
     ------
@@ -112,7 +120,7 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = ()) -> Queues:
     order = sorted(found.values(), key=lambda one: (one.queue, one.place))
     records = {one.key: one for one in objects.workloads}
     uses = tuple(_uses(state.tree, found))
-    latest = {one.key: _when(then, state, one, order, records) for one in order}
+    when = {one.key: _when(then, state, one, order, records, runs) for one in order}
     places = then.derived.once(_places, then)
     remedies = dict(_remedies(state, objects, order))
     waiting = tuple(
@@ -121,7 +129,7 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = ()) -> Queues:
             since_seconds=one.queued_at or None, outcome=one.outcome, why=why(one, names),
             evicts=tuple(names.get(each.held.key, each.held.key) for each in one.targets),
             remedy=remedies.get(one.key, words.NO_WORDS),
-            latest_seconds=latest[one.key][0], untold=Text(latest[one.key][1]), finds_nodes=places.get(names[one.key]),
+            finds_nodes=places.get(names[one.key]), **when[one.key],
             before=before[one.key].outcome.value if changes and one.key in before else "",
         )
         for one in order
@@ -248,32 +256,83 @@ def _donor(tree: Tree, queue: str, lack: Lack) -> tuple[str, int] | None:
 
 # ── when, and where ──────────────────────────────────────────────────────────────────────────────────────────────────
 def _when(
-    snapshot: Snapshot, state: State, one: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload]
-) -> tuple[float | None, str]:
-    """In how many seconds enough has ended at the latest that it is let in, by the limits of time of those that hold quota; and
-    why that isn't known. The rules are asked after each end."""
+    snapshot: Snapshot, state: State, one: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload],
+    runs: Lengths | None,
+) -> dict[str, Any]:  # fmt: skip
+    """In how many seconds enough has ended that it is let in, as fields of `Waiting`: at the latest, by the limits of time of those
+    that hold quota, and as `runs` before took; or why that isn't known."""
     if one.outcome is not Outcome.QUOTA or one.queue not in state.tree.queues:
-        return None, ""
+        return {}
     if one.place != 1:
-        return None, "others are before it"
+        return _untold("others are before it", runs)
     root = state.tree.queues[one.queue].root()
     near = {queue.name for queue in root.every_queue()} | {one.queue}
     rival = next((each for each in order if each.queue in near - {one.queue} and each.outcome in _RIVALS), None)
     if rival is not None:
-        return None, f"{name_of(records[rival.key])} waits in the same cohort"
+        return _untold(f"{name_of(records[rival.key])} waits in the same cohort", runs)
     limits = snapshot.derived.once(_deadlines, snapshot)
     held = [each for name in near for each in state.tree.queues[name].held.values() if each.key in records]
-    ends = sorted((at, each.key, each) for each in held if (at := _ends_at(records[each.key], limits)) is not None)
+    wanted, now = wanting(records[one.key], one.queue), snapshot.taken_at
+    ends = [(max(0.0, at - now), each) for each in held if (at := _ends_at(records[each.key], limits)) is not None]
+    latest, _ = _fits_after(state, wanted, ends)
+    found = _untold("who holds quota there has no limit of time that frees enough", None) if latest is None else {}
+    found["latest_seconds"] = latest
+    return found if runs is None else found | _usual(state, wanted, held, ends, _bands(held, records, runs, now))
+
+
+def _untold(why: str, runs: Lengths | None) -> dict[str, Any]:
+    return {"untold": Text(why), "usual": Text("" if runs is None else f"not known: {why}")}
+
+
+def _fits_after(state: State, wanted: Wanting, ends: Iterable[tuple[float, Held]]) -> tuple[float | None, set[str]]:
+    """When it fits, those that hold quota going one after another, and who went; the rules are asked after each. `state` is as before
+    afterwards."""
     gone, found = [], None
-    for at, _, each in ends:
+    for at, each in sorted(ends, key=lambda end: (end[0], end[1].key)):
         state.tree.let_go(each)
         gone.append(each)
-        if nominate(state, wanting(records[one.key], one.queue)).assignment.mode == Mode.FIT:
-            found = max(0.0, at - snapshot.taken_at)
+        if nominate(state, wanted).assignment.mode == Mode.FIT:
+            found = at
             break
     for each in gone:
         state.tree.hold(each)
-    return found, "" if found is not None else "who holds quota there has no limit of time that frees enough"
+    return found, {each.key for each in gone}
+
+
+def _bands(
+    held: Sequence[Held], records: Mapping[str, QueuedWorkload], runs: Lengths, now: float
+) -> dict[str, tuple[str, Band]]:
+    """Of those that hold quota: what they are alike with, and how much longer they take."""
+    found = {}
+    for each in held:
+        series, began = series_of(records[each.key]), records[each.key].changed_at.get("Admitted")
+        if began is not None and (band := remaining(runs.get(series, ()), max(0.0, now - began))) is not None:
+            found[each.key] = (series, band)
+    return found
+
+
+def _usual(
+    state: State, wanted: Wanting, held: Sequence[Held], limits: Sequence[tuple[float, Held]], bands: Mapping[str, tuple[str, Band]],
+) -> dict[str, Any]:  # fmt: skip
+    """Who has no band may end now, and by its limit at the latest."""
+    limit = {each.key: at for at, each in limits}
+    last = [(limit.get(each.key, inf), bands[each.key][1] if each.key in bands else None, each) for each in held]
+    soon = [(min(at, band.least) if band else 0.0, each) for at, band, each in last]
+    late = [(min(at, band.most) if band else at, each) for at, band, each in last]
+    least, early = _fits_after(state, wanted, soon)
+    most, gone = _fits_after(state, wanted, [one for one in late if one[0] < inf])
+    number = sum({series: band.runs for series, band in (bands[key] for key in early | gone if key in bands)}.values())
+    if least is None or most is None or not number:
+        return {
+            "usual": Text(
+                f"not known: fewer than {FEWEST} runs in the store are like those that hold quota there, and took longer"
+            )
+        }
+    said = f"between {duration(least)} and {duration(most)}" if least else f"within {duration(most)}"
+    return {
+        "usual_least_seconds": min(least, most), "usual_most_seconds": most, "usual_runs": number,
+        "usual": Text(f"{said}, by {count(number, 'run')} in the store"),
+    }  # fmt: skip
 
 
 _RIVALS: Final = (Outcome.QUOTA, Outcome.EVICTS, Outcome.CHECK, Outcome.UNKNOWN)

@@ -27,6 +27,7 @@ from planner.ground.words import moment, sentence
 from planner.history import names
 from planner.history.levels import History
 from planner.inventory.account import ServerLoad
+from planner.inventory.queue_runs import RUN_DAYS, lengths_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import question_called
 from planner.questions.question import NOTHING, Given, Question, Want
@@ -98,6 +99,23 @@ def _history_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--cluster", "of_clusters", multiple=True, metavar="NAME", help=said)(command)
 
 
+def _runs_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    said = "How long Jobs held quota before: store:URL#cluster; a CLUSTER that is in a store has that one."
+    return click.option("--history", "runs_of", metavar="STORE", help=said)(command)
+
+
+def _runs(asked: _Asked) -> dict[str, Any]:
+    spec = asked.values["runs_of"] or asked.specs[0]
+    if asked.values["runs_of"] and not names.is_place(spec):
+        raise InputError(f"{spec[:80]} is in no store", where="--history", mend="Write it like store:URL#cluster")
+    if not names.is_place(spec):
+        return {}
+    from planner.sources.store import Store, days_before
+
+    place, until = names.read_place(spec), asked.snapshots[0].taken_at
+    return {"runs": lengths_of(Store(place.url).runs_seen(place, days_before(until, RUN_DAYS), until))}
+
+
 _WANTED: Final[Mapping[Want, tuple[Options | None, Callable[[_Asked], dict[str, Any]]]]] = {
     Want.PRICES: (
         price_options,
@@ -115,6 +133,7 @@ _WANTED: Final[Mapping[Want, tuple[Options | None, Callable[[_Asked], dict[str, 
         pool_options,
         lambda asked: {"limits": pool_limits(asked.snapshots[0], asked.values["pool_files"], asked.values["gke"])},
     ),
+    Want.RUNS: (_runs_option, _runs),
     Want.MANIFEST: (_manifest_option, lambda _: {}),
     Want.ANOTHER: (None, _another),
 }

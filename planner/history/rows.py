@@ -12,6 +12,7 @@ from planner.ground.vocabulary import CPU, MEMORY
 from planner.history.names import moment_of, snapshot_id
 from planner.history.schema import NAMED, TRENDS
 from planner.inventory.node_lives import is_going, node_events
+from planner.inventory.queue_runs import series_of
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike, is_gpu_resource, once, same_as
 from planner.kubernetes.kinds import DAEMON_SET, POD
@@ -70,6 +71,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
     rows["pools"] += _pools(snapshot, held) if held is not None else ()  # a day without pods is no day of free GPUs
     rows["workloads"] += _workloads(snapshot)
     rows["pods"] += _pods(snapshot)
+    rows["queued_workloads"] += snapshot.if_known(_queued(snapshot), "Workload") or ()
     for answer in answers:
         told = {name: getattr(answer, name) for name in ("question", "format", "settings", "exit_status", "sentence")}
         rows["answers"].append({**told, "error": answer.error})
@@ -190,4 +192,15 @@ def _pods(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
             "qos_class": pod.qos_class,
             "restarts": sum(one.restart_count for one in pod.containers),
             **asked[pod.spec],
+        }
+
+
+def _queued(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
+    for one in snapshot.queued_workloads:
+        yield {
+            "workload": one.owner.key(one.namespace) if one.owner is not None else f"Workload/{one.key}",
+            "uid": one.uid or one.key,
+            "series": series_of(one),
+            "admitted_at": one.changed_at.get("Admitted") if one.is_said("Admitted") else None,
+            "finished_at": one.changed_at.get("Finished") if one.is_said("Finished") else None,
         }

@@ -182,6 +182,15 @@ TABLES: Final = (
         ("requests_gpus", ColumnType.INTEGER, ""),
     ),
     _table(
+        "queued_workloads",
+        "one row a Workload of Kueue's; none of a snapshot that lacks some of them, or that an earlier release wrote",
+        ("workload", ColumnType.TEXT, "what it was made for: kind/namespace/name"),
+        ("uid", ColumnType.TEXT, "of the Workload"),
+        ("series", ColumnType.TEXT, "what runs that are alike have in common; empty where nothing owns it"),
+        ("admitted_at", ColumnType.MOMENT, "null while it isn't admitted"),
+        ("finished_at", ColumnType.MOMENT, "null while it isn't finished"),
+    ),
+    _table(
         "trends",
         "what trends are made of, in plain columns: a row a GPU resource of a pool, a number, or a workload's verdict; made "
         "of pools and facts whenever they are written",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by whoever gi
     from planner.inventory.cadvisor import NodeMemoryStats
     from planner.inventory.gpu_use import GpuUse
     from planner.inventory.pool_limits import PoolLimits
+    from planner.inventory.queue_runs import Lengths
     from planner.inventory.usage import Usage
     from planner.pricing.model import PriceBook
     from planner.spot.assumptions import Life
@@ -63,6 +64,7 @@ class Given(Record):
     gpu_uses: tuple[GpuUse, ...] | None = None  # how busy GPUs were
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
     history: History | None = None  # of a store
+    runs: Lengths | None = None  # how long Jobs held quota before
     load: ServerLoad | None = None  # what reading a live cluster cost its API server
     now: float | None = None  # seconds since the epoch, by the reader's clock
     is_embedded: bool = False  # the snapshot came with Headroom: it is meant to be old, and that isn't a finding
@@ -124,6 +126,7 @@ class Want(StrEnum):
     HISTORY = "history"  # a store, instead of a cluster
     LOAD = "load"  # what reading cost the API server
     POOLS = "pools"  # how far node pools may grow
+    RUNS = "runs"  # how long Jobs held quota before, by a store
     MANIFEST = "manifest"  # what kubectl apply -f would get, as a setting
     ANOTHER = "another"  # perhaps a second cluster, or the same at another time
 

@@ -15,7 +15,7 @@ from planner.inventory.account import get_command
 from planner.kubernetes.kinds import several
 from planner.kubernetes.queues import NEEDED
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Given, Question, unit_of
+from planner.questions.question import NOTHING, Given, Question, Want, unit_of
 from planner.scheduling.kueue.clusters import lacking
 from planner.scheduling.kueue.play import Outcome
 
@@ -27,7 +27,7 @@ class QueuesSettings(Record):
     )  # fmt: skip
 
 
-def answer(snapshot: Snapshot, asked: QueuesSettings, _given: Given = NOTHING) -> Queues:
+def answer(snapshot: Snapshot, asked: QueuesSettings, given: Given = NOTHING) -> Queues:
     """Every queue, and everybody who waits.
 
     Raises
@@ -39,7 +39,7 @@ def answer(snapshot: Snapshot, asked: QueuesSettings, _given: Given = NOTHING) -
         kinds = listing([several(kind) for kind in missing], most=None)
         raise NotKnownError(f"not known: the input holds no {kinds}, and the answer hangs on them",
             where=snapshot.source, mend=f"To add them: {get_command(missing)}")  # fmt: skip
-    return queues(snapshot, asked.changes)
+    return queues(snapshot, asked.changes, given.runs)
 
 
 def _amount(name: str, heading: str = "", metric: str = "") -> Column[QueueUse]:
@@ -71,6 +71,8 @@ QUESTION: Final = Question(
             Column("remedy", lambda one: str(one.remedy), heading="what would let it in"),
             Column("finds_nodes", heading="its pods find nodes", words=lambda one: _FINDS[one.finds_nodes] if one.outcome is Outcome.LET_IN else " "),
             Column("latest_seconds", heading="at the latest in", words=lambda one: about(one.latest_seconds) if one.latest_seconds is not None else str(one.untold) or " "),
+            Column("usual_least_seconds", heading=None), Column("usual_most_seconds", heading=None), Column("usual_runs", heading=None),
+            Column("usual", lambda one: str(one.usual), heading="as runs before took"),
             Column("untold", lambda one: str(one.untold), heading=None), Column("priority"),
             Column("since_seconds", heading="since", words=lambda one: moment(one.since_seconds) if one.since_seconds else "not known"))),
     ),
@@ -78,5 +80,5 @@ QUESTION: Final = Question(
     about="""Kueue's queues: what each uses of its flavors, who waits, at which place and for what, and whom Kueue would evict.
 
     Played by Kueue's own rules, cycle after cycle; what isn't modelled (topologies, checks) is said to be not known.""",
-    hangs_on=NEEDED,
+    hangs_on=NEEDED, wants=(Want.RUNS,),
 )  # fmt: skip

@@ -38,6 +38,7 @@ from planner.history.rows import Rows
 from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, ColumnType, Table
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
+from planner.inventory.queue_runs import RunSeen, RunsSeen
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
 
@@ -70,6 +71,20 @@ GROUP BY cluster, node, created_at ORDER BY cluster, node, created_at
 """
 _NODE_EVENTS: Final = """
 SELECT DISTINCT cluster, node, told, epoch("at") AS "at" FROM node_events ORDER BY ALL
+"""
+_RUNS_SEEN: Final = """
+WITH told AS (
+    SELECT uid, max(finished_at) AS finished_at, max(taken_at) AS seen_at, max(admitted_at) AS latest_at
+    FROM queued_workloads WHERE taken_at <= to_timestamp(?) GROUP BY uid)
+SELECT uid, arg_min(series, taken_at) AS series, epoch(one.admitted_at) AS admitted_at, epoch(max(taken_at)) AS last_at,
+    epoch(any_value(told.seen_at)) AS seen_at,
+    epoch(any_value(CASE WHEN told.latest_at = one.admitted_at THEN told.finished_at END)) AS finished_at
+FROM queued_workloads AS one JOIN told USING (uid)
+WHERE one.admitted_at IS NOT NULL AND series != '' AND taken_at <= to_timestamp(?)
+GROUP BY uid, one.admitted_at ORDER BY uid, one.admitted_at
+"""
+_RUNS_LOOKS: Final = """
+SELECT DISTINCT epoch(taken_at) AS look FROM queued_workloads WHERE taken_at <= to_timestamp(?) ORDER BY look
 """
 _AT_ONCE: Final = 16  # requests in flight, where files are many and small
 _ZSTD_LEVEL: Final = 6
@@ -385,6 +400,15 @@ class Store:
             nodes=tuple(NodeSeen(**row | {"is_going": bool(row["is_going"])}) for row in seen),
             events=tuple(NodeEvent(**row | {"told": Told(row["told"])}) for row in told),
         )
+
+    def runs_seen(self, place: Place, since: float, until: float) -> RunsSeen:
+        """What held quota of Kueue's queues, and until when, as far as snapshots from `since` to `until` tell, and to what `place` says;
+        errors as `at`."""
+        newest = self.at(place, now=time.time())
+        until = min(until, newest.taken_at)
+        looks = self.query(_RUNS_LOOKS, (newest.cluster,), since, until, (until,))
+        runs = self.query(_RUNS_SEEN, (newest.cluster,), since, until, (until, until))
+        return RunsSeen(looks=tuple(one["look"] for one in looks), runs=tuple(RunSeen(**one) for one in runs))
 
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object], seconds: float

@@ -6,8 +6,9 @@ import streamlit as st
 
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
+from planner.questions.question import Given
 from planner.questions.queues import QUESTION, QueuesSettings
-from planner.ui import cache, downloads, errors, sheet
+from planner.ui import cache, downloads, errors, sheet, stored
 from planner.ui.asked import Asked
 
 
@@ -21,7 +22,7 @@ def show(snapshot: Snapshot) -> None:
     asked = Asked(QueuesSettings)
     asked.show("changes", label="Other quotas, such as quota:QUEUE/FLAVOR/RESOURCE=8; several with a semicolon")
     settings = asked.settings()
-    found = cache.ask(QUESTION, snapshot, settings)
+    found = cache.ask(QUESTION, snapshot, settings, Given(runs=stored.runs(snapshot)))
     sheet.figures(QUESTION, found)
     st.markdown(words.literal(words.sentence(found.sentence)))
     for listing in QUESTION.listings:

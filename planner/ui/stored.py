@@ -17,6 +17,7 @@ from planner.ground.records import replace
 from planner.history import names
 from planner.history.levels import History
 from planner.inventory.node_lives import Watch
+from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
 from planner.kubernetes.records import Snapshot
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
 from planner.ui import link, session, sign_in
@@ -65,6 +66,24 @@ def _node_watch(url: str, until: float) -> Watch:
 def node_watch(until: float) -> Watch:
     """When the spot nodes of all its clusters came and went, by `until`."""
     return _node_watch(os.environ[VARIABLE], until)
+
+
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
+def _runs(url: str, cluster: str, until: float) -> Lengths:
+    place = names.Place(url=url, cluster=cluster, time=names.LATEST)
+    return lengths_of(Store(url).runs_seen(place, days_before(until, RUN_DAYS), until))
+
+
+def runs(snapshot: Snapshot) -> Lengths | None:
+    """How long Jobs held quota before, where the store has a cluster of the snapshot's name; None for somebody who sees some
+    namespaces only, and, which is said, where it can't be read."""
+    try:
+        its = {snapshot.source, snapshot.source.rpartition("@")[0]}
+        name = next((one for one in clusters() if one in its), "")
+        return _runs(os.environ[VARIABLE], name, snapshot.taken_at) if name and sign_in.sees_all() else None
+    except HeadroomError as error:
+        st.warning(words.literal(str(error)), title="△ How long Jobs took before can't be read")
+        return None
 
 
 def clusters() -> tuple[str, ...]:
