@@ -24,7 +24,7 @@ from planner.history.levels import METRICS
 from planner.history.names import Partition, Place, encoded, snapshot_id, time_text
 from planner.history.rows import Answered, Rows, rows_of
 from planner.history.schema import NAMED
-from planner.kubernetes.records import Event, FrozenMap, Presence, Snapshot
+from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
 from planner.sources.cluster import read_cluster
@@ -414,7 +414,8 @@ def test_other_engines_read_the_files_as_the_schema_says(tmp_path: Path) -> None
         namespace="default", object_kind="Node", object_name="n", object_uid="", kind="Normal", reason="RemovingNode",
         message="", last_seen_at=1.0,
     )  # fmt: skip
-    write(Store(str(tmp_path)), GKE, replace(later(0), events=(gone,)))
+    queued = QueuedWorkload(namespace="a", name="w")
+    write(Store(str(tmp_path)), GKE, replace(later(0), events=(gone,), queued_workloads=(queued,)))
     for name, table in NAMED.items():
         if name == "sweep":
             continue
