@@ -16,7 +16,7 @@ from planner.ground.records import replace
 from planner.history.names import Place
 from planner.history.rows import rows_of
 from planner.inventory.queue_runs import Band, RunSeen, RunsSeen, lengths_of, remaining, series_of
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources.store import Store
 from tests.capacity.teams import NOW, flavor, local, moment, queue, read, workload
 from tests.pages.visiting import said, visit
@@ -164,7 +164,7 @@ def test_a_store_that_an_earlier_release_wrote_and_one_that_misses_some(tmp_path
     """No row of a Workload isn't the end of all of them."""
     old = kept(tmp_path / "old", (*BEFORE, NOW_RUNS), lacks="queued_workloads")
     assert str(first(NOW_RUNS, old).usual).startswith("not known")
-    hidden = replace(at(-320), presence={**at(-320).presence, "Workload": Presence.PARTIAL})
+    hidden = replace(at(-320), presence=FrozenMap({**at(-320).presence, "Workload": Presence.PARTIAL}))
     assert rows_of(hidden, (), written_by="test")["queued_workloads"] == []
     mixed = kept(tmp_path / "mixed", (*BEFORE, hidden))
     assert first(NOW_RUNS, mixed).usual_most_seconds == 110 * MINUTE

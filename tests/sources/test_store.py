@@ -414,8 +414,9 @@ def test_other_engines_read_the_files_as_the_schema_says(tmp_path: Path) -> None
         namespace="default", object_kind="Node", object_name="n", object_uid="", kind="Normal", reason="RemovingNode",
         message="", last_seen_at=1.0,
     )  # fmt: skip
-    queued = QueuedWorkload(namespace="a", name="w")
-    write(Store(str(tmp_path)), GKE, replace(later(0), events=(gone,), queued_workloads=(queued,)))
+    queued = (QueuedWorkload(namespace="a", name="w"),)
+    there = FrozenMap({**later(0).presence, "Workload": Presence.PRESENT})
+    write(Store(str(tmp_path)), GKE, replace(later(0), events=(gone,), queued_workloads=queued, presence=there))
     for name, table in NAMED.items():
         if name == "sweep":
             continue
