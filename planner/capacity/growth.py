@@ -441,12 +441,18 @@ def _lacking(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> str:
     more = dict(untold(asked.cluster, pools, waiting))
     if not more:
         return ""
+    if any(
+        one.pool.source is LimitSource.KARPENTER for one in more
+    ):  # its nodes come whatever the priority of who waits
+        how = replace(asked.how, expendable_below=-(2**31))
+        asked = _Asked(asked.cluster, asked.revisions, asked.stuck, how, asked.seed)
     tried = _Scaling(asked, pools, untold=list(more))
     try:
         completes = tried.play()
     except TooLargeError:
         completes = True  # for all that is known
-    return "; ".join(dict.fromkeys(more[one] for one in more if one in tried.grown)) if completes else ""
+    said = [what for group, what in more.items() if group in tried.grown] or more.values()
+    return "; ".join(dict.fromkeys(said)) if completes else ""
 
 
 # ── where nothing helps ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -28,7 +28,7 @@ from planner.ground.vocabulary import (
 from planner.ground.words import listing
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.kubernetes.nodes import machine_type, zone
-from planner.kubernetes.records import EMPTY, FrozenMap, Node, Requirement, Taint
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Requirement, Taint
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
@@ -158,13 +158,13 @@ class Offer:
         if not self._is_bound:
             return {}
         used = capacity_of(self._cluster, pool)
-        brought = self._brought[pool.name]
+        more: list[Node | NodeClaim] = [*self._brought[pool.name], *unregistered(self._cluster, pool.name)]
         left = {
-            name: limit - used.get(name, 0) - sum(node.capacity.get(name, 0) for node in brought)
+            name: limit - used.get(name, 0) - sum(one.capacity.get(name, 0) for one in more)
             for name, limit in pool.resource_limits.items()
         }
         if pool.maximum is not None:
-            left[_NODES] = pool.maximum - pool.node_count - len(brought)
+            left[_NODES] = pool.maximum - pool.node_count - len(more)
         return left
 
     # ── what isn't known ────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,7 +174,7 @@ class Offer:
 
     def _missing_of(self, pool: NodePool, waiting: Shape) -> str:
         told = pool.stated
-        if told is None or not tolerated(waiting, told.taints):
+        if told is None or not could_take(pool, waiting):
             return ""
         known = {one.type.name for one in self._options[pool.name]}
         named = next((one for one in told.requirements if one.key == INSTANCE_TYPE and one.operator == "In"), None)
@@ -190,7 +190,7 @@ class Offer:
             return ""
         asked = {**pod_requests(waiting.spec), PODS: 1}
         made_to_measure = InstanceType(name="", capacity=FrozenMap(asked))
-        if not _is_within(made_to_measure, self._remaining(pool)) or not _could_be_labelled(pool, waiting):
+        if not _is_within(made_to_measure, self._remaining(pool)):
             return ""
         field_ = INSTANCE_TYPE if named is not None else "spec.template.spec.requirements"
         what = f"which machines NodePool {pool.name} may bring isn't known"
@@ -200,6 +200,12 @@ class Offer:
 
 
 _NODES: Final = "nodes"
+
+
+def unregistered(cluster: Cluster, pool: str) -> list[NodeClaim]:
+    """The pool's nodes on their way that the snapshot doesn't show yet."""
+    found = (one for one in cluster.snapshot.node_claims if one.labels.get(KARPENTER_NODE_POOL) == pool)
+    return [one for one in found if not one.is_deleting and one.node not in cluster.node_index]
 
 
 def tolerated(shape: Shape, taints: Iterable[Taint]) -> bool:
@@ -368,10 +374,10 @@ def _chooses_elsewhere(cluster: Cluster, pool: NodePool, shape: Shape) -> bool:
     return False
 
 
-def _could_be_labelled(pool: NodePool, shape: Shape) -> bool:
+def could_take(pool: NodePool, shape: Shape) -> bool:
     """Whether nothing that the pod asks of a node is shut out by what the NodePool says."""
     told = pool.stated
-    if told is None:
+    if told is None or not tolerated(shape, told.taints):
         return False
     by_key: dict[str, list[Requirement]] = {}
     for one in told.requirements:

@@ -11,11 +11,11 @@ from planner.capacity.quota import doubts
 from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
-from planner.capacity.untold import are_all_told, autoscalers_seen
+from planner.capacity.untold import autoscalers_seen, not_told
 from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
-from planner.ground.words import NO_WORDS, Text, duration, plural, usd
+from planner.ground.words import NO_WORDS, Text, duration, listing, plural, usd
 from planner.inventory.applied import Applied, applied
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import PoolLimits
@@ -207,9 +207,8 @@ def _rollout(
     )
     if stuck is None and pools and may_be_asked:
         result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
-    is_told = bool(pools) and are_all_told(pools)
-    if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS and result.ties is not None and not is_told:
-        result = replace(result, ties=_of_todays_nodes(result.ties, snapshot))
+    if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS and result.ties is not None:
+        result = replace(result, ties=_of_todays_nodes(result.ties, snapshot, pools))
     found = _as_far_as_known(result, [one for _, one in unknown])
     return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
 
@@ -267,18 +266,18 @@ def _grown(
         return _needs_growth(result, prepared, answer.growth, keys, how)
     more = f"; {answer.sentence}" if answer.sentence else ""
     stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
-    mend = "Give --node-pools and --instance-types that say it; what is chance a higher priority of its pods decides"
+    mend = "Give --node-pools and --instance-types that say it, or ask again once nodes on their way are there; what is chance a higher priority of its pods decides"
     unknown = [Unknown(what=answer.unknown, may_help=True, mend=mend)]
     return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
 
 
-def _of_todays_nodes(ties: Ties, snapshot: Snapshot) -> Ties:
+def _of_todays_nodes(ties: Ties, snapshot: Snapshot, pools: Sequence[NodePool]) -> Ties:
     """What is proven of a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do."""
-    if not ties.proven or not any(node_pool(node) for node in snapshot.nodes):
+    names = not_told(pools) if pools else sorted({node_pool(node) for node in snapshot.nodes} - {""})
+    if not ties.proven or not names:
         return ties
-    said = (
-        f"{ties.outcome} on today's nodes (proven); whether their pools grow isn't known: give --node-pools or --limits"
-    )
+    which = f"{plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')}"
+    said = f"{ties.outcome} on today's nodes (proven); whether {which} isn't known: give --node-pools or --limits"
     return replace(ties, proven=False, sentence=Text(said))
 
 

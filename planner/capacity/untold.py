@@ -5,10 +5,10 @@ A snapshot shows nodes, not pools at zero, nor the zones in which a pool may hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from planner.capacity.karpenter import tolerated
+from planner.capacity.karpenter import could_take, tolerated, unregistered
 from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
 from planner.capacity.node_pools import UNLABELLED, NodePool
 from planner.ground.records import replace
@@ -17,17 +17,18 @@ from planner.ground.vocabulary import (
     ARCHITECTURE,
     CPU,
     EPHEMERAL_STORAGE,
+    KARPENTER_NODE_POOL,
     MEMORY,
     OPERATING_SYSTEM,
     PODS,
     ZONE,
 )
-from planner.ground.words import listing
+from planner.ground.words import count, duration, listing, plural
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.clouds import KARPENTER, brought_by, may_be_written
 from planner.kubernetes.nodes import zone
-from planner.kubernetes.records import FrozenMap, Node, Snapshot
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
@@ -40,6 +41,9 @@ _TELL_NO_ZONES: Final = frozenset({*_TELL_SOME, LimitSource.AUTOSCALER_STATUS})
 _SIZE: Final = {CPU: 10**6, MEMORY: 2**43, EPHEMERAL_STORAGE: 2**43, PODS: 1_000}  # larger than any machine
 _ELSEWHERE: Final = "a-zone-that-no-node-shows"
 _TIMES: Final = 64
+_MOST_CLAIMS: Final = 64  # played each by itself
+# Node Feature Discovery's labels and those of the GPUs' makers, which stand in no NodePool.
+_DISCOVERED: Final = ("feature.node.kubernetes.io/", "nvidia.com/", "amd.com/", "beta.amd.com/", "gpu.intel.com/")
 
 
 def autoscalers_seen(snapshot: Snapshot) -> dict[str, str]:
@@ -53,8 +57,9 @@ def _seen(snapshot: Snapshot) -> dict[str, str]:
         if name := brought_by(node):
             found.setdefault(name.lower(), f"node {node.name} is {name}'s")
             break
-    for pool in snapshot.node_pools[:1]:
-        found.setdefault("karpenter", f"NodePool {pool.name} is there")
+    for kind, some in (("NodePool", snapshot.node_pools), ("NodeClaim", snapshot.node_claims)):
+        for first in some[:1]:
+            found.setdefault("karpenter", f"{kind} {first.name} is there")
     for pod in snapshot.pods:
         names = [pod.labels[key] for key in ("app", "k8s-app", APP_NAME) if key in pod.labels]
         for one in _COMPONENTS if names and not pod.is_terminal else ():
@@ -66,9 +71,9 @@ def _seen(snapshot: Snapshot) -> dict[str, str]:
     return found
 
 
-def are_all_told(pools: Sequence[NodePool]) -> bool:
-    """Whether somebody says how far each pool grows that nodes are labelled with."""
-    return all(pool.source is not LimitSource.UNKNOWN for pool in pools if pool.nodes and pool.kind != UNLABELLED)
+def not_told(pools: Sequence[NodePool]) -> list[str]:
+    """Of the pools that nodes are labelled with those of which nobody says how far they grow."""
+    return [one.name for one in pools if one.source is LimitSource.UNKNOWN and one.nodes and one.kind != UNLABELLED]
 
 
 def strangers(pools: Sequence[NodePool]) -> dict[str, str]:
@@ -87,17 +92,17 @@ def strangers(pools: Sequence[NodePool]) -> dict[str, str]:
 def _unheard(snapshot: Snapshot, pools: Sequence[NodePool]) -> str:
     """What shows an autoscaler at work of whose pools nobody gave the list; "" where there is none."""
     lists = {pool.source for pool in pools if not is_karpenters(pool)} - _TELL_SOME
-    by_cluster_autoscaler = LimitSource.AUTOSCALER_STATUS in lists or (bool(lists) and are_all_told(pools))
+    by_cluster_autoscaler = LimitSource.AUTOSCALER_STATUS in lists or (bool(lists) and not not_told(pools))
     heard = {_COMPONENTS[0]: by_cluster_autoscaler, _COMPONENTS[1]: any(map(is_karpenters, pools))}
     return next((what for name, what in autoscalers_seen(snapshot).items() if not heard[name]), "")
 
 
 def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
     """Groups that may be there, each as the pod would have it, with what isn't known."""
+    yield from _on_their_way(cluster, waiting)
     for pool in pools:
-        if pool.stated is not None and not pool.stated.is_ready and pool.is_autoscaled:
-            what = f"NodePool {pool.name} isn't Ready, so Karpenter brings none of its nodes; what it brings once it is isn't known"
-            yield from ((group, what) for group in _made_to_measure(cluster, waiting))
+        if is_karpenters(pool):
+            yield from _of_node_pool(cluster, pool, waiting)
         if is_karpenters(pool) or pool.room() == 0:
             continue
         if pool.nodes and pool.source in _TELL_NO_ZONES:
@@ -107,6 +112,76 @@ def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Itera
     if seen := _unheard(cluster.snapshot, pools):
         what = f"which pools there are beside those with nodes isn't known, and an autoscaler is at work ({seen})"
         yield from ((group, what) for group in _made_to_measure(cluster, waiting))
+
+
+def _on_their_way(cluster: Cluster, waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
+    """The nodes that NodeClaims stand for, each once.
+
+    Source: karpenter `pkg/controllers/nodeclaim/lifecycle/launch.go`, `initialization.go`: only one that is initialized has all its
+    resources, and has lost its startup taints.
+    """
+    claims = [
+        one
+        for one in cluster.snapshot.node_claims
+        if not one.is_deleting and not (one.is_initialized and one.node in cluster.node_index)
+    ]
+    for claim in claims[:_MOST_CLAIMS]:
+        of, at = claim.labels.get(KARPENTER_NODE_POOL, ""), claim.launched_at
+        since = (
+            "not launched" if at is None else f"launched {duration(max(0, round(cluster.snapshot.taken_at - at)))} ago"
+        )
+        what = f"1 node{f' of pool {of}' if of else ''} is on its way (NodeClaim {claim.name}, {since})"
+        yield from ((group, what) for group in _claimed(cluster, claim, waiting))
+    if more := claims[_MOST_CLAIMS:]:
+        what = f"{count(len(more), 'more node')} {plural(len(more), 'is', 'are')} on {plural(len(more), 'its', 'their')} way (NodeClaims)"
+        yield from ((group, what) for group in _made_to_measure(cluster, waiting, LimitSource.KARPENTER))
+
+
+def _claimed(cluster: Cluster, claim: NodeClaim, waiting: Shape) -> Iterator[NodeGroup]:
+    """The node as it will be; one made to measure where nobody says yet what it has."""
+    chosen = {one.key: one.values[0] for one in claim.requirements if one.operator == "In" and len(one.values) == 1}
+    labels = {ARCHITECTURE: "amd64", OPERATING_SYSTEM: "linux", **chosen, **claim.labels}
+    labels |= _written(labels, waiting, has_gpus=True, others=_DISCOVERED)
+    told = PoolLimits(
+        name=claim.name, source=LimitSource.KARPENTER, labels=FrozenMap(labels), taints=claim.taints, requirements=claim.requirements
+    )  # fmt: skip
+    pool = replace(_NOBODYS, name=claim.name, source=told.source, stated=told, maximum=1)
+    if claim.allocatable:
+        node = Node(
+            name=claim.name, labels=told.labels, taints=claim.taints, capacity=claim.capacity, allocatable=claim.allocatable,
+            conditions=EMPTY,
+        )  # fmt: skip
+        yield NodeGroup(pool=pool, zone=zone(node), template=bare_copy(node, node.name), size=0)
+    elif could_take(pool, waiting):
+        yield from _made_to_measure(cluster, waiting, LimitSource.KARPENTER)
+
+
+def _of_node_pool(cluster: Cluster, pool: NodePool, waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
+    """What Karpenter brings to a static NodePool whoever waits, and to one that isn't Ready once it is.
+
+    Source: karpenter `pkg/controllers/static/provisioning/controller.go`.
+    """
+    told = pool.stated
+    if told is None:
+        return
+    if (lacks := short_of(pool) - len(unregistered(cluster, pool.name))) > 0:
+        what = (
+            f"NodePool {pool.name} keeps {count(told.keeps, 'node')} and has {pool.node_count:,}: "
+            f"what the {plural(lacks, 'one', f'{lacks:,}')} still to come {plural(lacks, 'has', 'have')} isn't known"
+        )
+        more = _written(told.labels, waiting, has_gpus=True, others=_DISCOVERED)
+        pool = replace(pool, stated=replace(told, labels=FrozenMap({**told.labels, **more})))
+    elif pool.is_autoscaled and not told.is_ready:
+        what = f"NodePool {pool.name} isn't Ready, so Karpenter brings none of its nodes; what it brings once it is isn't known"
+    else:
+        return
+    if could_take(pool, waiting):
+        yield from ((group, what) for group in _made_to_measure(cluster, waiting, LimitSource.KARPENTER))
+
+
+def short_of(pool: NodePool) -> int:
+    """How many nodes a static NodePool lacks of those that it keeps."""
+    return max(0, pool.stated.keeps - pool.node_count) if pool.stated else 0
 
 
 def _in_other_zones(cluster: Cluster, pool: NodePool, waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
@@ -131,33 +206,44 @@ def _in_other_zones(cluster: Cluster, pool: NodePool, waiting: Shape) -> Iterato
 def _otherwise_labelled(cluster: Cluster, pool: NodePool, waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
     groups, _ = node_groups(cluster, [pool])
     for group in groups:
-        more = {
-            key: value
-            for key, value in _wanted(waiting).items()
-            if key not in group.template.labels and may_be_written(key, has_gpus=bool(alike(group.template.allocatable)))
-        }  # fmt: skip
-        if more:
-            labelled = replace(group.template, labels=FrozenMap({**group.template.labels, **more}))
+        labels, has_gpus = group.template.labels, bool(alike(group.template.allocatable))
+        if more := _written(labels, waiting, has_gpus=has_gpus):
+            labelled = replace(group.template, labels=FrozenMap({**labels, **more}))
             what = f"whether a new node of pool {pool.name} has the label {', '.join(sorted(more))} isn't known"
             yield replace(group, template=labelled), what
 
 
-def _made_to_measure(cluster: Cluster, waiting: Shape) -> Iterator[NodeGroup]:
+def _made_to_measure(
+    cluster: Cluster, waiting: Shape, source: LimitSource = LimitSource.UNKNOWN
+) -> Iterator[NodeGroup]:
     """A machine that takes some of the pods, in each zone."""
     wanted = _wanted(waiting)
     labels = {ARCHITECTURE: "amd64", OPERATING_SYSTEM: "linux", **wanted}
     asked = {name: amount * _TIMES for name, amount in pod_requests(waiting.spec).items()}
     zones = [wanted[ZONE]] if ZONE in wanted else [*sorted({zone(node) for node in cluster.nodes} - {""}), _ELSEWHERE]
-    pool = NodePool(
-        name="that nobody names", kind=UNLABELLED, nodes=(), machine_types=(), accelerator="", gpus_a_node=alike(asked),
-        provisioning=(), zones=(), taints=(),
-    )  # fmt: skip
+    pool = replace(_NOBODYS, name=f"that {source} names", gpus_a_node=alike(asked), source=source)
     for place in zones:
         node = Node(
             name=f"untold-{place}", labels=FrozenMap({**labels, ZONE: place}), taints=(), conditions=FrozenMap({"Ready": "True"}),
             allocatable=FrozenMap({**asked, **_SIZE}), capacity=FrozenMap({**asked, **_SIZE}),
         )  # fmt: skip
         yield NodeGroup(pool=pool, zone=place, template=bare_copy(node, node.name), size=0)
+
+
+_NOBODYS: Final = NodePool(
+    name="", kind=UNLABELLED, nodes=(), machine_types=(), accelerator="", gpus_a_node=0, provisioning=(), zones=(), taints=(),
+)  # fmt: skip
+
+
+def _written(
+    labels: Mapping[str, str] | FrozenMap[str], waiting: Shape, *, has_gpus: bool, others: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Labels that the pod asks for and that a cloud may write on the node; `others`: how others' begin."""
+    return {
+        key: value
+        for key, value in _wanted(waiting).items()
+        if key not in labels and (may_be_written(key, has_gpus=has_gpus) or key.startswith(others))
+    }
 
 
 def _wanted(waiting: Shape) -> dict[str, str]:
@@ -174,6 +260,6 @@ def without_devices(pools: Sequence[NodePool], waiting: Shape) -> str:
     """What isn't known of the devices that the pod claims; "" where it claims none, or no pool's node would take it."""
     if waiting.spec.resource_claims:
         for pool in pools:
-            if pool.room() != 0 and tolerated(waiting, pool.taints):
+            if (pool.room() != 0 or short_of(pool)) and tolerated(waiting, pool.taints):
                 return f"which devices a new node of pool {pool.name} brings isn't known, and the pod claims some"
     return ""

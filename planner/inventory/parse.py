@@ -102,6 +102,7 @@ _READERS: dict[str, Read] = {
     "CapacityBuffer": spare.read_capacity_buffer,
     "ProvisioningRequest": spare.read_provisioning_request,
     "NodePool": spare.read_node_pool,
+    "NodeClaim": spare.read_node_claim,
     "Event": observations.read_event,
     "PodMetrics": observations.read_pod_metrics,
 }

@@ -64,7 +64,7 @@ class PoolLimits(Record):
     consolidate_after_seconds, consolidates_used : of a Karpenter NodePool: after how long without change it takes a node away, None: never;
         and whether one that pods are on, too
     requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
-    is_ready : of a Karpenter NodePool: False: none until it is
+    is_ready, keeps : of a Karpenter NodePool: False: none until it is; how many nodes a static one keeps, whoever waits
     instance_types : of `LimitSource.INSTANCE_TYPES`
     quotas : of `LimitSource.QUOTAS`
     shares : the field by which its accelerators are given out in parts; "": whole
@@ -96,6 +96,7 @@ class PoolLimits(Record):
     consolidate_after_seconds: float | None = 0.0
     consolidates_used: bool = True
     is_ready: bool = True
+    keeps: int = 0
     instance_types: tuple[InstanceType, ...] = ()
     quotas: tuple[Quota, ...] = ()
     shares: str = ""
@@ -111,7 +112,8 @@ def limits_of(one: NodePool) -> PoolLimits:
         name=one.name,
         source=LimitSource.KARPENTER,
         maximum=one.limits.get("nodes"),
-        is_autoscaled=not (one.is_static or one.is_deleting),
+        is_autoscaled=one.replicas is None and not one.is_deleting,
+        keeps=0 if one.is_deleting else min(one.replicas or 0, one.limits.get("nodes", one.replicas or 0)),
         is_ready=one.is_ready,
         consolidate_after_seconds=_consolidate_after(one.consolidate_after),
         consolidates_used=one.consolidation_policy != "WhenEmpty",

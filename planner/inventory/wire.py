@@ -1388,6 +1388,12 @@ class Disruption(Wire):
     consolidation_policy: str | None = None
 
 
+class NodeClaimStatus(Conditions):
+    node_name: str | None = None
+    capacity: Quantities | None = None
+    allocatable: Quantities | None = None
+
+
 class NodePoolSpec(Wire):
     template: NodeClaimTemplate | None = None
     disruption: Disruption | None = None
@@ -1427,6 +1433,7 @@ AdmissionCheck = Whole[AdmissionCheckSpec, Conditions]
 Topology = Specified[TopologySpec]
 ProvisioningRequest = Whole[ProvisioningRequestSpec, Conditions]
 NodePool = Whole[NodePoolSpec, Conditions]
+NodeClaim = Whole[NodeClaimTemplateSpec, NodeClaimStatus]
 
 
 # ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1559,6 +1566,7 @@ READ: dict[str, Readable] = {
         _kind("CapacityBuffer", CapacityBuffer, SPARE, ("v1beta1", "v1alpha1"), is_rare=True),
         _kind("ProvisioningRequest", ProvisioningRequest, SPARE, ("v1", "v1beta1"), is_rare=True),
         _of_cluster("NodePool", NodePool, KARPENTER, ("v1", "v1beta1"), is_rare=True),
+        _of_cluster("NodeClaim", NodeClaim, KARPENTER, ("v1", "v1beta1"), is_rare=True),
         _kind("Event", Event),
     ]),
     "PodMetrics": Readable(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),

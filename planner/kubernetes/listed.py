@@ -82,6 +82,7 @@ CUSTOM_KINDS: Final = ",".join(
         "capacitybuffers.autoscaling.x-k8s.io",
         "provisioningrequests.autoscaling.x-k8s.io",
         "nodepools.karpenter.sh",
+        "nodeclaims.karpenter.sh",
     ]
 )
 """What kubectl's line takes beside the kinds that every cluster has, where the server has them."""

@@ -988,12 +988,27 @@ class NodePool(Record):
 
     name: str
     limits: Amounts = EMPTY  # of its nodes' capacity in all; ``nodes``: how many
-    is_static: bool = False  # it keeps a number
+    replicas: int | None = None  # a static one keeps so many
     is_deleting: bool = False
     is_ready: bool = True  # else it brings no node until it is
     weight: int = 0
     consolidate_after: Word = ""  # ``30s``, ``Never``
     consolidation_policy: Word = ""
+    labels: Labels = EMPTY
+    taints: tuple[Taint, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+
+
+class NodeClaim(Record):
+    """A node that Karpenter asked its cloud for; a node like others once it is initialized."""
+
+    name: str
+    is_deleting: bool = False
+    node: str = ""  # that it has become, once that has registered
+    is_initialized: bool = False
+    launched_at: float | None = None
+    capacity: Amounts = EMPTY  # this and the next: known once it is launched
+    allocatable: Amounts = EMPTY
     labels: Labels = EMPTY
     taints: tuple[Taint, ...] = ()
     requirements: tuple[Requirement, ...] = ()
@@ -1313,6 +1328,7 @@ class Snapshot:
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
     provisioning_requests: tuple[ProvisioningRequest, ...] = ()
     node_pools: tuple[NodePool, ...] = ()  # Karpenter's
+    node_claims: tuple[NodeClaim, ...] = ()
     events: tuple[Event, ...] = ()
     pod_metrics: tuple[PodMetrics, ...] = ()
     logs: tuple[PodLog, ...] = ()

@@ -71,7 +71,7 @@ def test_without_a_word_on_pools_only_todays_nodes_are_proven() -> None:
     found = asked(template=L4)
     assert found.verdict is Verdict.STUCK
     assert found.ties is not None
-    assert "on today's nodes (proven); whether their pools grow isn't known" in str(found.ties.sentence)
+    assert "on today's nodes (proven); whether pool t4 grows isn't known" in str(found.ties.sentence)
     assert not found.ties.proven  # what a program reads
     bare = asked(template=L4, labels={"team": "x"})
     assert bare.ties is not None

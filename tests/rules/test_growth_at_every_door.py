@@ -6,6 +6,7 @@ import copy
 import gzip
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,12 +24,13 @@ from planner.questions.question import Given
 from planner.rollout.answers import Verdict
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.review import Silence, read_request, review
-from planner.sources import node_pools
+from planner.sources import kubectl, node_pools
 from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.conformance.rollout_cases import WHOLE_LISTS
 
 RECORDED: Final = Path(__file__).parents[1] / "conformance" / "growth"
+TAKEN_AT: Final = 1_790_000_000.0
 SURGE: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
 
 
@@ -53,18 +55,90 @@ def alike() -> list[Item]:
     return found
 
 
+def karpenters(*, keeps: int | None = None, claim: Item | None = None, gpus: int = 1, **changes: Any) -> list[Item]:
+    """One GPU node of Karpenter's, full, in a NodePool that keeps `keeps` nodes, and may have no more else; `claim`: a NodeClaim's status."""
+    own = {"karpenter.sh/nodepool": "gpu", "node.kubernetes.io/instance-type": "g4dn.xlarge"}
+    taints = [{"key": "team", "value": "blue", "effect": "NoSchedule"}] if changes.get("is_tainted") else []
+    wanted = {
+        "requirements": [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g4dn.xlarge"]}],
+        "taints": taints,
+    }
+    spec = {"template": {"spec": wanted}, **({"limits": {"nodes": "1"}} if keeps is None else {"replicas": keeps})}
+    of = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "gpu"}, "spec": spec}
+    found: list[Item] = [node("n0", labels=own, gpus=1, zone="a"), of]
+    if claim is not None:
+        metadata: Item = {
+            "name": "gpu-x7k2p",
+            "labels": {"karpenter.sh/nodepool": "gpu"},
+            **changes.get("metadata", {}),
+        }
+        found.append({**of, "kind": "NodeClaim", "metadata": metadata, "spec": wanted, "status": claim})
+    pods = pod_spec(gpus=gpus, **({"priority": changes["priority"]} if "priority" in changes else {}))
+    return [*found, *deployment("a", ["n0"], pods, **SURGE)]
+
+
+def status(*are_true: str, gpus: int = 1, **more: Any) -> Item:
+    """A NodeClaim's, launched two minutes before the snapshot."""
+    has = {"cpu": "8", "memory": "32Gi", "pods": "50", "nvidia.com/gpu": str(gpus)}
+    at = datetime.fromtimestamp(TAKEN_AT - 120, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    conditions = [{"type": one, "status": "True", "lastTransitionTime": at} for one in are_true]
+    return {
+        "conditions": conditions,
+        **({"capacity": has, "allocatable": has} if "Launched" in are_true else {}),
+        **more,
+    }
+
+
+LAUNCHED: Final = "1 node of pool gpu is on its way (NodeClaim gpu-x7k2p, launched 2 min ago)"
+COMING: Final[dict[str, tuple[list[Item], Verdict, str]]] = {
+    "one of Karpenter's": (karpenters(), Verdict.STUCK, ""),
+    "static, all there": (karpenters(keeps=1), Verdict.STUCK, ""),
+    "static, one to come": (
+        karpenters(keeps=2), Verdict.UNKNOWN, "NodePool gpu keeps 2 nodes and has 1: what the one still to come has isn't known"
+    ),
+    "static, tainted": (karpenters(keeps=3, is_tainted=True), Verdict.STUCK, ""),
+    "static, expendable": (karpenters(keeps=3, priority=-50), Verdict.UNKNOWN, "what the 2 still to come have isn't known"),
+    "claim": (karpenters(claim=status("Launched")), Verdict.UNKNOWN, LAUNCHED),
+    "claim, expendable": (karpenters(claim=status("Launched"), priority=-50), Verdict.UNKNOWN, LAUNCHED),
+    "claim of a static": (karpenters(keeps=2, claim=status("Launched")), Verdict.UNKNOWN, LAUNCHED),
+    "claim, registered": (karpenters(claim=status("Launched", "Registered", nodeName="n0")), Verdict.UNKNOWN, LAUNCHED),
+    "claim, initialized": (
+        karpenters(claim=status("Launched", "Registered", "Initialized", nodeName="n0")), Verdict.STUCK, ""
+    ),
+    "claim without room": (karpenters(claim=status("Launched", gpus=0)), Verdict.STUCK, ""),
+    "claim, not launched": (karpenters(claim=status()), Verdict.UNKNOWN, "(NodeClaim gpu-x7k2p, not launched)"),
+    "claim, tainted": (karpenters(claim=status("Launched"), is_tainted=True), Verdict.STUCK, ""),
+    "claim, not launched and tainted": (karpenters(claim=status(), is_tainted=True), Verdict.STUCK, ""),
+    "claim that goes": (
+        karpenters(claim=status("Launched"), metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), Verdict.STUCK, ""
+    ),
+}  # fmt: skip
+"""Nodes that are on their way: what each door says, and with which words."""
+
+
 def cluster(name: str) -> tuple[list[Item], Snapshot, tuple[PoolLimits, ...]]:
     if name == "eks":
         return eks.items(), eks.snapshot(), ()
     if name == "eks with instance types":
         return eks.items(), eks.snapshot(), read(eks.instance_types())
+    if name in COMING:
+        return COMING[name][0], kubectl.read_items(COMING[name][0], taken_at=TAKEN_AT), ()
     if name.startswith("alike"):
         return alike(), snapshot(alike()), parse_typed_limits(name.removeprefix("alike ")) if " " in name else ()
     return of_recording(name)
 
 
 EVERY: Final = sorted(one.name.removesuffix(".json.gz") for one in RECORDED.glob("*.json.gz"))
-NAMES: Final = ["eks", "eks with instance types", "alike", "alike t4=8", "alike t4=4", "alike other=9", *EVERY[::6]]
+NAMES: Final = [
+    "eks",
+    "eks with instance types",
+    "alike",
+    "alike t4=8",
+    "alike t4=4",
+    "alike other=9",
+    *COMING,
+    *EVERY[::6],
+]
 
 
 def changed(items: list[Item], key: str) -> tuple[Item, Item]:
@@ -117,6 +191,18 @@ def test_every_door_says_the_same(name: str) -> None:
         assert rollable == {
             Verdict.COMPLETES: 1.0, Verdict.STUCK: 0.0, Verdict.NEEDS_GROWTH: float(line.is_growth_automatic), Verdict.UNKNOWN: None,
         }[line.verdict]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMING)
+def test_nodes_on_their_way_are_known_to_come(name: str) -> None:
+    _, verdict, words = COMING[name]
+    _, found, limits = cluster(name)
+    said = rollout.answer(
+        found, rollout.RolloutSettings(workloads=("Deployment/ml/a",), runs=1), Given(limits=limits, now=found.taken_at)
+    )
+    assert said.verdict is verdict
+    assert words in str(said.sentence)
+    assert ("still to come" in str(said.sentence) or "on its way" in str(said.sentence)) is bool(words)
 
 
 def test_they_aren_t_all_stuck() -> None:

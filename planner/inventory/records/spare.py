@@ -63,11 +63,34 @@ def read_node_pool(shared: Shared, one: wire.NodePool) -> model.NodePool:
         is_deleting=metadata.deletion_timestamp is not None,
         is_ready=all(each.status == "True" for each in status.conditions or () if each.type == "Ready"),
         limits=shared.amounts(spec.limits),
-        is_static=spec.replicas is not None,
+        replicas=spec.replicas,
         weight=spec.weight or 0,
         consolidate_after=disruption.consolidate_after or "",
         consolidation_policy=disruption.consolidation_policy or "",
         labels=shared.labels((template.metadata or wire.Metadata()).labels),
         taints=tuple(read_taint(taint) for taint in node.taints or ()),
         requirements=read_requirements(node.requirements),
+    )
+
+
+def read_node_claim(shared: Shared, one: wire.NodeClaim) -> model.NodeClaim:
+    """Karpenter's NodeClaim (`pkg/apis/v1/nodeclaim.go`, `nodeclaim_status.go`); startup taints go before pods come."""
+    spec, status, metadata = (
+        one.spec or wire.NodeClaimTemplateSpec(),
+        one.status or wire.NodeClaimStatus(),
+        metadata_of(one),
+    )
+    are_true = {each.type: each for each in status.conditions or () if each.status == "True"}
+    launched = are_true.get("Launched")
+    return model.NodeClaim(
+        name=metadata.name or "",
+        is_deleting=metadata.deletion_timestamp is not None,
+        node=status.node_name or "",
+        is_initialized="Initialized" in are_true,
+        launched_at=shared.seconds(launched.last_transition_time) if launched else None,
+        capacity=shared.amounts(status.capacity),
+        allocatable=shared.amounts(status.allocatable),
+        labels=shared.labels(metadata.labels),
+        taints=tuple(read_taint(taint) for taint in spec.taints or ()),
+        requirements=read_requirements(spec.requirements),
     )
