@@ -11,7 +11,7 @@ from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, duration, listing, roughly
-from planner.inventory.queue_runs import FEWEST, Band, Lengths, remaining, series_of
+from planner.inventory.queue_runs import FEWEST, RunBand, Lengths, remaining, series_of
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.queues import of_rules
 from planner.kubernetes.records import QueuedWorkload, Snapshot
@@ -301,7 +301,7 @@ def _fits_after(state: State, wanted: Wanting, ends: Iterable[tuple[float, Held]
 
 def _bands(
     held: Sequence[Held], records: Mapping[str, QueuedWorkload], runs: Lengths, now: float
-) -> dict[str, tuple[str, Band]]:
+) -> dict[str, tuple[str, RunBand]]:
     """Of those that hold quota: what they are alike with, and how much longer they take."""
     found = {}
     for each in held:
@@ -312,7 +312,7 @@ def _bands(
 
 
 def _usual(
-    state: State, wanted: Wanting, held: Sequence[Held], limits: Sequence[tuple[float, Held]], bands: Mapping[str, tuple[str, Band]],
+    state: State, wanted: Wanting, held: Sequence[Held], limits: Sequence[tuple[float, Held]], bands: Mapping[str, tuple[str, RunBand]],
 ) -> dict[str, Any]:  # fmt: skip
     """Who has no band may end now, and by its limit at the latest."""
     limit = {each.key: at for at, each in limits}

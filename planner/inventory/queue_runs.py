@@ -43,7 +43,7 @@ class RunsSeen(Record):
     runs: tuple[RunSeen, ...]
 
 
-class Band(Record):
+class RunBand(Record):
     """From how many seconds to how many, by so many runs."""
 
     least: float
@@ -89,11 +89,11 @@ def lengths_of(seen: RunsSeen) -> Lengths:
     }  # fmt: skip
 
 
-def remaining(lengths: Iterable[tuple[float, float]], elapsed: float) -> Band | None:
+def remaining(lengths: Iterable[tuple[float, float]], elapsed: float) -> RunBand | None:
     """How much longer one takes that has run for `elapsed` seconds: of those runs that may have taken longer; None of too few."""
     longer = [(max(least, elapsed), most) for least, most in lengths if most > elapsed]
     if len(longer) < FEWEST:
         return None
     out = ceil(len(longer) / 10) - 1 if len(longer) >= MANY else 0
     least, most = sorted(one for one, _ in longer)[out], sorted(one for _, one in longer)[len(longer) - 1 - out]
-    return Band(least=least - elapsed, most=most - elapsed, runs=len(longer))
+    return RunBand(least=least - elapsed, most=most - elapsed, runs=len(longer))

@@ -15,7 +15,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.history.names import Place
 from planner.history.rows import rows_of
-from planner.inventory.queue_runs import Band, RunSeen, RunsSeen, lengths_of, remaining, series_of
+from planner.inventory.queue_runs import RunBand, RunSeen, RunsSeen, lengths_of, remaining, series_of
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources.store import Store
 from tests.capacity.teams import NOW, flavor, local, moment, queue, read, workload
@@ -139,8 +139,8 @@ def test_who_has_no_history_may_end_now(tmp_path: Path) -> None:
 
 def test_of_many_the_tenth_at_either_end_is_left_out() -> None:
     lengths = [(float(one), float(one)) for one in range(10, 210, 10)]
-    assert remaining(lengths, 0.0) == Band(least=20.0, most=190.0, runs=20)
-    assert remaining(lengths[:10], 0.0) == Band(least=10.0, most=100.0, runs=10)
+    assert remaining(lengths, 0.0) == RunBand(least=20.0, most=190.0, runs=20)
+    assert remaining(lengths[:10], 0.0) == RunBand(least=10.0, most=100.0, runs=10)
     assert remaining(lengths, 180.0) is None
 
 
