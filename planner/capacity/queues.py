@@ -11,7 +11,7 @@ from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, duration, listing, roughly
-from planner.inventory.queue_runs import FEWEST, RunBand, Lengths, remaining, series_of
+from planner.inventory.queue_runs import FEWEST, Lengths, RunBand, remaining, series_of
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.queues import of_rules
 from planner.kubernetes.records import QueuedWorkload, Snapshot
