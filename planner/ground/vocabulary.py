@@ -70,6 +70,7 @@ NVIDIA_SHARING_STRATEGY: Final = "nvidia.com/gpu.sharing-strategy"
 ROLLOUTS_POD_TEMPLATE_HASH: Final = "rollouts-pod-template-hash"
 ROLLOUTS_REVISION: Final = "rollout.argoproj.io/revision"
 ROLLOUTS_DESIRED_REPLICAS: Final = "rollout.argoproj.io/desired-replicas"
+ROLLOUTS_SCALE_DOWN_DEADLINE: Final = "scale-down-deadline"
 LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 LWS_WORKER_INDEX: Final = "leaderworkerset.sigs.k8s.io/worker-index"
 LWS_GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
@@ -128,6 +129,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         WARNINGS_SWITCH,
         ROLLOUTS_REVISION,
         ROLLOUTS_DESIRED_REPLICAS,
+        ROLLOUTS_SCALE_DOWN_DEADLINE,
         LWS_EXCLUSIVE,
         LWS_SUBGROUP_EXCLUSIVE,
         LWS_REPLICAS,

@@ -41,7 +41,7 @@ from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, 
 from planner.kubernetes.commands import command
 from planner.kubernetes.composed import Composed, FoundSet
 from planner.kubernetes.jobs import wanted_pods
-from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in, no_longer_served
+from planner.kubernetes.kinds import POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in, no_longer_served
 from planner.kubernetes.nodes import minor_version
 from planner.kubernetes.owners import held_below
 from planner.kubernetes.pod_templates import (
@@ -61,6 +61,7 @@ from planner.kubernetes.pod_templates import (
     waits_of,
 )
 from planner.kubernetes.podless import makes_no_pods
+from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
     EMPTY,
     ClusterQueue,
@@ -376,13 +377,14 @@ _READ_OF_PLAYED: Final = (  # of a kind that is played, which its row needn't kn
 )  # fmt: skip
 
 
-def unread_in(key: str, given: Object) -> list[UnknownObject]:
+def unread_in(key: str, given: Object, *, is_patch: bool = False) -> list[UnknownObject]:
     """What a change of an object of another project's kind says that nobody read: its controller may act on it. `given`: the object as it
-    is applied, or a patch of it."""
+    is applied, or a patch of it, which may be one of its status (an abort, a promotion)."""
     kind = kind_in(key)
     row = templated(kind.name, f"{kind.group}/{kind.version}") if kind.is_custom else None
     every = strange_places(row, given) if row is not None else []
     places = [one for one in every if not one.startswith(_READ_OF_PLAYED) and "$" not in one]
+    places += ["status"] if is_patch and row is not None and given.get("status") else []
     if not places:
         return []
     what = f"{words.listing(places)} of {key} may change its pods, and isn't read"
@@ -533,6 +535,10 @@ def _placed(
         return replace(_told_in_part(_key(kind, namespace, name), more), gpus=max(_most(more), told_gpus))
     if not sets or not groups:
         return _without_pods(_key(kind, namespace, name))
+    if kind == ROLLOUT.name:
+        strategy = _read([one])[kind][0].strategy
+        if refused := invalid(strategy.canary or strategy.blue_green):
+            return UnknownObject(key=_key(kind, namespace, name), what=refused, mend="Mend its strategy", may_help=True)
     counted = row.counted(one) if row.counted is not None else Composed(sets=())
     placed = Placed(
         beside=tuple(PlacedSet(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),

@@ -602,8 +602,20 @@ class CanaryStep(Wire):
     plugin: Present | None = None
 
 
+class Istio(Wire):
+    destination_rule: Present | None = None
+
+
 class TrafficRouting(Wire):
     max_traffic_weight: Count | None = None
+    istio: Istio | None = None
+    alb: Present | None = None
+    smi: Present | None = None
+    apisix: Present | None = None
+    ambassador: Present | None = None
+    nginx: Present | None = None
+    app_mesh: Present | None = None
+    traefik: Present | None = None
 
 
 class Canary(Wire):
@@ -613,6 +625,9 @@ class Canary(Wire):
     max_surge: IntOrString | None = None
     max_unavailable: IntOrString | None = None
     traffic_routing: TrafficRouting | None = None
+    stable_service: str | None = None
+    canary_service: str | None = None
+    ping_pong: Present | None = None
     dynamic_stable_scale: bool | None = None
     min_pods_per_replica_set: Count | None = None
     scale_down_delay_seconds: Count | None = None
@@ -623,6 +638,8 @@ class Canary(Wire):
 
 
 class BlueGreen(Wire):
+    active_service: str | None = None
+    preview_service: str | None = None
     preview_replica_count: Count | None = None
     auto_promotion_enabled: bool | None = None
     auto_promotion_seconds: Count | None = None

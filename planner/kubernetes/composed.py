@@ -22,7 +22,7 @@ Document = Mapping[str, Any]
 class FoundSet(Record):
     """A set of one document: its pod template as it stands there, and how many pods of it a group has.
 
-    `units` is the first of the counts: of a replicated Job its Jobs.
+    `units` is the first of the counts: of a replicated Job its Jobs. `sidecar`: a container that the controller adds.
     """
 
     role: str
@@ -30,6 +30,7 @@ class FoundSet(Record):
     template: Document
     count: int
     units: int = 1
+    sidecar: Document | None = None
 
 
 class Composed(Record):
@@ -317,6 +318,35 @@ def _whole(value: object) -> int | None:
 # ── what Kueue counts of Ray's ───────────────────────────────────────────────────────────────────────────────────────
 _SUBMITTER: Final = {"containers": [{"name": "ray-job-submitter", "resources": {
     "requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}}]}  # fmt: skip
+
+
+def _ray_cluster(document: Document) -> Mapping[str, Any]:
+    spec = _mapping(document.get("spec"))
+    spec = _mapping(spec.get("jobTemplate", spec))  # a RayCronJob's
+    return _mapping(spec.get("rayClusterSpec", spec.get("rayClusterConfig", spec)))
+
+
+def ray_autoscaler(document: Document) -> Document | None:
+    """The container of the autoscaler that KubeRay adds to a head; None where it adds none.
+
+    Source: kuberay at feeaf72f, `ray-operator/controllers/ray/common/pod.go` `BuildAutoscalerContainer`, `mergeAutoscalerOverrides`.
+    """
+    cluster = _ray_cluster(document)
+    if cluster.get("enableInTreeAutoscaling") is not True:
+        return None
+    given = _mapping(cluster.get("autoscalerOptions")).get("resources")
+    amounts = {"cpu": "500m", "memory": "512Mi"}
+    return {"name": "autoscaler", "resources": {"limits": amounts, "requests": amounts} if given is None else given}
+
+
+def ray_grows(document: Document) -> bool:
+    """Whether Ray's autoscaler may add workers to those that are made: where a group may have more than it begins with."""
+    cluster = _ray_cluster(document)
+    if not cluster.get("enableInTreeAutoscaling"):
+        return False
+    groups = [_mapping(one) for one in _listed(cluster.get("workerGroupSpecs"))]
+    least = [max(_count(one.get("replicas")), _count(one.get("minReplicas"))) for one in groups]
+    return any(few < _count(one.get("maxReplicas"), 2**31) for few, one in zip(least, groups, strict=True))
 
 
 def ray_counted(document: Document) -> Composed:

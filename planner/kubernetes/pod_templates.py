@@ -16,7 +16,16 @@ from typing import Any, Final
 from planner.ground import words
 from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
-from planner.kubernetes.composed import Composed, FoundSet, cron_workflow, llm_inference_service, ray_counted, workflow
+from planner.kubernetes.composed import (
+    Composed,
+    FoundSet,
+    cron_workflow,
+    llm_inference_service,
+    ray_autoscaler,
+    ray_counted,
+    ray_grows,
+    workflow,
+)
 from planner.kubernetes.kinds import JOB, POD, REMOVED
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -85,6 +94,7 @@ class PodSet(Record):
     fallback : where the template is if it isn't there
     counts : their product is the number of pods (in a group)
     is_optional : whether `base` is there without a template as well
+    sidecar : the container that the controller adds to each, of a whole document
     """
 
     role: str = ""
@@ -94,6 +104,7 @@ class PodSet(Record):
     fallback: str = ""
     counts: tuple[Count, ...] = ()
     is_optional: bool = False
+    sidecar: Callable[[Document], Document | None] | None = None
 
 
 class Templated(Record):
@@ -115,7 +126,7 @@ class Templated(Record):
     stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
     scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
-    assumes, where : what of its pods isn't counted, as a sentence without a full stop; only where this field says something ("": always)
+    assumes, where : what of its pods isn't counted, as a sentence without a full stop; only of such documents (None: of all)
     composes : what tells its pods where paths and counts don't; `sets` is empty then
     counted : the pods that Kueue counts beyond its sets, and why it counts others; None: its sets are what it counts
     scales : the role whose pods ``kubectl scale`` counts; None where its kind has no such subresource
@@ -136,7 +147,7 @@ class Templated(Record):
     scheduler: str = ""
     refers: str = ""
     assumes: str = ""
-    where: str = ""
+    where: Callable[[Document], bool] | None = None
     gang: Gang = Gang.NONE
     groups: Count | None = None
     suspend: str = ""
@@ -248,8 +259,7 @@ _OF_WORKFLOW: Final = (
     "imagePullSecrets hostNetwork dnsPolicy dnsConfig hostAliases artifactRepositoryRef archiveLogs artifactGC retryStrategy metrics "
     "executor workflowMetadata podMetadata podDisruptionBudget runtimeClassName volumeClaimGC suspend"
 )
-_RAY_GROWS: Final = "neither the workers that Ray's autoscaler adds nor its own container in the head are counted"
-_RAY_SCALES: Final = "enableInTreeAutoscaling"
+_RAY_GROWS: Final = "the workers that Ray's autoscaler adds aren't counted"
 _MANAGERS: Final = (
     "ray.io/kuberay-operator", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator",
     "kubernetes.io/job-controller",
@@ -285,7 +295,7 @@ def _ray(cluster: str) -> tuple[PodSet, ...]:
         Count(path="numOfHosts"),
     )
     return (
-        PodSet(role="head", base=f"{cluster}.headGroupSpec"),
+        PodSet(role="head", base=f"{cluster}.headGroupSpec", sidecar=ray_autoscaler),
         PodSet(role="worker", base=f"{cluster}.workerGroupSpecs[]", counts=workers),
     )
 
@@ -311,7 +321,7 @@ def _ray_job(kind: str, at: str, *, also: tuple[tuple[str, str], ...] = (), wait
     )
     return Templated(
         kind=kind, group="ray.io", versions=("v1", "v1alpha1") if is_job else ("v1",), gang=Gang.WHOLE, notes=_RAY_NOTES,
-        assumes=_RAY_GROWS, where=f"{cluster}.{_RAY_SCALES}", counted=ray_counted if is_job else None,
+        assumes=_RAY_GROWS, where=ray_grows, counted=ray_counted if is_job else None,
         sets=(*_ray(cluster), PodSet(role="submitter", base=at, template="submitterPodTemplate", is_optional=True)),
         also=((at, fields), *_ray_also(cluster), *also), waits=waits, **more,
     )  # fmt: skip
@@ -371,11 +381,11 @@ TEMPLATED: Final = (
         waits="condition=Available", gang=Gang.GROUP, groups=Count(path="spec.replicas"),
     ),
     Templated(
-        kind="RayCluster", group="ray.io", assumes=_RAY_GROWS, where=f"spec.{_RAY_SCALES}", counted=ray_counted, also=_ray_also("spec"), notes=_RAY_NOTES,
+        kind="RayCluster", group="ray.io", assumes=_RAY_GROWS, where=ray_grows, counted=ray_counted, also=_ray_also("spec"), notes=_RAY_NOTES,
         versions=("v1", "v1alpha1"), sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND, updates=RAY_CLUSTER,
     ),
     Templated(
-        kind="RayService", group="ray.io", assumes=_RAY_GROWS, where=f"spec.rayClusterConfig.{_RAY_SCALES}",
+        kind="RayService", group="ray.io", assumes=_RAY_GROWS, where=ray_grows,
         also=(("spec", ("serveConfigV2 serveConfig serviceUnhealthySecondThreshold deploymentUnhealthySecondThreshold serveService "
             "excludeHeadPodFromServeSvc rayClusterDeletionDelaySeconds")), ("spec.upgradeStrategy", "type"),
             *_ray_also("spec.rayClusterConfig")),
@@ -518,7 +528,8 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
                 full = ".".join(part for part in (path, where) if part)
                 found.append(
                     FoundSet(
-                        role="-".join(filter(None, (one.role, name))), path=full, template=template, count=count, units=next(iter(counts), 1)
+                        role="-".join(filter(None, (one.role, name))), path=full, template=template, count=count, units=next(iter(counts), 1),
+                        sidecar=one.sidecar(document) if one.sidecar is not None else None,
                     )
                 )  # fmt: skip
     return found
@@ -526,7 +537,7 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
 
 def assumed_of(row: Templated, document: Document) -> str:
     """What of an object's pods isn't counted."""
-    return row.assumes if not row.where or _at(document, row.where) else ""
+    return row.assumes if row.where is None or row.where(document) else ""
 
 
 def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str, ...]:

@@ -63,12 +63,19 @@ class BlueGreen(Record):
     waits for somebody, with `promotion_seconds` a while."""
 
     preview_replicas: int | None = None
+    abort_delay_seconds: float | None = None
     promotes_itself: bool = True
     promotion_seconds: float = 0
     scale_down_delay_seconds: float = SCALE_DOWN_DELAY_SECONDS
     unmodelled: tuple[Word, ...] = ()
     refused: Word = ""
     written: Inside[str] = "{}"
+
+
+def invalid(own: Canary | BlueGreen | None) -> str:
+    """That Argo Rollouts does nothing about a Rollout of this strategy, and why; "" where it takes it."""
+    what = "Argo Rollouts takes no strategy like its own, and rolls nothing out (InvalidSpec)"
+    return f"{what}: {own.refused}" if own is not None and own.refused else ""
 
 
 class Progress(Record):

@@ -142,7 +142,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         after, has_new_template, notes = apply_change(workload, change)
         findings.extend(notes)
         if change.patch:
-            unknown += tuple(unread_in(workload.key, patch_of(change.patch, workload)))
+            unknown += tuple(unread_in(workload.key, patch_of(change.patch, workload), is_patch=True))
         changed = Revision(
             before=given.before if given else workload, after=after, never_ready=change.never_ready,
             has_new_template=has_new_template or (given is not None and given.has_new_template),

@@ -14,6 +14,7 @@ from planner.kubernetes import queues
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, several
 from planner.kubernetes.pod_templates import Idle
+from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
     AdmissionHook,
     AdmissionPolicyBinding,
@@ -229,9 +230,8 @@ def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
         what = f"{', '.join(takers)} takes its pod template from it (workloadRef), and rolls it out by itself"
         yield Unknown(what=what, mend="Ask with the template in the Rollout itself")
     own = after.strategy.canary or after.strategy.blue_green
-    if own is not None and own.refused:
-        what = f"Argo Rollouts takes no strategy like its own, and rolls nothing out (InvalidSpec): {own.refused}"
-        yield Unknown(what=what, mend="Mend its strategy")
+    if refused := invalid(own):
+        yield Unknown(what=refused, mend="Mend its strategy")
     for field in own.unmodelled if own is not None else ():
         yield Unknown(
             what=f"{field} of its strategy is not modelled",

@@ -14,6 +14,7 @@ from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.tables import columns
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout as rollout_question
 from planner.questions.question import Given
@@ -194,7 +195,8 @@ def _figures(result: RolloutResult) -> None:
     if len(result.workloads) > 1:
         st.caption(f"Of {words.literal(first.workload)}:")
     with st.grid(min_column_width=150):
-        tiles.share("Lowest Ready", first.lowest_ready, first.replicas)
+        if kind_in(first.workload).rolls_out:  # a Job has no Ready replicas to keep
+            tiles.share("Lowest Ready", first.lowest_ready, first.replicas)
         tiles.show("Most pods at once", first.peak_pods)
         for name in gpus:
             label = "GPUs in use" if len(gpus) == 1 else words.literal(f"{name} in use")

@@ -77,7 +77,8 @@ accelerators it asks for and where.
 | kind | what is modelled | whose rules | recorded |
 | --- | --- | --- | --- |
 {played}
-What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a step that is an experiment (it has pods of its own) or that nobody knows, a template that it
+What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a step that is an experiment (it has pods of its own) or that nobody knows, a strategy that it
+refuses (InvalidSpec), a patch of its status (an abort, a promotion; set back, its template is played), a template that it
 takes from another workload (`workloadRef`), a change of one that is midway with `dynamicStableScale`, a LeaderWorkerSet's change while
 its groups are of two revisions, and one with `volumeClaimTemplates`. Two rules of LeaderWorkerSet are 0.9's, from its source and not recorded, where the image of its
 controller in the snapshot shows it: a group is Ready only when its workers are, and the surge is kept where maxUnavailable is 0.

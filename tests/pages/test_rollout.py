@@ -325,6 +325,10 @@ def test_a_manifest_is_answered_in_a_cluster_where_nothing_rolls_out() -> None:
     assert not app.exception
     assert "Nothing to roll out" not in said(app)
     assert "Job/" in said(app)
+    labels = {one.label for one in app.metric}
+    assert "Most pods at once" in labels
+    assert "Lowest Ready" not in labels, "a Job has none to keep"
+    assert "Lowest Ready" in {one.label for one in visit("rollout").metric}
 
 
 def test_the_table_of_strategies_has_its_columns_for_all() -> None:

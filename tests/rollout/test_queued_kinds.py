@@ -239,9 +239,39 @@ def test_make_room_asks_for_a_ray_clusters_quota() -> None:
         assert [str(each.why) for each in found.queued] == kept
 
 
+@pytest.mark.parametrize(
+    ("cpu", "options", "verdict"),
+    [
+        ("3500m", {}, Verdict.COMPLETES),  # a core for the head and each worker, half a core for the autoscaler
+        ("3400m", {}, Verdict.STUCK),
+        ("3", None, Verdict.COMPLETES),
+        ("3500m", {"resources": {"requests": {"cpu": "1"}}}, Verdict.STUCK),
+        ("4", {"resources": {"requests": {"cpu": "1"}}}, Verdict.COMPLETES),
+        ("3", {"resources": {}}, Verdict.COMPLETES),  # it asks for nothing
+    ],
+)
+def test_the_autoscalers_container_in_rays_head(cpu: str, options: Object | None, verdict: Verdict) -> None:
+    """kuberay `BuildAutoscalerContainer`: 500m and 512Mi, or all of autoscalerOptions.resources."""
+    there = node("n", 8)
+    there["status"]["allocatable"]["cpu"] = cpu
+    one = ray()
+    if options is not None:
+        one["spec"] |= {"enableInTreeAutoscaling": True, "autoscalerOptions": options}
+    del one["metadata"]["labels"], one["spec"]["suspend"]
+    one["spec"]["workerGroupSpecs"][0]["maxReplicas"] = 2
+    inside = {"rayClusterConfig": one["spec"]}
+    for kind, spec in (("RayCluster", one["spec"]), ("RayService", inside)):
+        found = asked(whole(there), {**one, "kind": kind, "spec": spec})
+        assert found.verdict is verdict, found.sentence
+        assert found.ties is not None
+        assert found.ties.proven
+        given = json.dumps({**one, "kind": kind, "spec": spec})
+        assert gate.answer(whole(there), GateSettings(manifest=given)).passes is (verdict is Verdict.COMPLETES)
+
+
 @pytest.mark.parametrize("scales", [False, True])
 def test_nothing_is_proven_of_pods_that_are_not_counted(scales: bool) -> None:
-    """Ray's autoscaler adds workers, and KubeRay a container to the head: a place for what is counted isn't a place for all."""
+    """Ray's autoscaler adds workers: a place for what is counted isn't a place for all."""
     one = ray(enableInTreeAutoscaling=scales)
     del one["metadata"]["labels"], one["spec"]["suspend"]
     service = {**one, "kind": "RayService", "spec": {"rayClusterConfig": one["spec"]}}

@@ -14,19 +14,24 @@ from typing import Any
 import pytest
 
 from planner.capacity.rollouts import rollout
-from planner.ground.errors import ChangeError
+from planner.ground.errors import ChangeError, NotKnownError
+from planner.ground.exit_status import ExitStatus
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
+from planner.serve.review import Review, Silence, read_request, review
 from tests.collection.clusters import whole
 from tests.stories.catalogue import _lws, new_lws
-from tests.stories.objects import Item, gpu_nodes, new_image, of_rollout
+from tests.stories.objects import Item, app, gpu_nodes, new_image, of_rollout
 
 ROUTER: Item = {"trafficRouting": {"nginx": {"stableIngress": "i"}}, "stableService": "s", "canaryService": "c"}
 DYNAMIC: Item = {**ROUTER, "dynamicStableScale": True}
 PAUSE: Item = {"pause": {}}
 SHORT: Item = {"pause": {"duration": "10s"}}
+NO_SERVICES = "trafficRouting without stableService and canaryService"
 DONE, STUCK = Verdict.COMPLETES, Verdict.STUCK
 
 
@@ -51,7 +56,19 @@ def argo(replicas: int, gpus: int, now: Item, /, **spec: Any) -> RolloutResult:
     at_gate = gate.answer(snapshot, GateSettings(manifest=text))
     assert at_gate.passes is (found.verdict is DONE)
     assert at_gate.workloads[0].verdict in (found.verdict, DONE), "what isn't read stands beside it"
+    said = written(snapshot, items[0], json.loads(text))
+    assert said.is_stuck is (found.verdict is STUCK and not spec.get("paused"))  # that one rolls nothing out
     return found
+
+
+def written(snapshot: Snapshot, before: Item | None, after: Item) -> Review:
+    """What the webhook says of the write."""
+    request = {
+        "uid": "1", "operation": "UPDATE" if before else "CREATE", "namespace": "ml", "name": "app", "object": after, "oldObject": before,
+        "resource": {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    return review(snapshot, read_request(body.encode()))
 
 
 @pytest.mark.parametrize(
@@ -106,6 +123,12 @@ def test_a_rollout_of_argos(replicas: int, gpus: int, strategy: Item, verdict: V
         (canary(*weight(150)), "setWeight 150"),
         (canary({"setWeight": 10, "pause": {}}), "step 1 says several things (setWeight, pause)"),
         ({**canary(), **blue_green()}, "both canary and blueGreen"),
+        (blue_green(previewService="a"), "activeService and previewService are the same"),
+        (canary(stableService="s", canaryService="s"), "stableService and canaryService are the same"),
+        (canary(trafficRouting={"nginx": {}}), NO_SERVICES),
+        (canary(trafficRouting={"nginx": {}}, stableService="s"), NO_SERVICES),
+        (canary(trafficRouting={"istio": {"virtualService": {}}}), NO_SERVICES),
+        (canary(trafficRouting={"alb": {}}, canaryService="c"), NO_SERVICES),
     ],
 )  # fmt: skip
 def test_what_argo_rollouts_refuses_is_not_known(strategy: Item, said: str) -> None:
@@ -114,6 +137,24 @@ def test_what_argo_rollouts_refuses_is_not_known(strategy: Item, said: str) -> N
     assert found.verdict is Verdict.UNKNOWN
     assert f"rolls nothing out (InvalidSpec): {said}" in str(found.sentence)
     assert found.ties is None or not found.ties.proven
+    new = new_image(of_rollout(["gpu-0"], strategy, gpus=1), "Rollout")
+    with pytest.raises(NotKnownError, match="InvalidSpec"):  # of a new one it makes no pods either
+        rollout(whole(gpu_nodes(8)), Scenario(manifest=json.dumps(new)))
+    assert gate.answer(whole(gpu_nodes(8)), GateSettings(manifest=json.dumps(new))).exit_status == ExitStatus.NOT_KNOWN
+    assert written(whole(gpu_nodes(8)), None, new).silence is Silence.NOT_KNOWN
+
+
+@pytest.mark.parametrize(
+    "routing",
+    [
+        {"istio": {"destinationRule": {"name": "d"}}},
+        {"plugins": {"argoproj-labs/gatewayAPI": {}}},
+        {"managedRoutes": [{"name": "m"}]},
+    ],
+)
+def test_routers_that_need_no_services(routing: Item) -> None:
+    """`requireCanaryStableServices`."""
+    assert argo(2, 4, canary(*weight(50), trafficRouting=routing)).verdict is DONE
 
 
 @pytest.mark.parametrize(
@@ -134,6 +175,164 @@ def test_what_is_not_modelled_of_argos_is_named(spec: Item, said: str) -> None:
 
 def test_one_that_is_paused_by_hand_rolls_nothing_out() -> None:
     assert argo(2, 8, canary(), paused=True).verdict is STUCK
+
+
+# ── midway: another image has begun ──────────────────────────────────────────────────────────────────────────────────
+def midway(
+    old: int, new: int, replicas: int, now: Item, deadline: bool = False, **status: Any
+) -> tuple[list[Item], Item]:
+    """A Rollout with so many pods of its stable revision and of the next, each on a node; and its stable template."""
+    made_of = of_rollout([f"gpu-{place}" for place in range(old)], now, gpus=1)
+    given, replica_set, *pods = (copy.deepcopy(one) for one in made_of)  # they share their templates
+    back = copy.deepcopy(given["spec"]["template"])
+    given["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    given["spec"]["replicas"] = replicas
+    begun = copy.deepcopy(replica_set)
+    begun["metadata"] |= {"name": "app-2", "uid": "app-2"}
+    begun["spec"]["replicas"] = new
+    begun["status"] = {"replicas": new, "readyReplicas": new, "availableReplicas": new}
+    made = [copy.deepcopy(pods[0]) for _ in range(new)]
+    for place, pod in enumerate(made):
+        pod["metadata"] |= {"name": f"new-{place}", "uid": f"new-{place}"}
+        pod["metadata"]["ownerReferences"][0] |= {"name": "app-2", "uid": "app-2"}
+        pod["spec"]["nodeName"] = f"gpu-{old + place}"
+    of_new = [begun["spec"]["template"], *made]
+    for one in of_new:
+        one["spec"]["containers"][0]["image"] = "app:2"
+    labels = (begun["metadata"], *(one["metadata"] for one in of_new))
+    for one in (*(each["labels"] for each in labels), begun["spec"]["selector"]["matchLabels"]):
+        one["rollouts-pod-template-hash"] = "2"
+    if deadline:
+        replica_set["metadata"].setdefault("annotations", {})["scale-down-deadline"] = "2026-11-25T00:00:00Z"
+    for one in (replica_set, begun):
+        one["metadata"].setdefault("annotations", {})["rollout.argoproj.io/desired-replicas"] = str(replicas)
+    given["status"] |= {"currentPodHash": "2", "currentStepIndex": 0, **status}
+    return [given, replica_set, begun, *pods, *made], back
+
+
+SERVICES: Item = {"activeSelector": "1", "previewSelector": "2"}
+BY_HAND = blue_green(autoPromotionEnabled=False)
+HALF = canary(*weight(50), PAUSE, surge=1, missing=0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "replicas", "gpus", "strategy", "verdict"),
+    [
+        (2, 2, 2, 4, BY_HAND, DONE),  # the stable set is whole: the service stays with it
+        (2, 2, 4, 4, HALF, STUCK),  # one more of the stable set first, and none may be missing
+        (2, 2, 4, 5, HALF, DONE),
+        (2, 2, 4, 4, canary(*weight(50), PAUSE, surge=0, missing=1), DONE),
+        (4, 2, 4, 6, canary(*weight(50), PAUSE, **ROUTER), DONE),  # nothing of the stable set went
+    ],
+)
+def test_a_template_that_is_set_back_midway(
+    old: int, new: int, replicas: int, gpus: int, strategy: Item, verdict: Verdict
+) -> None:
+    """`kubectl argo rollouts undo`, as a plain patch and as the manifest applied anew."""
+    items, back = midway(old, new, replicas, strategy, blueGreen=SERVICES)
+    snapshot = whole([*items, *gpu_nodes(gpus)])
+    text = json.dumps({**items[0], "spec": {**items[0]["spec"], "template": back}})
+    applied = rollout(snapshot, Scenario(manifest=text))
+    assert applied.verdict is verdict, applied.sentence
+    patch = WorkloadChange(
+        workload="Rollout/ml/app", patch=json.dumps({"spec": {"template": back}}), new_revision=False
+    )
+    assert rollout(snapshot, Scenario(changes=(patch,))).verdict is verdict
+    assert gate.answer(snapshot, GateSettings(manifest=text)).passes is (verdict is DONE)
+    assert written(snapshot, items[0], json.loads(text)).is_stuck is (verdict is STUCK)
+
+
+@pytest.mark.parametrize("status", [{"abort": True}, {"promoteFull": True}, {"pauseConditions": []}])
+def test_a_patch_of_the_status_is_not_known(status: Item) -> None:
+    """With `--subresource=status` the controller acts on it; a manifest that is applied leaves the status alone."""
+    items, _ = midway(2, 2, 2, BY_HAND, blueGreen=SERVICES)
+    snapshot = whole([*items, *gpu_nodes(4)])
+    patch = WorkloadChange(workload="Rollout/ml/app", patch=json.dumps({"status": status}), new_revision=False)
+    found = rollout(snapshot, Scenario(changes=(patch,)))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "status of Rollout/ml/app may change its pods" in str(found.sentence)
+    applied = {**items[0], "status": {**items[0]["status"], **status}}
+    assert gate.answer(snapshot, GateSettings(manifest=json.dumps(applied))).passes
+
+
+@pytest.mark.parametrize(
+    ("strategy", "verdict"),
+    [
+        (blue_green(), DONE),  # the preview goes after abortScaleDownDelaySeconds, 30 s
+        (blue_green(abortScaleDownDelaySeconds=600), DONE),
+        (blue_green(abortScaleDownDelaySeconds=0), STUCK),  # it stays for good
+        (canary(*weight(50), PAUSE, **ROUTER), DONE),
+        (canary(*weight(50), PAUSE, abortScaleDownDelaySeconds=0, **ROUTER), STUCK),
+        (canary(*weight(50), PAUSE), DONE),
+    ],
+)
+def test_what_an_aborted_one_gives_back(strategy: Item, verdict: Verdict) -> None:
+    """Beside it two pods wait for the GPUs that its new revision holds."""
+    paused = [{"reason": "BlueGreenPause", "startTime": "2026-11-25T00:00:00Z"}]
+    items, _ = midway(2, 2, 2, strategy, blueGreen=SERVICES, abort=True, pauseConditions=paused)
+    other = app(["gpu-0"] * 2, name="other", gpus=1)[0]
+    text = json.dumps(other)
+    snapshot = whole([*items, *gpu_nodes(4)])
+    found = rollout(snapshot, Scenario(manifest=text))
+    assert found.verdict is verdict, found.sentence
+    assert gate.answer(snapshot, GateSettings(manifest=text)).passes is (verdict is DONE)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "strategy", "verdict"),
+    [
+        (4, blue_green(scaleDownDelaySeconds=600), DONE),  # the third waits until the first is gone
+        (4, blue_green(scaleDownDelaySeconds=600, autoPromotionEnabled=False, previewReplicaCount=1), DONE),
+        (4, canary(*weight(50), scaleDownDelaySeconds=600, **ROUTER), DONE),
+        (6, canary(*weight(50), scaleDownDelaySeconds=600, **ROUTER), DONE),
+        (5, blue_green(scaleDownDelaySeconds=600), STUCK),  # three replicas twice
+        (5, canary(*weight(50), scaleDownDelaySeconds=600, **ROUTER), STUCK),
+    ],
+)
+def test_a_second_change_while_the_first_set_waits_to_go(gpus: int, strategy: Item, verdict: Verdict) -> None:
+    """`scaleDownDelaySeconds`: the set before is still there when the next change comes."""
+    items, _ = midway(
+        2, 2, 2, strategy, deadline=True, stableRS="2", blueGreen={"activeSelector": "2"}, currentStepIndex=1
+    )
+    third = copy.deepcopy(items[0])
+    third["spec"]["template"]["spec"]["containers"][0]["image"] = "app:3"
+    third["spec"]["replicas"] = 3 if gpus == 5 else 2
+    snapshot = whole([*items, *gpu_nodes(gpus)])
+    found = rollout(snapshot, Scenario(manifest=json.dumps(third)))
+    assert found.verdict is verdict, found.sentence
+    assert gate.answer(snapshot, GateSettings(manifest=json.dumps(third))).passes is (verdict is DONE)
+    assert written(snapshot, items[0], third).is_stuck is (verdict is STUCK)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "gpus", "verdict"), [(3, 3, 3, DONE), (3, 3, 2, STUCK), (1, 1, 2, DONE), (1, 4, 2, None)]
+)
+@pytest.mark.parametrize("strategy", [canary(), blue_green()])
+def test_the_bounds_of_an_autoscaler(least: int, most: int, gpus: int, verdict: Verdict | None, strategy: Item) -> None:
+    """Through the scale subresource, at once; what its metrics do between them takes the proof away."""
+    scaler = {
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"namespace": "ml", "name": "app"},
+        "spec": {"scaleTargetRef": {"kind": "Rollout", "name": "app"}, "minReplicas": least, "maxReplicas": most},
+    }  # fmt: skip
+    items = of_rollout(["gpu-0", "gpu-1"], strategy, gpus=1)
+    snapshot = whole([*items, *gpu_nodes(gpus)])
+    if verdict is not None:
+        found = rollout(snapshot, Scenario(manifest=json.dumps(scaler)))
+        assert (found.verdict, found.workloads[0].replicas) == (verdict, least)
+        assert gate.answer(snapshot, GateSettings(manifest=json.dumps(scaler))).passes is (verdict is DONE)
+        request = {
+            "uid": "1", "operation": "CREATE", "namespace": "ml", "name": "app", "object": scaler,
+            "resource": {"group": "autoscaling", "version": "v2", "resource": "horizontalpodautoscalers"},
+        }  # fmt: skip
+        body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+        assert review(snapshot, read_request(body.encode())).is_stuck is (verdict is STUCK)
+    changed = rollout(
+        whole([*items, scaler, *gpu_nodes(8)]), Scenario(manifest=json.dumps(new_image(items, "Rollout")))
+    )
+    assert changed.verdict is DONE
+    assert changed.ties is not None
+    assert not changed.ties.proven
+    assert ("may set 1 to 4 replicas meanwhile" in str(changed.ties.sentence)) is (least < most)
 
 
 # ── LeaderWorkerSets: groups of pods of 8 GPUs, on nodes of 8 ────────────────────────────────────────────────────────

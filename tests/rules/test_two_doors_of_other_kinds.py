@@ -86,6 +86,7 @@ def leave_out(item: Item) -> None:
 
 SERVICE = made("ray.io/v1", "RayService", ray())
 CLUSTER = made("ray.io/v1", "RayCluster", ray(""))
+SCALES = made("ray.io/v1", "RayCluster", {**ray(""), "enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {"requests": {"cpu": "8"}}}})  # fmt: skip
 SELECTS = made("ray.io/v1", "RayService", ray(nodeSelector={"kubernetes.io/os": "linux"}))
 WORKER = "rayClusterConfig.workerGroupSpecs.0.template"
 JOB = made("kubeflow.org/v1", "PyTorchJob", job("pytorchReplicaSpecs", 1))
@@ -167,6 +168,9 @@ CASES = {
     ),
     "Kueue is there, its LocalQueues weren't listed": Case(
         status=4, there=SERVICE, change=image(WORKER), nodes=2, silence=Silence.NOT_KNOWN, beside=UNLISTED
+    ),
+    "a head with Ray's autoscaler on a node without room for it": Case(
+        status=2, there=SCALES, change=lambda _: None, held=0, is_new=True
     ),
     "a kind whose updates nobody read": Case(status=4, there=CLONES, change=image("template"), silence=Silence.NOT_KNOWN),
 }  # fmt: skip

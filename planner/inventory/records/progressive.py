@@ -77,6 +77,8 @@ def _refused(canary: wire.Canary) -> str:
             return "setCanaryScale without trafficRouting"
         if step.set_weight is not None and step.set_weight > _whole(canary):
             return f"setWeight {step.set_weight}"
+    if refused := _without_services(canary):
+        return refused
     if canary.max_surge in _ZERO and canary.max_unavailable in _ZERO:
         return "maxSurge and maxUnavailable are both 0"
     if routing is None and (canary.dynamic_stable_scale or canary.scale_down_delay_seconds is not None):
@@ -85,6 +87,20 @@ def _refused(canary: wire.Canary) -> str:
         )
     is_both = canary.dynamic_stable_scale and canary.scale_down_delay_seconds is not None
     return "dynamicStableScale with scaleDownDelaySeconds" if is_both else ""
+
+
+def _without_services(canary: wire.Canary) -> str:
+    """`requireCanaryStableServices`."""
+    routing, own = canary.traffic_routing, (canary.stable_service, canary.canary_service)
+    if own[0] and own[0] == own[1]:
+        return "stableService and canaryService are the same"
+    if routing is None or all(own):
+        return ""
+    of_hosts = routing.istio is not None and routing.istio.destination_rule is None
+    routers = [routing.smi, routing.apisix, routing.ambassador, routing.nginx, routing.app_mesh, routing.traefik]
+    needs = (of_hosts or routing.alb is not None) and canary.ping_pong is None
+    is_without = needs or any(one is not None for one in routers)
+    return "trafficRouting without stableService and canaryService" if is_without else ""
 
 
 def _whole(canary: wire.Canary) -> int:
@@ -152,7 +168,10 @@ def seconds(duration: int | str | None) -> float | None:
 
 def _blue_green(one: wire.BlueGreen, refused: str) -> BlueGreen:
     delay = one.scale_down_delay_seconds
+    if one.active_service and one.active_service == one.preview_service:
+        refused = refused or "activeService and previewService are the same"
     return BlueGreen(
+        abort_delay_seconds=one.abort_scale_down_delay_seconds,
         preview_replicas=one.preview_replica_count,
         promotes_itself=one.auto_promotion_enabled is not False,
         promotion_seconds=one.auto_promotion_seconds or 0,

@@ -86,8 +86,11 @@ def read_before(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed:
 
 def read_set(shared: Shared, found: FoundSet) -> model.Template:
     """The template of a set as it stands in a document; errors are `msgspec`'s."""
-    decoded = msgspec.convert(found.template, wire.PodTemplate)
-    return read_template(shared, decoded, dict(found.template), has_manifest=False)
+    whole = dict(found.template)
+    if found.sidecar is not None:
+        spec = whole["spec"]
+        whole["spec"] = {**spec, "containers": [*spec["containers"], found.sidecar]}
+    return read_template(shared, msgspec.convert(whole, wire.PodTemplate), whole, has_manifest=False)
 
 
 def _pods(shared: Shared, row: Templated, document: Mapping[str, Any]) -> tuple[model.PodsAlike, ...]:

@@ -10,7 +10,11 @@ a pause to be over, gets it once nothing else moves (`go_on`).
 from __future__ import annotations
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import ROLLOUTS_DESIRED_REPLICAS, ROLLOUTS_POD_TEMPLATE_HASH
+from planner.ground.vocabulary import (
+    ROLLOUTS_DESIRED_REPLICAS,
+    ROLLOUTS_POD_TEMPLATE_HASH,
+    ROLLOUTS_SCALE_DOWN_DEADLINE,
+)
 from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, CanaryStep, Progress
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
@@ -64,10 +68,11 @@ class ArgoController:
         self.stable, self.current, self.active = told.stable, told.current, told.active or told.stable
         self.step = told.step or 0
         self.weight = told.weight
-        self.is_paused, self.was_resumed = told.is_paused, told.was_resumed
         self.is_aborted, self.has_previewed = told.is_aborted, told.has_previewed
+        self.is_paused, self.was_resumed = told.is_paused and not told.is_aborted, told.was_resumed
         self.is_promoted_fully = told.is_promoted_fully
-        self.delayed: dict[str, bool] = {}  # hash → whether the delay of its scale-down is over
+        due = [_hash(one) for one in known if one.replicas and one.annotations.get(ROLLOUTS_SCALE_DOWN_DEADLINE)]
+        self.delayed = dict.fromkeys(due, False)  # hash → whether the delay of its scale-down is over
         self.promotions = 0
 
     @classmethod
@@ -256,7 +261,7 @@ class ArgoController:
         """`reconcileCanaryReplicaSets` and `reconcileBlueGreenReplicaSets`: the stable set, then the new one, then others."""
         if self.workload.is_paused:
             return False
-        for hash_ in (self.stable, self.new_hash):
+        for hash_ in (self.stable, *(() if self.is_aborted else (self.new_hash,))):
             self.delayed.pop(hash_, None)
         if self.blue_green is not None:
             return self._size_both(simulation)
@@ -266,23 +271,24 @@ class ArgoController:
             aimed = stable_weight if stable_weight is not None else weight
             if self._set(stable, self._counts(simulation, aimed).stable_wanted):
                 return True
-        wanted = self._counts(simulation, weight).new_wanted
-        if self._delays_end_of_canary() and wanted < new.replicas:
-            return False
+        wanted = self._kept_on_abort(simulation, new, self._counts(simulation, weight).new_wanted)
         return self._set(new, wanted) or self._shrink_others(simulation)
 
-    def _delays_end_of_canary(self) -> bool:
-        """`shouldDelayScaleDownOnAbort`: the canary of one that was aborted stays for a while, or for good."""
-        if not self.is_aborted or self.canary is None or not self.canary.is_routed or self.stable not in self.sets:
-            return False
-        seconds = self.canary.abort_delay_seconds
-        if self.canary.scales_stable and seconds is None:
-            return False
+    def _kept_on_abort(self, simulation: Simulation, new: ReplicaSetController, wanted: int) -> int:
+        """`shouldDelayScaleDownOnAbort`, `reconcileNewReplicaSet`: the canary, or the preview, of one that was aborted stays for a while
+        once the stable set is whole, or for good."""
+        own = self.canary or self.blue_green
+        is_plain = self.canary is not None and not self.canary.is_routed
+        if own is None or is_plain or not self.is_aborted or self.stable not in self.sets:
+            return wanted
+        seconds = own.abort_delay_seconds
+        if seconds is None and self.canary is not None and self.canary.scales_stable:
+            return wanted
         if seconds == 0:
-            return True
-        if self.new_hash not in self.delayed:
+            return max(wanted, new.replicas) if self.canary is not None else wanted
+        if self.new_hash not in self.delayed and self._available(simulation, self.stable) >= self.replicas:
             self.delayed[self.new_hash] = (seconds or ABORT_SCALE_DOWN_DELAY_SECONDS) <= _AT_ONCE_SECONDS
-        return not self.delayed[self.new_hash]
+        return 0 if self.delayed.get(self.new_hash) else new.replicas
 
     def _shrink_others(self, simulation: Simulation) -> bool:
         """`scaleDownOldReplicaSetsForCanary`."""
@@ -302,8 +308,8 @@ class ArgoController:
                 continue
             left = max(0, one.replicas - spare)
             if self.canary.is_routed:
-                is_over = not self._is_promoted() or self.canary.scales_stable or self._delay_is_over(name)
-                left = 0 if is_over else one.replicas
+                has_delay = not self.canary.scales_stable and (self._is_promoted() or name in self.delayed)
+                left = one.replicas if has_delay and not self._delay_is_over(name) else 0
             taken = one.replicas - left
             if taken:
                 scaled = self._set(one, left) or scaled
@@ -312,6 +318,11 @@ class ArgoController:
 
     def _is_promoted(self) -> bool:
         return self.stable == self.current
+
+    def _kept_for_now(self, hash_: str, one: ReplicaSetController) -> int:
+        """`scaleDownDelayHelper`: while its delay runs an old set is kept whole, and one that was smaller grows."""
+        kept = self.replicas if hash_ in self.delayed else one.replicas
+        return 0 if self._delay_is_over(hash_) else kept
 
     def _delay_is_over(self, hash_: str) -> bool:
         """`scaleDownDelayHelper`: an old set stays for a while."""
@@ -419,10 +430,10 @@ class ArgoController:
         if self.stable in self.sets:
             scaled = self._set(self.sets[self.stable], self.replicas)
         if new is not None and self.stable != self.new_hash:
-            scaled = self._set(new, self._new_wanted()) or scaled
+            scaled = self._set(new, self._kept_on_abort(simulation, new, self._new_wanted())) or scaled
         for name, one in self._others():
-            if one.replicas > 0 and name not in (self.current, self.active) and self._delay_is_over(name):
-                scaled = self._set(one, 0) or scaled
+            if one.replicas > 0 and name not in (self.current, self.active):
+                scaled = self._set(one, self._kept_for_now(name, one)) or scaled
         return scaled
 
     def _is_ready_for_pause(self, simulation: Simulation) -> bool:
