@@ -441,9 +441,7 @@ def _lacking(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> str:
     more = dict(untold(asked.cluster, pools, waiting))
     if not more:
         return ""
-    if any(
-        one.pool.source is LimitSource.KARPENTER for one in more
-    ):  # its nodes come whatever the priority of who waits
+    if any(one.pool.source is LimitSource.KARPENTER for one in more):  # whatever the priority of who waits
         how = replace(asked.how, expendable_below=-(2**31))
         asked = _Asked(asked.cluster, asked.revisions, asked.stuck, how, asked.seed)
     tried = _Scaling(asked, pools, untold=list(more))

@@ -101,8 +101,8 @@ def untold(cluster: Cluster, pools: Sequence[NodePool], waiting: Shape) -> Itera
     """Groups that may be there, each as the pod would have it, with what isn't known."""
     yield from _on_their_way(cluster, waiting)
     for pool in pools:
-        if is_karpenters(pool):
-            yield from _of_node_pool(cluster, pool, waiting)
+        if pool.stated is not None:
+            yield from _of_node_pool(cluster, pool, pool.stated, waiting)
         if is_karpenters(pool) or pool.room() == 0:
             continue
         if pool.nodes and pool.source in _TELL_NO_ZONES:
@@ -120,16 +120,12 @@ def _on_their_way(cluster: Cluster, waiting: Shape) -> Iterator[tuple[NodeGroup,
     Source: karpenter `pkg/controllers/nodeclaim/lifecycle/launch.go`, `initialization.go`: only one that is initialized has all its
     resources, and has lost its startup taints.
     """
-    claims = [
-        one
-        for one in cluster.snapshot.node_claims
-        if not one.is_deleting and not (one.is_initialized and one.node in cluster.node_index)
-    ]
+    coming = (one for one in cluster.snapshot.node_claims if not one.is_deleting)
+    claims = [one for one in coming if not (one.is_initialized and one.node in cluster.node_index)]
     for claim in claims[:_MOST_CLAIMS]:
         of, at = claim.labels.get(KARPENTER_NODE_POOL, ""), claim.launched_at
-        since = (
-            "not launched" if at is None else f"launched {duration(max(0, round(cluster.snapshot.taken_at - at)))} ago"
-        )
+        ago = duration(max(0, round(cluster.snapshot.taken_at - (at or 0.0))))
+        since = f"launched {ago} ago" if at is not None else "launched" if claim.allocatable else "not launched"
         what = f"1 node{f' of pool {of}' if of else ''} is on its way (NodeClaim {claim.name}, {since})"
         yield from ((group, what) for group in _claimed(cluster, claim, waiting))
     if more := claims[_MOST_CLAIMS:]:
@@ -147,8 +143,13 @@ def _claimed(cluster: Cluster, claim: NodeClaim, waiting: Shape) -> Iterator[Nod
     )  # fmt: skip
     pool = replace(_NOBODYS, name=claim.name, source=told.source, stated=told, maximum=1)
     if claim.allocatable:
+        asked = {
+            **pod_requests(waiting.spec),
+            PODS: 1,
+        }.items()  # what Karpenter doesn't know of a machine a plugin may bring
+        has = {name: amount * _TIMES for name, amount in asked if not alike({name: 1})} | dict(claim.allocatable)
         node = Node(
-            name=claim.name, labels=told.labels, taints=claim.taints, capacity=claim.capacity, allocatable=claim.allocatable,
+            name=claim.name, labels=told.labels, taints=claim.taints, capacity=claim.capacity, allocatable=FrozenMap(has),
             conditions=EMPTY,
         )  # fmt: skip
         yield NodeGroup(pool=pool, zone=zone(node), template=bare_copy(node, node.name), size=0)
@@ -156,17 +157,16 @@ def _claimed(cluster: Cluster, claim: NodeClaim, waiting: Shape) -> Iterator[Nod
         yield from _made_to_measure(cluster, waiting, LimitSource.KARPENTER)
 
 
-def _of_node_pool(cluster: Cluster, pool: NodePool, waiting: Shape) -> Iterator[tuple[NodeGroup, str]]:
+def _of_node_pool(
+    cluster: Cluster, pool: NodePool, told: PoolLimits, waiting: Shape
+) -> Iterator[tuple[NodeGroup, str]]:
     """What Karpenter brings to a static NodePool whoever waits, and to one that isn't Ready once it is.
 
     Source: karpenter `pkg/controllers/static/provisioning/controller.go`.
     """
-    told = pool.stated
-    if told is None:
-        return
     if (lacks := short_of(pool) - len(unregistered(cluster, pool.name))) > 0:
         what = (
-            f"NodePool {pool.name} keeps {count(told.keeps, 'node')} and has {pool.node_count:,}: "
+            f"NodePool {pool.name} keeps {count(told.keeps, 'node')} and has {told.keeps - lacks:,}: "
             f"what the {plural(lacks, 'one', f'{lacks:,}')} still to come {plural(lacks, 'has', 'have')} isn't known"
         )
         more = _written(told.labels, waiting, has_gpus=True, others=_DISCOVERED)

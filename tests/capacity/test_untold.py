@@ -51,6 +51,13 @@ def asked(
     return rollouts.rollout(cluster, scenario, rollouts.growing(cluster, node_pools.stated(cluster, given)))
 
 
+def test_only_pools_that_nobody_tells_are_named() -> None:
+    found = asked(node("n1", pool="web"), node("n2", pool="db"), limits="t4=1")
+    assert found.ties is not None
+    assert "(proven); whether pools db and web grow isn't known" in str(found.ties.sentence)
+    assert "isn't known" not in str(asked(limits="t4=1").ties)
+
+
 def gke(machine: str = "g2-standard-8", *, most: int = 2, name: str = "l4", **accelerator: Any) -> Item:
     config = {"machineType": machine, "diskSizeGb": 100, "accelerators": [accelerator] if accelerator else []}
     scaling = {"enabled": True, "minNodeCount": 0, "maxNodeCount": most}

@@ -106,6 +106,12 @@ COMING: Final[dict[str, tuple[list[Item], Verdict, str]]] = {
         karpenters(claim=status("Launched", "Registered", "Initialized", nodeName="n0")), Verdict.STUCK, ""
     ),
     "claim without room": (karpenters(claim=status("Launched", gpus=0)), Verdict.STUCK, ""),
+    "claim, half told": (
+        karpenters(claim=status("Launched", allocatable={"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "1"})), Verdict.UNKNOWN, LAUNCHED
+    ),
+    "claim of a machine without GPUs": (
+        karpenters(claim=status("Launched", allocatable={"cpu": "8", "memory": "32Gi"})), Verdict.STUCK, ""
+    ),
     "claim, not launched": (karpenters(claim=status()), Verdict.UNKNOWN, "(NodeClaim gpu-x7k2p, not launched)"),
     "claim, tainted": (karpenters(claim=status("Launched"), is_tainted=True), Verdict.STUCK, ""),
     "claim, not launched and tainted": (karpenters(claim=status(), is_tainted=True), Verdict.STUCK, ""),
