@@ -143,15 +143,13 @@ def _claimed(cluster: Cluster, claim: NodeClaim, waiting: Shape) -> Iterator[Nod
     )  # fmt: skip
     pool = replace(_NOBODYS, name=claim.name, source=told.source, stated=told, maximum=1)
     if claim.allocatable:
-        asked = {
-            **pod_requests(waiting.spec),
-            PODS: 1,
-        }.items()  # what Karpenter doesn't know of a machine a plugin may bring
-        has = {name: amount * _TIMES for name, amount in asked if not alike({name: 1})} | dict(claim.allocatable)
+        # A device plugin may bring what Karpenter doesn't know of a machine, and cut the GPUs that are there into slices.
+        asked, has_gpus = {**pod_requests(waiting.spec), PODS: 1}, alike(claim.allocatable) > 0
+        may = {name: amount * _TIMES for name, amount in asked.items() if has_gpus or not alike({name: 1})}
+        has = FrozenMap({**may, **claim.allocatable})
         node = Node(
-            name=claim.name, labels=told.labels, taints=claim.taints, capacity=claim.capacity, allocatable=FrozenMap(has),
-            conditions=EMPTY,
-        )  # fmt: skip
+            name=claim.name, labels=told.labels, taints=claim.taints, capacity=has, allocatable=has, conditions=EMPTY
+        )
         yield NodeGroup(pool=pool, zone=zone(node), template=bare_copy(node, node.name), size=0)
     elif could_take(pool, waiting):
         yield from _made_to_measure(cluster, waiting, LimitSource.KARPENTER)

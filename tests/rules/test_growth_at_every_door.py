@@ -89,6 +89,13 @@ def status(*are_true: str, gpus: int = 1, **more: Any) -> Item:
     }
 
 
+def sliced(items: list[Item]) -> list[Item]:
+    """The same where nodes that are there have slices of a GPU, and pods ask for one."""
+    is_coming = [one["kind"] in ("NodePool", "NodeClaim") for one in items]
+    cut = json.loads(json.dumps(items).replace('nvidia.com/gpu"', 'nvidia.com/mig-1g.5gb"'))
+    return [one if comes else other for comes, one, other in zip(is_coming, items, cut, strict=True)]
+
+
 LAUNCHED: Final = "1 node of pool gpu is on its way (NodeClaim gpu-x7k2p, launched 2 min ago)"
 COMING: Final[dict[str, tuple[list[Item], Verdict, str]]] = {
     "one of Karpenter's": (karpenters(), Verdict.STUCK, ""),
@@ -109,6 +116,7 @@ COMING: Final[dict[str, tuple[list[Item], Verdict, str]]] = {
     "claim, half told": (
         karpenters(claim=status("Launched", allocatable={"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "1"})), Verdict.UNKNOWN, LAUNCHED
     ),
+    "claim, to be cut up": (sliced(karpenters(claim=status("Launched"))), Verdict.UNKNOWN, LAUNCHED),
     "claim of a machine without GPUs": (
         karpenters(claim=status("Launched", allocatable={"cpu": "8", "memory": "32Gi"})), Verdict.STUCK, ""
     ),
