@@ -370,6 +370,7 @@ def _by_rules(cluster: Cluster) -> None:
     _ray(cluster, "explore", None, ray())
     job = cluster.add(thing("ray.io/v1", "RayJob", "distil", "training", spec={"entrypoint": "python distil.py", "submissionMode": "HTTPMode", "rayClusterSpec": ray()}, status={"jobStatus": "RUNNING", "jobDeploymentStatus": "Running"}))  # fmt: skip
     _ray(cluster, "distil-raycluster-b2c4d", job, ray())
+    cluster.add(thing("ray.io/v1", "RayCronJob", "distil-nightly", "training", spec={"schedule": "0 2 * * *", "suspend": True, "jobTemplate": {"entrypoint": "python distil.py", "rayClusterSpec": ray()}}))  # fmt: skip
 
     knative = "serving.knative.dev/v1"
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}

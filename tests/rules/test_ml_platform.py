@@ -65,7 +65,7 @@ def test_it_has_one_of_each_kind_and_its_pods(cluster: Snapshot) -> None:
     assert {one.kind for one in cluster.workloads} == {kind.name for kind in kinds.WORKLOADS}
     held = held_below(cluster)
     for one in cluster.unplayed:
-        if one.pods and one.kind != "CronWorkflow":
+        if one.pods and one.kind not in ("CronWorkflow", "RayCronJob"):  # these sleep
             assert held[one.key].pods, one.key
     assert {name: number for name, number in cluster.other_kinds.items() if number} == {
         "Configuration": 1,
