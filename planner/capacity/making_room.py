@@ -29,6 +29,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import usd_of_pods
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Step
+from planner.rollout.ownership import workloads_by_key
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.queued import held, let_in
 from planner.rollout.run import Revision
@@ -603,24 +604,32 @@ def _steps(
     names, steps, shut = cluster.node_names, list[Step](), frozenset[int]()
     as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
-    surely = set.intersection(*(set(one.started) for one in plan.replays if one.does(len(plan.moves.hosts))))
+    held = [one.acts for one in plan.replays if one.does(len(plan.moves.hosts))]
+    last = [
+        {uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held
+    ]  # each in the stage of its last draw
+    surely = {uid: max(one[uid] for one in last) for uid in first.started if all(uid in one for one in last)}
+    ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
+    come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in pods]
+    looks = commands.untouched([names[node] for node in ever], come)
+    steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
         closed, opened = sorted(stage.shut - shut - as_it_is), sorted(shut - stage.shut - as_it_is)
         shut = stage.shut
         if closed:
-            nodes = [names[node] for node in closed]
+            nodes = [f"node/{names[node]}" for node in closed]
             steps.append(
                 Step(
-                    what=f"Stage {number}: cordon {listing(nodes)}, so that nobody else takes the room",
+                    what=f"Stage {number}: cordon {listing([names[node] for node in closed])}, so that nobody else takes the room",
                     commands=(commands.command("kubectl", "cordon", *nodes),),
                     undo=(commands.command("kubectl", "uncordon", *nodes),), is_lent=True,
                 )
             )  # fmt: skip
         if opened:
-            nodes = [names[node] for node in opened]
+            nodes = [f"node/{names[node]}" for node in opened]
             steps.append(
                 Step(
-                    what=f"Stage {number}: uncordon {listing(nodes)}",
+                    what=f"Stage {number}: uncordon {listing([names[node] for node in opened])}",
                     commands=(commands.command("kubectl", "uncordon", *nodes),),
                 )
             )
@@ -629,7 +638,7 @@ def _steps(
             evictions = [
                 commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in some
             ]  # fmt: skip
-            waits = _ready(act, keys, some)
+            waits = _ready(cluster, [acts[number - 1] for acts in held], keys, some)
             steps.append(
                 Step(
                     what=f"Stage {number}: evict {listing([_name(pod) for pod in some])}",
@@ -639,18 +648,20 @@ def _steps(
                     ),
                 )
             )
-        come = [pods[uid] for uid in act.started if uid in surely and uid in pods]
-        if come and not is_of_places:
-            waiting = tuple(commands.wait_scheduled(pod.namespace, pod.name) for pod in come)
-            steps.append(Step(what=f"Stage {number}: {listing([_name(pod) for pod in come])} start", commands=waiting))
+        start = [pods[uid] for uid, stage_of in surely.items() if stage_of == number and uid in pods]
+        if start and not is_of_places:
+            waiting = tuple(commands.wait_scheduled(pod.namespace, pod.name) for pod in start)
+            steps.append(Step(what=f"Stage {number}: {listing([_name(pod) for pod in start])} start", commands=waiting))
     return tuple(steps)
 
 
-def _ready(act: Acted, keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
-    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage; where none is, its successor waits."""
-    found = []
+def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
+    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage in each draw; where none is, its
+    successor waits."""
+    patience, found = max(600.0, 2 * max(act.seconds for act in acts)), []
     for key in dict.fromkeys(keys[pod.uid] for pod in moved):
-        number, kind = act.ready.get(key, 0), kind_in(key)
+        number, kind = min(act.ready.get(key, 0) for act in acts), kind_in(key)
         if number and (kind.has_scale or kind.waits.endswith("=")):
-            found.append(commands.wait(key, max(600.0, 2 * act.seconds), pods=number, strategy="OnDelete"))
+            known = workloads_by_key(cluster).get(key)
+            found.append(commands.wait_ready(key, patience, number + (known.succeeded_pods if known else 0)))
     return tuple(found)

@@ -7,11 +7,12 @@ add nodes (`--expendable-pods-priority-cutoff`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
 from planner.ground.quantity import format_amount
-from planner.ground.vocabulary import PODS
+from planner.ground.vocabulary import INSTANCE_TYPE, PODS, ZONE
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.nodes import node_pool, pool_label
 from planner.kubernetes.patches import as_yaml
@@ -21,6 +22,8 @@ _PRIORITY: Final = -10
 _CLASS: Final = "headroom-spare"
 _IMAGE: Final = "registry.k8s.io/pause:3.10"
 _NAMESPACE: Final = "default"
+_OF_VOLUMES: Final = "attachable-volumes-"  # nodes have them, and no container may ask for them
+_PASSING: Final = "node.kubernetes.io/"  # taints of what ails the node at the moment
 
 
 def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, str], ...]:
@@ -28,7 +31,7 @@ def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, s
     buffers: list[Any] = []
     placeholders: list[Any] = []
     for node, room, many in spares:
-        name = f"spare-{node_pool(node) or node.name}"[:58].rstrip("-.")
+        name = re.sub("[^a-z0-9-]+", "-", f"spare-{node_pool(node) or node.name}".lower())[:58].rstrip("-")
         while any(one["metadata"]["name"] == name for one in buffers):
             name += "x"
         spec = _spec(node, room)
@@ -61,13 +64,18 @@ def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, s
 
 
 def _spec(node: Node, room: Amounts) -> dict[str, Any]:
-    asks = {name: format_amount(amount, name) for name, amount in room.items() if amount and name != PODS}
-    label = pool_label(node)
+    asks = {
+        name: format_amount(amount, name)
+        for name, amount in room.items()
+        if amount and name != PODS and not name.startswith(_OF_VOLUMES)
+    }
+    selector = {key: node.labels[key] for key in (pool_label(node) or INSTANCE_TYPE, ZONE) if node.labels.get(key)}
+    tolerations = [
+        _toleration(one.key, one.value, one.effect) for one in node.taints if not one.key.startswith(_PASSING)
+    ]
     return {
-        **({"nodeSelector": {label: node.labels[label]}} if label else {}),
-        **(
-            {"tolerations": [_toleration(one.key, one.value, one.effect) for one in node.taints]} if node.taints else {}
-        ),
+        **({"nodeSelector": selector} if selector else {}),
+        **({"tolerations": tolerations} if tolerations else {}),
         "terminationGracePeriodSeconds": 0,
         "containers": [{"name": "spare", "image": _IMAGE, "resources": {"requests": asks, "limits": dict(asks)}}],
     }

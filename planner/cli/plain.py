@@ -33,8 +33,9 @@ from planner.questions import question_called
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
+from planner.rollout.scripts import in_context
 from planner.rollout.wording import WORD
-from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
+from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED, context_of
 
 Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 _COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
@@ -182,7 +183,7 @@ def command_of(
         with told_to(lambda doing, share: waiting.doing(f"{share:.0%} {doing}")):
             found = question.answer(asked.snapshots[0], asked.settings, given)
         if as_script:
-            return _script(question, asked.snapshots[0], found)
+            return _script(question, asked.snapshots[0], found, asked.specs[0])
         status = tell(question, asked.snapshots, asked.settings, found, given, **_told(question, values))
         if beside is not None:
             beside(asked.snapshots[0], found, values)
@@ -238,13 +239,13 @@ def _rows(question: Question[Any, Any], named: str, output_format: str) -> str:
     return named if not given or "rows" in given else question.given_rows[given[0]].get(output_format, named)
 
 
-def _script(question: Question[Any, Any], snapshot: Snapshot, found: Any) -> int:
+def _script(question: Question[Any, Any], snapshot: Snapshot, found: Any, spec: str) -> int:
     """The steps as a script; where there are none the sentence says why, and nothing is printed that could be run."""
     assert question.script is not None
     text = question.script(found, f"{snapshot.source}, taken {moment(snapshot.taken_at)}") if found.steps else ""
     if not text:
         click.echo(f"headroom: no script: {found.sentence}", err=True)
-    click.echo(text, nl=False)
+    click.echo(in_context(text, context_of(spec, snapshot)), nl=False)
     return int(question.exit_status(snapshot, found))
 
 

@@ -32,9 +32,10 @@ from planner.questions.strategy_costs import STRATEGIES as COSTED
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout.answers import RolloutResult, Step, Verdict
 from planner.rollout.choice import Weights
-from planner.rollout.scripts import script, steps_of
+from planner.rollout.scripts import in_context, script, steps_of
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded
+from planner.sources.cluster import context_of
 
 if TYPE_CHECKING:
     from planner.capacity.certificate.answer import Certificate
@@ -138,10 +139,19 @@ def command(
         book=price_book(own_prices, discounts) if with_costs or levers is not None else None,
     )
     if levers is not None:
-        return _certify(snapshot, settings, given, levers, way_out if as_script else None, output_format, rows)
+        return _certify(
+            snapshot,
+            settings,
+            given,
+            levers,
+            way_out if as_script else None,
+            output_format,
+            rows,
+            context_of(cluster, snapshot),
+        )
     result = rollout_question.answer(snapshot, settings, given)
     if as_script:
-        return _print_script(result, snapshot, way_out)
+        return _print_script(result, snapshot, way_out, context_of(cluster, snapshot))
     costs, also = None, []
     if with_costs and not costs_question.QUESTION.not_known(snapshot):
         priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, asked))
@@ -166,7 +176,7 @@ def command(
 
 
 def _certify(
-    snapshot: Snapshot, rollout: RolloutSettings, given: Given, levers: str, way_out: int | None, output_format: str, rows: str
+    snapshot: Snapshot, rollout: RolloutSettings, given: Given, levers: str, way_out: int | None, output_format: str, rows: str, context: str
 ) -> int:  # fmt: skip
     """The certificate in place of the ways out that are tried, or the script of one of its plans."""
     from planner.questions import certificate
@@ -175,7 +185,7 @@ def _certify(
     settings = certificate.CertificateSettings(rollout=rollout, levers=certificate.parse_levers(levers))
     found = question.answer(snapshot, settings, given)
     if way_out is not None and found.plans:
-        return _print_plan(found, snapshot, way_out)
+        return _print_plan(found, snapshot, way_out, context)
     if way_out is not None:
         click.echo(f"headroom: no script: {found.sentence}", err=True)
     else:
@@ -192,12 +202,12 @@ def _certify(
     return question.exit_status(snapshot, found)
 
 
-def _print_plan(found: Certificate, snapshot: Snapshot, way_out: int) -> int:
+def _print_plan(found: Certificate, snapshot: Snapshot, way_out: int, context: str) -> int:
     if way_out > len(found.plans):
         raise InputError(f"there is no plan {way_out}", where="--way-out", mend=f"Give 1 to {len(found.plans)}")
     plan = found.plans[way_out - 1]
     taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"
-    click.echo(script(plan.title, plan.steps, source=taken), nl=False)
+    click.echo(in_context(script(plan.title, plan.steps, source=taken), context), nl=False)
     return ExitStatus.ANSWERED
 
 
@@ -224,7 +234,7 @@ def _patch(given: str) -> str:
     return bounded.read_text(given, mend="Give JSON or YAML in UTF-8")
 
 
-def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int) -> int:
+def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int, context: str) -> int:
     if result.remedies and way_out > len(result.remedies):
         raise InputError(
             f"there is no way out {way_out}", where="--way-out", mend=f"There are {len(result.remedies)}: give 1 to {len(result.remedies)}"
@@ -234,7 +244,7 @@ def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int) -> in
         click.echo(f"headroom: no script: {result.sentence}", err=True)
         return QUESTION.exit_status(snapshot, result)
     taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"
-    click.echo(script(title, steps, source=taken), nl=False)
+    click.echo(in_context(script(title, steps, source=taken), context), nl=False)
     return ExitStatus.ANSWERED
 
 

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from planner.kubernetes.kinds import ON_DELETE, ROLLOUT_STATUS, kind_in
+from planner.kubernetes.kinds import ON_DELETE, ROLLOUT_STATUS, Scale, kind_in
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -103,7 +103,8 @@ def wait_for(resource: str, key: str, waits: Sequence[str], seconds: float) -> t
 
 
 def evict(namespace: str, name: str, node: str, grace_seconds: float = 30) -> str:
-    """Evict a pod from a node, asking again while a budget refuses (for half an hour), until it is gone: one shell command of several.
+    """Evict a pod from a node, asking again while a budget refuses (429, for half an hour), until it is gone: one shell command of
+    several. Any other refusal ends it, as it ends ``kubectl drain`` (`staging/src/k8s.io/kubectl/pkg/drain/drain.go`).
 
     One that is gone already, or whose name another pod on another node has by now (a StatefulSet's), isn't asked for; and that
     pod isn't waited for, as ``kubectl wait --for=delete`` would by its name. Once it is gone its controller has had two seconds at
@@ -114,16 +115,51 @@ def evict(namespace: str, name: str, node: str, grace_seconds: float = 30) -> st
     ask = f"{command('printf', '%s', json.dumps(body))} | {command('kubectl', 'create', '--raw', path, '-f', '-')}"
     what = "jsonpath={.metadata.uid}@{.spec.nodeName}"
     get = command("kubectl", "get", f"pod/{name}", "-n", namespace, "--ignore-not-found", "-o", what)
-    again = 'sleep 10; now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0'
-    asked = f"until {ask} >/dev/null; do {_no_more_than(180)}; {again}; done"
-    tries = _no_more_than(300 + int(grace_seconds) // 2)
+    late = command("echo", f"not gone in time: {namespace}/{name}")
+    said = f"said=$({ask} 2>&1 >/dev/null)"
+    refused = 'case "$said" in *TooManyRequests*) ;; *) printf "%s\\n" "$said" >&2; exit 1;; esac'
+    asked = f'until {said}; do now=$(get) || exit 1; [ "$now" = "$was" ] || exit 0; {refused}; {_no_more_than(180, late)}; sleep 10; done'
+    tries = _no_more_than(300 + int(grace_seconds) // 2, late)
     gone = f'n=0; while sleep 2; now=$(get) || exit 1; [ "$now" = "$was" ]; do {tries}; done'
     is_there = f'case "$was" in *@{shlex.quote(node)}) {asked}; {gone};; esac'
     return f"(get() {{ {get}; }}; n=0; was=$(get) || exit 1; {is_there})"
 
 
-def _no_more_than(number: int) -> str:
-    return f'n=$((n+1)); [ "$n" -le {number} ] || exit 1'
+def wait_ready(key: str, seconds: float, pods: int) -> str:
+    """Wait until at least `pods` of a workload are Ready, as ``kubectl wait`` can't: another rollout, an autoscaler or a start from
+    the beginning may have brought more of them. A Job's that have succeeded by then count too."""
+    status = kind_in(key).status
+    more = " {.status.succeeded}" if kind_in(key).scale is Scale.PARALLELISM else ""
+    ask = kubectl("get", key, "-o", f"jsonpath={{.status.{status.ready}}}{more}")
+    late = command("echo", f"not {pods} Ready in time: {key}")
+    some = "set -- $got; [ $((${1:-0}+${2:-0}))"
+    return f"(n=0; while got=$({ask}) || exit 1; {some} -lt {pods} ]; do {_no_more_than(int(seconds // 5), late)}; sleep 5; done)"
+
+
+def untouched(nodes: Sequence[str], pods: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What fails where one of the nodes is cordoned, since somebody else did that, and where none of the pods (namespace, name)
+    waits for a node any more."""
+    found = []
+    if nodes:
+        ask = "kubectl get nodes --field-selector=spec.unschedulable=true -o name"
+        which = command("grep", "-xF", *(word for one in nodes for word in ("-e", f"node/{one}")))
+        found.append(
+            f"(shut=$({ask}) || exit 1; if printf '%s\\n' \"$shut\" | {which} >&2; then echo 'cordoned by somebody else' >&2; exit 1; fi)"
+        )
+    by_namespace: dict[str, list[str]] = {}
+    for namespace, name in pods:
+        by_namespace.setdefault(namespace, []).append(f"pod/{name}")
+    if pods:
+        on = ("--no-headers", "-o", "custom-columns=NODE:.spec.nodeName")
+        asks = " && ".join(command("kubectl", "get", *some, "-n", one, *on) for one, some in by_namespace.items())
+        found.append(
+            f"(on=$({asks}) || exit 1; case \"$on\" in *'<none>'*) ;; *) echo 'none of them waits any more' >&2; exit 1;; esac)"
+        )
+    return tuple(found)
+
+
+def _no_more_than(number: int, late: str = ":") -> str:
+    return f'n=$((n+1)); [ "$n" -le {number} ] || {{ {late} >&2; exit 1; }}'
 
 
 def at_once(some: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ def script(title: str, steps: Sequence[Step], *, source: str) -> str:
         "#!/bin/sh",
         f"#{comment(title).strip().removeprefix('#')}",
         f"#{comment(f'Made by Headroom from a snapshot, {source}. Read it before you run it.').strip().removeprefix('#')}",
-        "# It waits after each step. Ctrl-C stops it; 'sh FILE N' goes on with step N.",
+        f"# It waits after each step. Ctrl-C stops it; {'run it again then' if is_lent else 'sh FILE N goes on with step N'}.",
         "set -eu",
         'from="${1:-1}"',
         'step="$from"',
@@ -76,6 +76,12 @@ def script(title: str, steps: Sequence[Step], *, source: str) -> str:
         lines += [f"  {_line(command, place)}" for command in step.commands]
         lines.append("fi")
     return "\n".join([*lines, "", "echo 'Done.'"]) + "\n"
+
+
+def in_context(text: str, context: str) -> str:
+    """A script for a live cluster: kubectl is asked for that context in each command, whichever is the current one by then."""
+    own = f'kubectl() {{ command kubectl "$@" --context {shlex.quote(context)}; }}'
+    return text.replace("\nset -eu\n", f"\nset -eu\n{own}\n", 1) if context else text
 
 
 def _taken_back(steps: Sequence[Step]) -> Iterator[str]:

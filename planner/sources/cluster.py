@@ -50,6 +50,11 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
 
 
+def context_of(spec: str, snapshot: Snapshot) -> str:
+    """The context that kubectl has to be asked for, "" where the cluster isn't a live one or is the one that Headroom runs in."""
+    return snapshot.source if spec.startswith(CONTEXT_PREFIX) and snapshot.source != "in-cluster" else ""
+
+
 def expanded(spec: str) -> tuple[str, ...]:
     """`spec`; of a whole store (``store:URL``) the latest of each of its clusters."""
     if not names.is_place(spec) or "#" in spec:

@@ -26,7 +26,7 @@ from planner.processes import pool
 from planner.rollout.prepared import make_ready
 from planner.serve import beside
 from planner.sources import live
-from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
+from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, context_of
 from planner.ui import cache, sign_in
 
 LOOK_SECONDS: Final = 2.0
@@ -140,6 +140,11 @@ def _prepare(context: str, snapshot: Snapshot, most: int) -> None:
 def is_live(snapshot: Snapshot) -> bool:
     """Whether a run's snapshot is one that a reader keeps."""
     return any(sign_in.seen(one) is snapshot for one in st.session_state.get(_PINNED, {}).values())
+
+
+def context(snapshot: Snapshot) -> str:
+    """What kubectl has to be asked for, as `context_of` has it."""
+    return context_of(CONTEXT_PREFIX if is_live(snapshot) else "", snapshot)
 
 
 def show(snapshot: Snapshot) -> None:

@@ -13,7 +13,8 @@ from planner.ground.words import moment
 from planner.kubernetes.records import Snapshot
 from planner.questions.make_room import QUESTION, MakeRoomSettings
 from planner.questions.question import Given
-from planner.ui import cache, charts, downloads, errors, film_view, link, prices, sheet
+from planner.rollout.scripts import in_context
+from planner.ui import cache, charts, downloads, errors, film_view, link, live_view, prices, sheet
 from planner.ui.asked import Asked
 
 LINK: Final = "make_room"  # what links call the section by
@@ -61,6 +62,7 @@ def show(snapshot: Snapshot, shape: str) -> None:
             st.caption(words.literal(note))
         if found.steps and QUESTION.script is not None:
             told = QUESTION.script(found, f"{snapshot.source}, taken {moment(snapshot.taken_at)}")
+            told = in_context(told, live_view.context(snapshot))
             st.download_button(
                 "All steps as a script", data=told, file_name="make-room.sh", mime="text/x-shellscript",
                 icon=":material/terminal:", on_click="ignore",

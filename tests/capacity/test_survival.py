@@ -87,6 +87,26 @@ def test_manifests_ask_for_whole_nodes() -> None:
     assert deployed["spec"]["template"]["spec"]["priorityClassName"] == first["metadata"]["name"]
 
 
+def test_manifests_are_valid_and_stay_in_the_zone() -> None:
+    """A pool may be called what no object may; no container may ask for volumes; and what ails a node passes."""
+    taints = (("gpu", "NoSchedule"), ("node.kubernetes.io/memory-pressure", "NoSchedule"))
+    one = node("n0", gpus=2, pool="A100_Pool.x", zone="eu-1b", taints=taints, extra={"attachable-volumes-aws-ebs": 25})
+    tolerates = [{"operator": "Exists"}]
+    (_, buffers), (_, placeholders) = found(
+        one, deployment("a", ["n0"], pod_spec(gpus=2, tolerations=tolerates))
+    ).manifests
+    template, _ = yaml.safe_load_all(buffers)
+    _, deployed = yaml.safe_load_all(placeholders)
+    assert template["metadata"]["name"] == deployed["metadata"]["name"] == "spare-a100-pool-x"
+    spec = template["template"]["spec"]
+    assert spec["nodeSelector"] == {
+        "cloud.google.com/gke-nodepool": "A100_Pool.x",
+        "topology.kubernetes.io/zone": "eu-1b",
+    }
+    assert set(spec["containers"][0]["resources"]["requests"]) == {"cpu", "memory", "nvidia.com/gpu"}
+    assert [one["key"] for one in spec["tolerations"]] == ["gpu"]
+
+
 def test_on_the_demo_it_is_what_deleting_each_node_comes_to() -> None:
     """12 of the 17 GPU nodes; 10 as long as what-if left the quota as if the pods of the node that is gone were there."""
     cluster = compiled(demo.read())

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
+from planner.ground.records import replace
 from planner.kubernetes import commands
+from planner.rollout.scripts import in_context
+from planner.sources import demo
+from planner.sources.cluster import context_of
 from tests.builders.objects import Item
 from tests.capacity.test_making_room import four_halves
 from tests.questions.test_scripts import run
@@ -40,22 +44,34 @@ def test_the_command_says_what_moves_and_what_starts(file: str, capsys: pytest.C
 
 
 CLUSTER = """
-node=$(sed -n 's/^cordon //p' note); pod=${2#pod/}
-case "$1" in
-  get) if [ ! -e "gone-$pod" ]; then printf 'first@%s' "$node"; else printf '%s' "$AFTERWARDS"; fi;;
-  create) pod=$(basename "$(dirname "$3")"); if [ -e "refused-$pod" ]; then : >"gone-$pod"; else : >"refused-$pod"; exit 1; fi;;
+node=$(sed -n 's/^cordon node.\\([^ ]*\\).*/\\1/p' note); pod=${2#pod/}
+case "$*" in
+  "get nodes"*) echo "$CORDONED";;
+  *custom-columns*) echo "$WAITS";;
+  "get deployment"*) echo "$READY";;
+  get*) if [ ! -e "gone-$pod" ]; then printf 'first@%s' "$node"; else printf '%s' "$AFTERWARDS"; fi;;
+  create*) pod=$(basename "$(dirname "$3")")
+    if [ -e "refused-$pod" ]; then : >"gone-$pod"; else : >"refused-$pod"; echo "Error from server ($REFUSES)" >&2; exit 1; fi;;
 esac
 """
 """kubectl, where each pod is evicted when that is asked a second time, and is there no more, or another of its name is."""
 
 
-def carried_out(tmp_path: Path, script: str, afterwards: str, kubectl: str = CLUSTER) -> tuple[int, list[str]]:
+def carried_out(
+    tmp_path: Path, script: str, afterwards: str, kubectl: str = CLUSTER, **more: str
+) -> tuple[int, list[str], str]:
     for old in (*tmp_path.glob("gone-*"), *tmp_path.glob("refused-*")):
         old.unlink()
     (tmp_path / "sleep").write_text("#!/bin/sh\n")
     (tmp_path / "sleep").chmod(0o755)
-    status, notes, _ = run(tmp_path, script, kubectl=kubectl, AFTERWARDS=afterwards)
-    return status, notes
+    env = {
+        "AFTERWARDS": afterwards,
+        "CORDONED": "",
+        "WAITS": "<none>",
+        "READY": "4",
+        "REFUSES": "TooManyRequests",
+    } | more
+    return run(tmp_path, script, kubectl=kubectl, **env)
 
 
 def test_the_script_cordons_before_it_evicts_and_gives_the_cordon_back(
@@ -63,15 +79,14 @@ def test_the_script_cordons_before_it_evicts_and_gives_the_cordon_back(
 ) -> None:
     script = said(capsys, file, "--script")
     for afterwards in ("", "second@n1", "second@n0"):  # of a StatefulSet's pod another has the name
-        status, notes = carried_out(tmp_path, script, afterwards)
+        status, notes, _ = carried_out(tmp_path, script, afterwards)
         assert status == 0
-        verbs = [note.split()[0] for note in notes]
+        verbs = [note.split()[0] for note in notes][2:]
         assert verbs[0] == "cordon"
         assert verbs.count("create") == 4, "a budget refused each once"
         assert verbs[-2:] == ["uncordon", "wait"]
-    status, notes = carried_out(
-        tmp_path, script, "", '[ "$1" != get ]'
-    )  # who doesn't answer isn't taken for a pod that went
+    dumb = CLUSTER.replace("get*) ", "get*) exit 1; ")
+    status, notes, _ = carried_out(tmp_path, script, "", dumb)  # who doesn't answer isn't taken for a pod that went
     assert status != 0
     asked = [note for note in notes if not note.startswith("get ")]  # who was stopped may still be asking
     assert asked[-1].startswith("uncordon")
@@ -81,9 +96,56 @@ def test_a_pod_that_is_elsewhere_by_now_isnt_evicted(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     elsewhere = CLUSTER.replace("first@%s", "first@%s-b")
-    status, notes = carried_out(tmp_path, said(capsys, file, "--script"), "", elsewhere)
+    status, notes, _ = carried_out(tmp_path, said(capsys, file, "--script"), "", elsewhere)
     assert status == 0
     assert not any(note.startswith("create") for note in notes)
+
+
+NOTHING_DONE = ()
+CORDON_GIVEN_BACK = ("cordon", "uncordon")
+
+
+@pytest.mark.parametrize(
+    ("now", "does", "why"),
+    [
+        ({"CORDONED": "node/n0\nnode/n1"}, NOTHING_DONE, "cordoned by somebody else"),
+        ({"WAITS": "n1"}, NOTHING_DONE, "none of them waits any more"),
+        ({"REFUSES": "Forbidden"}, CORDON_GIVEN_BACK, "Error from server (Forbidden)"),
+        ({"READY": "3"}, CORDON_GIVEN_BACK, "not 4 Ready in time: Deployment/ml/a"),
+        ({"READY": ""}, CORDON_GIVEN_BACK, "not 4 Ready in time: Deployment/ml/a"),
+        ({"READY": "5", "CORDONED": "node/n7"}, ("cordon", "uncordon", "wait"), ""),  # an autoscaler added one
+    ],
+)
+def test_what_others_did_since(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], now: dict[str, str], does: tuple[str, ...], why: str
+) -> None:
+    status, notes, told = carried_out(tmp_path, said(capsys, file, "--script"), "", **now)
+    verbs = [note.split()[0] for note in notes]
+    assert tuple(verb for verb in verbs if verb not in ("get", "create")) == does
+    assert status == (1 if why else 0)
+    assert why in told
+    assert ("create" in verbs) == bool(does)
+    assert ("Forbidden" in why) <= (verbs.count("create") <= 2), "it isn't asked again"
+
+
+def test_a_live_clusters_script_names_its_context(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = in_context(said(capsys, file, "--script"), "my 'own'")
+    status, notes, _ = carried_out(tmp_path, script, "")
+    assert status == 0
+    assert len(notes) > 8
+    assert all(note.endswith("--context my 'own'") for note in notes)
+    live = replace(demo.read(), source="prod")
+    assert [context_of(spec, live) for spec in ("context:prod", "context:", "prod")] == ["prod", "prod", ""]
+    assert context_of("context:", replace(live, source="in-cluster")) == ""
+
+
+def test_a_jobs_pods_that_succeeded_count_as_ready() -> None:
+    wait = commands.wait_ready("Job/ml/train", 10, 4)
+    for got, status in (("3 1", 0), (" 4", 0), ("2 1", 1), ("", 1)):
+        shell = f"kubectl() {{ echo '{got}'; }}; sleep() {{ :; }}; {wait}"
+        assert subprocess.run(["sh", "-euc", shell], check=False, capture_output=True).returncode == status
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
