@@ -169,7 +169,7 @@ def at_once(some: Sequence[str]) -> str:
     begun = " ".join(f'{one} & pids="$pids $!";' for one in some)
     stop = "kill $pids 2>/dev/null || :"
     return (
-        f"(pids=; trap '{stop}; exit 130' HUP INT TERM; {begun} "
+        f"(pids=; {begun} trap '{stop}; exit 130' HUP INT TERM; "  # after: one that still has the trap of its parent loses a kill
         f'for pid in $pids; do wait "$pid" || {{ {stop}; exit 1; }}; done)'
     )
 
