@@ -93,7 +93,7 @@ class Walk:
         """
         if self.unpacked_bytes + count > self.limit_bytes:
             seconds = count / _READ_A_SECOND
-            takes = f"reading it would take up to {_in_units(2 * count)} of memory and about {seconds:,.0f} s"
+            takes = f"reading it would take up to {_in_units(2 * count)} of memory and about {words.duration(seconds)}"
             raise TooLarge(
                 f"it has {_in_units(count)}, more than {_in_units(self.limit_bytes)}: {takes}", where=where, mend=_RAISE
             )

@@ -23,6 +23,7 @@ from planner.ground.records import replace
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
     DEFAULT_SCHEDULER,
+    JOB_NAME,
     KEPT_ANNOTATIONS,
     POD_TEMPLATE_GENERATION,
     POD_TEMPLATE_HASH,
@@ -77,7 +78,7 @@ _PROVIDERS: Final = (
 """Whose labels and resources are the same in every cluster; what they say of a node is hardware, except a pool's name."""
 _EVERYWHERE: Final = frozenset(["", DEFAULT_SCHEDULER, "metadata.name"])
 _KEYS: Final = KEPT_ANNOTATIONS | {
-    POD_TEMPLATE_HASH, CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, "app", "job-name", "controller-uid", "name",
+    POD_TEMPLATE_HASH, CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, "app", JOB_NAME, "controller-uid", "name",
 }  # fmt: skip
 T = TypeVar("T")
 Said = tuple[Any, ...]  # on a field: what it tells

@@ -31,6 +31,8 @@ MAY: Final[dict[str, set[str]]] = {
         "GKE",
         "KARPENTER",
     },  # whose pools are told without a node (gcloud); LimitSource
+    "planner/capacity/growth.py": {"KARPENTER"},  # LimitSource: Karpenter has no priority below which it ignores pods
+    "planner/capacity/untold.py": {"KARPENTER", "KARPENTER_NODE_POOL"},  # its NodeClaims and static NodePools
     "planner/capacity/karpenter.py": {
         "KARPENTER_CAPACITY_TYPE",
         "KARPENTER_NODE_POOL",

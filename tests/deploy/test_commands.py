@@ -115,7 +115,7 @@ KINDS = {
         {"state": {"phase": "Running"}},  # else Volcano's own scheduler places it, and nothing is known
     ),
 }  # fmt: skip
-NO_PODS_YET = {("CronJob", "batch"), ("CronWorkflow", "argoproj.io")}
+NO_PODS_YET = {("CronJob", "batch"), ("CronWorkflow", "argoproj.io"), ("RayCronJob", "ray.io")}
 GONE = {("ReplicaSet", "extensions")}  # no server has it any more
 HOSTS = [f"gpu-{place}" for place in range(4)]
 NODES = [node(name, pool="gpu", gpus=1) for name in HOSTS]

@@ -110,7 +110,7 @@ def test_kaito_has_its_template_beside_the_spec() -> None:
 def test_gangs_are_those_the_table_names() -> None:
     gangs = {row.kind: row.gang for row in TEMPLATED if row.gang is not Gang.NONE}
     assert gangs == {
-        "LeaderWorkerSet": Gang.GROUP, "RayJob": Gang.WHOLE, "PyTorchJob": Gang.WHOLE, "MPIJob": Gang.WHOLE,
+        "LeaderWorkerSet": Gang.GROUP, "RayJob": Gang.WHOLE, "RayCronJob": Gang.WHOLE, "PyTorchJob": Gang.WHOLE, "MPIJob": Gang.WHOLE,
         "Workflow": Gang.IN_TURN, "CronWorkflow": Gang.IN_TURN,
     }  # fmt: skip
     lws = templated("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1")
@@ -149,7 +149,11 @@ def test_templates_of_unknown_kinds_are_found() -> None:
 # ── how kubectl waits ────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("row", TEMPLATED, ids=lambda row: f"{row.kind}.{row.group}")
 def test_every_kind_says_how_to_wait_for_it_or_makes_no_pods_yet(row: Any) -> None:
-    assert row.waits.startswith(("condition=", "jsonpath={.status.")) or row.kind in ("CronJob", "CronWorkflow")
+    assert row.waits.startswith(("condition=", "jsonpath={.status.")) or row.kind in (
+        "CronJob",
+        "CronWorkflow",
+        "RayCronJob",
+    )
 
 
 def waits(kind: str, group: str, spec: dict[str, Any]) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ def test_nodes_of_aks_have_prices_in_every_region() -> None:
     assert found.gpu == pytest.approx(3.673 - 1.617, abs=0.001)
     spot = price_node(embedded_book(), aks, Provisioning.SPOT).price
     assert spot.usd_per_hour is None
-    assert "prices refresh --cloud" in str(spot.sentence)
+    assert "costs --price-list refresh --cloud" in str(spot.sentence)
 
 
 def test_the_cluster_s_fee_is_of_who_runs_it() -> None:
