@@ -7,7 +7,7 @@ snapshot = session.cluster()
 said = st.container()
 settings = compare_view.settings()
 others = drift_inputs.other_clusters()
-times = stored.two_moments()
+times = stored.two_moments(is_made=not (settings.changes or others))
 
 if times or settings.changes or others:
     (earlier, later), history = times or ((None, snapshot), None)

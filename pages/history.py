@@ -9,6 +9,7 @@ from planner.ui.asked import Asked
 
 st.title("History")
 st.caption("What the snapshots in the store say: when GPUs are full, since when something is stuck, what to commit to.")
+said = st.container()
 if stored.is_there():
     past = stored.history()
     newest = [stored.latest(cluster) for cluster in past.clusters]
@@ -23,7 +24,7 @@ if stored.is_there():
             asked.show("lead_days")
         settings = asked.settings()
         found = cache.answer(trends.answer, newest[0], settings, Given(history=past))
-        history_view.expected(found)
+        history_view.expected(found, said)
         history_view.money(found)
         downloads.answer(trends.QUESTION, newest, settings, found)
     with since, errors.shown():

@@ -55,3 +55,8 @@ def is_demo(snapshot: Snapshot) -> bool:
 def node_pools_file() -> Path:
     """The demo's ``gcloud container node-pools list --format=json``."""
     return data_folder() / "demo" / "node-pools.json"
+
+
+def history_folder() -> Path:
+    """A store of the demo and two earlier moments of it, which were made (``tests/builders/demo_history.py``)."""
+    return data_folder() / "demo" / "history"

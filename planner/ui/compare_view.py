@@ -35,5 +35,10 @@ def show(
         place.info(words.literal(found.sentence), icon=":material/difference:")
         for note in QUESTION.notes(found):
             st.caption(words.literal(words.sentence(note)))
-        sheet.parts(QUESTION, found, *(one.name for one in QUESTION.listings if one.items(found)))
+        sheet.parts(
+            QUESTION, found, *(one.name for one in QUESTION.listings if one.items(found) and one.name != "numbers")
+        )
+        if found.numbers:
+            with st.expander("Every number that differs", icon=":material/numbers:"):
+                sheet.table(QUESTION, found, "numbers")
         downloads.answer(QUESTION, [first, *then], asked, found)

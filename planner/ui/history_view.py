@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.figures import commitment_curve, history_gpus
 from planner.ground import words
@@ -20,20 +21,20 @@ from planner.ui import charts, link, sheet, tables
 _RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
 
 
-def expected(found: TrendsAnswer) -> None:
-    """What is to be expected of each model, the fullest first; then one model by day."""
+def expected(found: TrendsAnswer, place: DeltaGenerator) -> None:
+    """What is to be expected of the fullest model at `place`, of each; then one model by day."""
     whole = sorted(
         (line for line in found.lines if not line.node_pool and line.period is Period.ALL),
         key=lambda line: (_RANK.get(line.trend.outlook, 2), line.trend.early_weeks or 0.0),
     )
     if not whole:
-        st.info("No node of this history has GPUs.", title="? No GPUs")
+        place.info("No node of this history has GPUs.", title="? No GPUs")
         return
     first = whole[0]
     said = f"{first.gpu_model or first.resource}: {first.sentence}"
     title = words.literal(said)
-    box = {Outlook.FULL: st.warning, Outlook.FILLS: st.warning, Outlook.TOO_SHORT: st.info}.get(
-        first.trend.outlook, st.success
+    box = {Outlook.FULL: place.warning, Outlook.FILLS: place.warning, Outlook.TOO_SHORT: place.info}.get(
+        first.trend.outlook, place.success
     )
     box(
         f"{words.count(found.snapshots, 'snapshot')} from {words.moment(found.first_at)} to {words.moment(found.last_at)}.",

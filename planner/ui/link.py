@@ -90,6 +90,13 @@ def _write_as_offered(key: str, options: Sequence[str]) -> None:
             st.session_state[key] = alike[0]
 
 
+def name(values: Mapping[str, str]) -> None:
+    """Write into the link, all at once, what widgets that aren't there yet are to begin with."""
+    new = {key: value for key, value in values.items() if key not in (*st.query_params, *st.session_state)}
+    if new:
+        st.query_params.update(new)
+
+
 def select(
     label: str,
     options: Sequence[str],
@@ -97,15 +104,18 @@ def select(
     key: str,
     default: str | None = None,
     on_change: Callable[[], None] | None = None,
+    is_always: bool = False,
     **more: Any,
 ) -> str:
-    """One of `options` (at least one); `default` or the first when the URL says nothing."""
+    """One of `options` (at least one); `default` or the first when the URL says nothing.
+
+    `is_always`: in the link whichever it is (`name` puts it there).
+    """
     _write_as_offered(key, options)
     asked = _asked(key)
     index = options.index(default) if default in options else 0
-    value = st.selectbox(
-        label, options, index=index, key=key, bind="query-params", on_change=on_change or "rerun", **more
-    )
+    more |= {"index": None, "placeholder": options[index]} if is_always else {"index": index}  # that isn't in the link
+    value = st.selectbox(label, options, key=key, bind="query-params", on_change=on_change or "rerun", **more)
     _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", value)
     return value if isinstance(value, str) and value in options else options[index]
 

@@ -1,4 +1,4 @@
-"""The store of history that the dashboard was started with (``HEADROOM_STORE``).
+"""The store of history that the dashboard was started with (``HEADROOM_STORE``); while none is, and the demo is looked at, its own.
 
 A link or a user can't name another: the server would read whatever address they give.
 """
@@ -19,16 +19,35 @@ from planner.history.levels import History
 from planner.inventory.node_lives import Watch
 from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
 from planner.kubernetes.records import Snapshot
+from planner.sources import demo
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
 from planner.ui import link, session, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"
+MADE: Final = (
+    "The demo's two earlier moments are made up, to show this page. Your own: `headroom store snapshot` and "
+    f"`{VARIABLE}=URL`, a folder or a bucket."
+)
 _PERIODS: Final = {"30 days": 30.0, "90 days": 90.0, "a year": 365.0, "all": None}
 
 
+def _made() -> str:
+    """Where the history is that was made for the demo, while one of its moments is looked at and no store is named; else ""."""
+    url = str(demo.history_folder())
+    of_demo = {one.snapshot for one in _snapshots(url, demo.DEMO_NAME)}
+    return url if not os.environ.get(VARIABLE) and names.snapshot_id(session.cluster()) in of_demo else ""
+
+
+def _url() -> str:
+    return os.environ.get(VARIABLE) or _made()
+
+
 def is_there() -> bool:
-    """Whether a store was named; where none was, says how."""
+    """Whether there is a store; says how to name one, and where what is shown was made."""
     if os.environ.get(VARIABLE):
+        return True
+    if _made():
+        st.caption(MADE)
         return True
     st.info(
         "History comes from a store. Let a cron job run `headroom store snapshot context:NAME --store URL`, and start the dashboard "
@@ -94,8 +113,7 @@ def clusters() -> tuple[str, ...]:
 
 def latest(cluster: str) -> Snapshot:
     """The newest snapshot of a cluster, called by its name."""
-    url = os.environ[VARIABLE]
-    return _called(url, latest_of(_snapshots(url, cluster), time.time()))
+    return _called(_url(), latest_of(_snapshots(_url(), cluster), time.time()))
 
 
 def _called(url: str, one: StoredSnapshot) -> Snapshot:
@@ -115,6 +133,8 @@ def history() -> History:
         raise NotKnownError(
             what, where="the store", mend="Ask somebody who sees all; a single snapshot of it can be looked at"
         )
+    if made := _made():  # of fixed days, and of one cluster: nothing to choose
+        return _history(made, (), None)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
         period = link.segments("Of the last", list(_PERIODS), key="period", default="90 days")
@@ -147,21 +167,33 @@ def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: Head
     return tuple(found)
 
 
-def two_moments() -> tuple[tuple[Snapshot, Snapshot], History | None] | None:
+def two_moments(*, is_made: bool = True) -> tuple[tuple[Snapshot, Snapshot], History | None] | None:
     """Two times of one of the store's clusters, as the link has them, and what the store says until the later, which is of
-    all namespaces together: None for somebody who sees some."""
-    if not clusters():
+    all namespaces together: None for somebody who sees some. `is_made`: also of the demo's own, where the newest two stand
+    beside each other at once."""
+    made = _made() if is_made else ""
+    url = made or os.environ.get(VARIABLE, "")
+    if not url or not _clusters(url):
         return None
-    url = os.environ[VARIABLE]
-    with st.expander("Two times of the store", icon=":material/history:", expanded="from" in st.query_params):
-        if not link.toggle("Compare two times of a cluster", key="two_times"):
+    if made:
+        st.caption(MADE)
+    label = "Two times of the demo" if made else "Two times of the store"
+    is_open = not made and "from" in st.query_params
+    with st.expander(label, icon=":material/history:", expanded=is_open):
+        if not made and not link.toggle("Compare two times of a cluster", key="two_times"):
             return None
-        cluster = link.select("Cluster of the store", clusters(), key="of_store")
+        cluster = demo.DEMO_NAME if made else link.select("Cluster of the store", clusters(), key="of_store")
         every = _snapshots(url, cluster)
         texts = {names.time_text(one.taken_at): one for one in every}
         newest_first = list(reversed(texts))
-        earlier = link.select("From", list(texts), key="from")
-        later = link.select("To", newest_first, key="to")
+        before = newest_first[1] if made else None
+        if made:
+            link.name({"from": newest_first[1], "to": newest_first[0]})
+        left, right = st.columns(2)
+        with left:
+            earlier = link.select("From", list(texts), key="from", default=before, is_always=bool(made))
+        with right:
+            later = link.select("To", newest_first, key="to", is_always=bool(made))
     first, last = sorted((texts[earlier], texts[later]), key=lambda one: one.taken_at)
     said = _history_until(url, cluster, last.taken_at) if sign_in.sees_all() else None
     return (_called(url, first), _called(url, last)), said
@@ -174,9 +206,9 @@ def _history_until(url: str, cluster: str, until: float) -> History:
 
 def moment() -> None:
     """A moment of the past for every page."""
-    url = os.environ[VARIABLE]
+    url = _url()
     with st.expander("Ask every page about another time", icon=":material/history:"):
-        cluster = link.select("Cluster of the store", clusters(), key="moment_of")
+        cluster = link.select("Cluster of the store", _clusters(url), key="moment_of")
         every = _snapshots(url, cluster)
         texts = {names.time_text(one.taken_at): one for one in reversed(every)}
         chosen = link.select("Taken", list(texts), key="moment")

@@ -6,7 +6,7 @@ from tests.pages.visiting import said, visit
 
 
 def test_it_says_what_to_give_first() -> None:
-    assert "Nothing to compare with" in said(visit("compare"))
+    assert "Nothing to compare with" in said(visit("compare", cluster="ml-platform"))
 
 
 def test_a_link_with_changes_shows_what_differs() -> None:

@@ -52,9 +52,41 @@ def store(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_without_a_store_the_page_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    words = said(visit("history"))
+    words = said(visit("history", cluster="ml-platform"))
     assert "No store is named" in words
     assert "HEADROOM_STORE=URL" in words
+    assert "Nothing to compare with" in said(visit("compare", cluster="ml-platform"))
+
+
+def test_the_demo_has_a_history_that_says_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    app = visit("history", model="T4")
+    words = said(app)
+    assert "made up, to show this page" in words
+    assert "3 snapshots from 2026-11-06" in words
+    assert "$36,972 a month, $4,974 of it idle; $36,534 on 2026-11-06" in words
+    cells = [str(cell) for frame in app.dataframe for cell in frame.value.to_numpy().ravel()]
+    assert "between 2026-11-13 09:02 UTC and 2026-11-20 09:02 UTC" in cells
+    app.selectbox(key="moment").set_value("2026-11-06T09:02:50Z").run()
+    app.button(key="look-at-moment").click().run()
+    assert app.session_state["cluster"] == "demo@2026-11-06T09:02:50Z"
+    assert "3 snapshots from 2026-11-06" in said(app)
+
+
+def test_the_demo_is_compared_with_a_week_before_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    app = visit("compare")
+    words = said(app)
+    assert "made up, to show this page" in words
+    assert "1 workload became stuck (Deployment/dev/inference-api)" in words
+    assert "Deployment/prod/ml-worker" in str([frame.value for frame in app.dataframe])
+    assert "2026-11-13T09:02:50Z" in app.query_params["from"]
+    assert "2026-11-20T09:02:50Z" in app.query_params["to"]
+    older = said(visit("compare", None, **{"from": "2026-11-06T09:02:50Z", "to": "2026-11-13T09:02:50Z"}))
+    assert "1 workload became stuck (Deployment/prod/llm-serve)" in older
+    changed = said(visit("compare", changes="drain:pool/gpu-t4"))
+    assert "made up" not in changed
+    assert "after drain:pool/gpu-t4" in changed
 
 
 def test_history_says_when_a_model_is_full_since_when_and_what_to_commit(store: str) -> None:
