@@ -15,8 +15,9 @@ from typing import Final
 import numpy as np
 import pytest
 
+from planner.ground.records import replace
 from planner.history.commitment import UnitPrices, Use, curve
-from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.pricing.bill import WORKLOAD, bill
 from planner.pricing.cluster import cluster_cost
 from planner.pricing.commitments import parse_commitments
@@ -24,13 +25,19 @@ from planner.pricing.history import moves
 from planner.pricing.machine import price_machine
 from planner.pricing.model import PricingCategory, Provisioning
 from planner.pricing.node import price_node
+from planner.pricing.refresh import Doubt, apply_refresh, compare_catalogue
+from planner.pricing.skus import Sku
+from planner.questions import commitments
 from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import SpotSettings
 from planner.spot.fleet import FleetSavings
+from tests.bench.crowd import snapshot as crowd
+from tests.history.histories import history
 from tests.pricing.books import book_with
+from tests.pricing.catalogue import as_sku, wire_sku
 
 BOOK = embedded_book()
 HERE: Final = "asia-northeast3"
@@ -45,7 +52,8 @@ def usd(text: str, times: int = 1) -> float:
 A100, A100_SPOT = "16.198364", "8.197563"
 L4, L4_SPOT = "2.569469", "0.69692"
 T4, T4_SPOT = "0.857514", "0.37374"
-E2, N2 = "0.34386666", "0.498872"
+E2, N2 = "0.343863", "0.498872"
+SMALL_L4_SPOT = "0.34846"  # g2-standard-12
 
 
 @cache
@@ -53,6 +61,11 @@ def fleet() -> FleetSavings:
     found = answer(demo.read(), SavingsSettings(), Given(book=BOOK)).fleet
     assert found is not None
     return found
+
+
+@cache
+def copies(count: int) -> Snapshot:
+    return crowd(count)
 
 
 @cache
@@ -105,16 +118,28 @@ def of_b(name: str) -> float:
     return float(getattr(found, name) or 0.0)
 
 
-def _node(name: str, machine: str, *, gpus: int = 0, is_spot: bool = False) -> Node:
+def _node(name: str, machine: str, *, gpus: int = 0, gpu: str = "a100", is_spot: bool = False) -> Node:
     labels = {
         "node.kubernetes.io/instance-type": machine,
         "topology.kubernetes.io/region": "us-central1",
         "cloud.google.com/gke-nodepool": machine,
     }
     labels |= {"cloud.google.com/gke-spot": "true"} if is_spot else {}
-    labels |= {"cloud.google.com/gke-accelerator": "nvidia-tesla-a100"} if gpus else {}
+    labels |= {"cloud.google.com/gke-accelerator": f"nvidia-tesla-{gpu}"} if gpus else {}
     size = FrozenMap({"nvidia.com/gpu": gpus} if gpus else {})
     return Node(name=name, labels=FrozenMap(labels), allocatable=size, capacity=size)
+
+
+def t4s_for_a_year() -> float:
+    """What `commitments` says of two T4 nodes in us-central1 held on all of eleven daily snapshots (the review doesn't say how many)."""
+    found = history([2.0] * 11)
+    levels = tuple(replace(one, gpu_model="T4", region="us-central1") for one in found.levels)
+    nodes = tuple(_node(f"t{i}", "n1-standard-8", gpus=1, gpu="t4") for i in range(2))
+    given = Given(book=BOOK, history=replace(found, levels=levels))
+    (line,) = commitments.answer(replace(demo.read(), nodes=nodes), commitments.CommitmentsSettings(), given).lines
+    one_year = line.terms[0]
+    assert (one_year.term, one_year.best.level) == (Provisioning.COMMITMENT_1Y, 2)
+    return one_year.best.saved_usd
 
 
 def moved(days: int, at: int) -> float:
@@ -142,6 +167,7 @@ FIGURES: Final[tuple[Row, ...]] = (
     ("1 year at 2 GPUs", usd("3.673385", 2) - usd("2.314207", 2), lambda: commitment("1y", 2, "saved_usd")),
     ("3 years at 4: 3.2 GPUs on demand less 4 committed", 3.2 * usd("3.673385") - usd("1.285708", 4), lambda: commitment("3y", 4, "saved_usd")),
     ("… after −20%: 0.6 GPUs on demand less to save", 2.6 * usd("3.673385") - usd("1.285708", 4), lambda: commitment("3y", 4, "saved_after_fall_usd")),
+    ("T4, 1 year after sustained use (75.35): two nodes, 30% off on demand", 0.7 * usd("0.729998", 2) - usd("0.45939", 2), t4s_for_a_year),
     ("B by hand", float(Fraction("12.15142897") * 730), lambda: of_b("usd_per_month")),
     # 2.1: one workload, one answer; shares of the bill are those of the review
     *((f"{name} bears", by_hand, lambda name=name: lines()[name]) for name, by_hand in (
@@ -208,3 +234,50 @@ def test_a_machine_has_a_price_or_its_lack_is_said(machine: str, region: str, gp
         assert said in str(found.sentence)
     else:
         assert found.usd_per_hour == pytest.approx(said, abs=1e-6)
+
+
+def in_seoul(description: str, usd_per_hour: str, usage: str, group: str) -> Sku:
+    unit = "GiBy.h" if group == "RAM" else "h"
+    return as_sku(wire_sku(description, float(usd_per_hour), usage=usage, group=group, unit=unit, regions=(HERE,)))
+
+
+def test_the_worker_costs_after_a_refresh_what_its_skus_add_up_to() -> None:
+    """Spot 0.447336: N1 10 % above the snapshot (0.01436 a vCPU, 0.001916 a GiB: 1.1 × 0.17236), the T4 40 % (1.4 × 0.1841).
+
+    A year 0.540232: N1 as in the snapshot (0.307132), the T4, which the book hasn't, at 63 % of 0.37.
+    The review gives the sums, not its catalogue: these prices are the round changes of the book's that make them.
+    """
+    spot, year = "attached to Spot Preemptible VMs running in Seoul", "in Seoul for 1 Year"
+    skus = [
+        in_seoul("Spot Preemptible N1 Predefined Instance Core running in Seoul", "0.015796", "Preemptible", "CPU"),
+        in_seoul("Spot Preemptible N1 Predefined Instance Ram running in Seoul", "0.0021076", "Preemptible", "RAM"),
+        in_seoul(f"Nvidia Tesla T4 GPU {spot}", "0.25774", "Preemptible", "GPU"),
+        in_seoul(f"Commitment v1: Cpu {year}", "0.025589", "Commit1Yr", "CPU"),
+        in_seoul(f"Commitment v1: Ram {year}", "0.003414", "Commit1Yr", "RAM"),
+        in_seoul(f"Commitment v1: Nvidia Tesla T4 GPU running {year}", "0.2331", "Commit1Yr", "GPU"),
+    ]
+    found = compare_catalogue(BOOK, skus, as_of="2026-11-20", source="catalogue")
+    assert [(one.doubt, one.key.product) for one in found.disagreements] == [(Doubt.MOVED, "T4")]  # taken, and said
+    book = apply_refresh(BOOK, found.units, as_of="2026-11-20", source="catalogue")
+    worker = next(node for node in demo.read().nodes if "gpu-t4" in node.name)
+    by_hand = {Provisioning.SPOT: ("0.015796", "0.0021076", "0.25774"), Provisioning.COMMITMENT_1Y: ("0.025589", "0.003414", "0.2331")}  # fmt: skip
+    sums = {way: 8 * Fraction(vcpu) + 30 * Fraction(gib) + Fraction(gpu) for way, (vcpu, gib, gpu) in by_hand.items()}
+    assert [float(one) for one in sums.values()] == pytest.approx([0.447336, 0.540232], abs=5e-7)
+    for way, total in sums.items():
+        assert price_node(book, worker, way).price.usd_per_hour == pytest.approx(float(total), abs=1e-9)
+
+
+@pytest.mark.parametrize(("by", "count"), [("namespace", 128), (WORKLOAD, 548)])
+def test_42_copies_cost_42_times_the_demo_to_the_cent(by: str, count: int) -> None:
+    """Lines: 3 namespaces or 13 workloads a copy, and kube-system and what is idle once. The review's 1,612,380.73 and 1,552,819.92."""
+    in_full = [(A100, 2), (L4, 4), (SMALL_L4_SPOT, 5), (E2, 3)]  # no discount for use: A2, G2, spot, E2
+    less = [(T4, 6, "0.7"), (N2, 4, "0.8")]  # a whole month of N1 and of N2
+    whole = 730 * sum(Fraction(one) * nodes for one, nodes in in_full)
+    listed = 42 * (whole + 730 * sum(Fraction(one) * nodes for one, nodes, _ in less))
+    billed = 42 * (whole + 730 * sum(Fraction(one) * nodes * Fraction(off) for one, nodes, off in less))
+    found = bill(BOOK, copies(42), by)
+    assert len(found.nodes) == 42 * 24
+    assert (round(float(listed), 2), round(float(billed), 2)) == (1_612_380.73, 1_552_819.92)
+    assert (round(found.list_usd_per_month, 2), found.bill_usd_per_month) == (1_612_380.73, 1_552_819.92)
+    assert len(found.lines) == count
+    assert sum(Fraction(str(one.usd)) for one in found.lines) == Fraction("1552819.92")  # whole cents, none lost
