@@ -34,6 +34,10 @@ from planner.ui import (
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
+_ORDER: Final = (
+    "eviction_rank", "working_set_bytes", "pod", "over_request_bytes", "request_bytes", "qos_class", "priority",
+)  # fmt: skip
+"""Columns of who goes first: a phone shows the first."""
 _READING: Final = {
     Reading.CACHED: "✓ stays in memory",
     Reading.FROM_DISK: "✗ all from disk, each time",
@@ -158,7 +162,10 @@ def order(plan: MemoryPlan, node: NodeReport) -> None:
     """The order of eviction as a table."""
     st.caption(opening.SELECT)
     opens = {pod.key: opening.rollout(pod.workload) for pod in node.pods}
-    sheet.table(memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order")
+    sheet.table(
+        memory.QUESTION, plan, "pods", items=node.pods, opens=lambda pod: opens[pod.key], key="eviction_order",
+        names=_ORDER,
+    )  # fmt: skip
 
 
 _CGROUP: Final = {

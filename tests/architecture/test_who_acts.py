@@ -11,7 +11,7 @@ from tests.architecture.tree import ROOT
 # kube-controller-manager's controllers that make, delete, move or stop pods, volumes and nodes (kubernetes
 # `cmd/kube-controller-manager/names/controller_names.go`), and who else does; each with a word of its line.
 ACTORS = {
-    "deployment": "Deployment, ", "replicaset": "ReplicaSet", "statefulset": "StatefulSet", "daemonset": "DaemonSet",
+    "deployment": "Deployment, ", "replicaset": "ReplicaSet, ", "statefulset": "StatefulSet", "daemonset": "DaemonSet",
     "replicationcontroller": "ReplicationController", "job": "Job controller", "cronjob": "CronJobs",
     "horizontal-pod-autoscaler": "HorizontalPodAutoscaler", "disruption": "disruption controller", "resourcequota": "quotas",
     "namespace": "namespaces being deleted", "pod-garbage-collector": "pods of nodes that are gone",

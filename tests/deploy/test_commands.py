@@ -64,7 +64,7 @@ KINDS = {
     ("Job", "batch"): Kind("v1", {"parallelism": 2, "completions": 2, "template": TEMPLATE}, {"active": 2, "ready": 2}),
     ("ReplicationController", ""): Kind("v1", {"replicas": 2, "template": TEMPLATE}, COUNTED),
     ("ReplicaSet", "apps"): Kind("v1", SELECTED, COUNTED),
-    ("Rollout", "argoproj.io"): Kind("v1alpha1", SELECTED, {**COUNTED, "phase": "Healthy"}),
+    ("Rollout", "argoproj.io"): Kind("v1alpha1", {**SELECTED, "strategy": {"canary": {}}}, {**COUNTED, "phase": "Healthy"}),
     ("CloneSet", "apps.kruise.io"): Kind("v1alpha1", SELECTED, COUNTED),
     ("StatefulSet", "apps.kruise.io"): Kind("v1beta1", SELECTED, COUNTED),
     ("DeploymentConfig", "apps.openshift.io"): Kind("v1", {"replicas": 2, "template": TEMPLATE}, COUNTED),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -57,6 +57,13 @@ def test_a_pod_that_finds_a_node() -> None:
     assert [place[:1] for place in result.placement] == [("ml",)]
 
 
+ROLLED: Final = {
+    "selector": {"matchLabels": {"app": "web"}},
+    "strategy": {"canary": {}},
+    "template": {"metadata": {"labels": {"app": "web"}}, "spec": GPU},
+}
+
+
 def test_a_pod_that_finds_none() -> None:
     result = asked(cluster(gpus=(0,)), named("Pod", "one", "ml", spec=GPU))
     assert result.verdict is Verdict.STUCK
@@ -67,7 +74,7 @@ def test_a_pod_that_finds_none() -> None:
 def test_pods_one_by_one_say_how_many_are_placed() -> None:
     result = asked(
         cluster(),
-        named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 6, "template": {"spec": GPU}}),
+        named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 6, **ROLLED}),
     )
     assert result.verdict is Verdict.STUCK
     assert str(result.sentence).endswith("; 4 of its 6 pods are placed")
@@ -200,7 +207,7 @@ def test_an_object_without_a_template_of_its_own_is_named() -> None:
 
 def test_a_deployment_of_none_beside_a_rollout_of_five() -> None:
     none = workload(name="stable", namespace="ml", replicas=0)
-    five = named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 5, "template": {"spec": GPU}})
+    five = named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 5, **ROLLED})
     result = asked(cluster(workload(name="other", namespace="ml", replicas=0)), none, five)
     assert result.verdict is Verdict.STUCK
     assert {part.workload for part in result.workloads} == {"Deployment/ml/stable", "Rollout/ml/web"}
