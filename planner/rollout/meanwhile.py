@@ -27,6 +27,7 @@ from planner.rollout.by_themselves import (
     recovering,
 )
 from planner.rollout.in_flight import InFlight, in_flight
+from planner.rollout.queue import CLOCKS
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import Cluster
@@ -34,13 +35,10 @@ from planner.scheduling.shape import compile_shape
 
 _RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
-_CLOCKS = (
-    (
-        1,
-        "where pods start or end within 2 s (10 s if they were refused often), so that who was refused just before comes last",
-    ),
-    (-1, "where pods that are deleted together end further apart than the scheduler backs off (1 to 11 s)"),
-)
+_WHERE = {  # by the clock
+    1: "where pods start or end within 2 s (10 s if they were refused often), so that who was refused just before comes last",
+    -1: "where pods that are deleted together end further apart than the scheduler backs off (1 to 11 s)",
+}
 
 
 class Acting(Record):
@@ -208,11 +206,11 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
     if not run.simulation.queue.is_contested:
         return OtherClocks()
     proven = True
-    for backs_off, where in _CLOCKS:
+    for backs_off in CLOCKS[1:]:  # the first was played
         other = simulate(cluster, revisions, seed=seed, backs_off=backs_off)
         if not other.is_cut and other.completed is not run.completed:
             word = "completes" if other.completed else "is stuck"
-            return OtherClocks(sentence=Text(f"seconds decide: {where} it {word}"), is_proven=False)
+            return OtherClocks(sentence=Text(f"seconds decide: {_WHERE[backs_off]} it {word}"), is_proven=False)
         proven = proven and not other.is_cut and is_proven(other, revisions)
     return OtherClocks(is_proven=proven)
 
