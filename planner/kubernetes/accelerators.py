@@ -19,6 +19,7 @@ import msgspec
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.clouds import BOUGHT, SPOT, labels_of
 from planner.kubernetes.records import Amounts, FrozenMap
 
@@ -51,92 +52,10 @@ class Accelerator(Record):
     same_as: str = ""
 
 
-_TABLE: Final = """
-nvidia.com/gpu                      NVIDIA     device  GPU
-nvidia.com/gpu.shared               NVIDIA     share   GPU
-nvidia.com/mig-*                    NVIDIA     slice   GPU
-nvidia.com/pgpu                     NVIDIA     device  GPU
-nvidia.com/GA*                      NVIDIA     device  GPU
-nvidia.com/GB*                      NVIDIA     device  GPU
-nvidia.com/GH*                      NVIDIA     device  GPU
-nvidia.com/GK*                      NVIDIA     device  GPU
-nvidia.com/GM*                      NVIDIA     device  GPU
-nvidia.com/GP*                      NVIDIA     device  GPU
-nvidia.com/GV*                      NVIDIA     device  GPU
-nvidia.com/TU*                      NVIDIA     device  GPU
-nvidia.com/AD*                      NVIDIA     device  GPU
-nvidia.com/NVIDIA_*                 NVIDIA     share   GPU
-nvidia.com/GRID_*                   NVIDIA     share   GPU
-nvidia.com/vgpu                     NVIDIA     share   GPU
-nvidia.com/gpumem*                  NVIDIA     memory  GPU
-nvidia.com/gpucores                 NVIDIA     core    GPU
-nvidia.com/gpu-memory               NVIDIA     memory  GPU
-amd.com/gpu                         AMD        device  GPU
-amd.com/spx_*                       AMD        slice   GPU
-amd.com/dpx_*                       AMD        slice   GPU
-amd.com/qpx_*                       AMD        slice   GPU
-amd.com/cpx_*                       AMD        slice   GPU
-gpu.intel.com/i915                  Intel      device  GPU
-gpu.intel.com/xe                    Intel      device  GPU
-gpu.intel.com/tiles                 Intel      core    GPU
-gpu.intel.com/millicores            Intel      core    GPU
-gpu.intel.com/memory.max            Intel      memory  GPU
-habana.ai/gaudi*                    Intel      device  Gaudi
-google.com/tpu                      Google     device  TPU
-cloud-tpus.google.com/*             Google     device  TPU
-aws.amazon.com/neuron               AWS        device  Neuron
-aws.amazon.com/neurondevice         AWS        device  Neuron  aws.amazon.com/neuron
-aws.amazon.com/neuroncore           AWS        core    Neuron
-huawei.com/Ascend*                  Huawei     device  NPU
-cambricon.com/mlu*                  Cambricon  device  MLU
-cambricon.com/mlu.smlu*             Cambricon  share   MLU
-hygon.com/dcu*                      Hygon      device  DCU
-metax-tech.com/gpu                  MetaX      device  GPU
-mthreads.com/gpu                    Moore      device  GPU
-mthreads.com/vgpu                   Moore      share   GPU
-iluvatar.ai/gpu                     Iluvatar   device  GPU
-enflame.com/gcu                     Enflame    device  GCU
-iluvatar.ai/vgpu                    Iluvatar   share   GPU
-iluvatar.ai/vcuda-core              Iluvatar   core    GPU
-iluvatar.ai/vcuda-memory            Iluvatar   memory  GPU
-kunlunxin.com/xpu                   Kunlunxin  device  XPU
-kunlunxin.com/vxpu                  Kunlunxin  share   XPU
-kunlunxin.com/vxpu-memory           Kunlunxin  memory  XPU
-tenstorrent.com/*                   Tenstorrent device NPU
-furiosa.ai/*                        Furiosa    device  NPU
-rebellions.ai/*                     Rebellions device  NPU
-qualcomm.com/qaic                   Qualcomm   device  AIC
-alibabacloud.com/gpu-count          NVIDIA     device  GPU
-alibabacloud.com/gpu-milli          NVIDIA     core    GPU
-aliyun.com/gpu-count                NVIDIA     device  GPU  aliyun.com/gpu-mem
-aliyun.com/gpu-mem                  NVIDIA     memory  GPU
-aliyun.com/gpu-core.percentage      NVIDIA     core    GPU
-tencent.com/vcuda-core              NVIDIA     core    GPU
-tencent.com/vcuda-memory            NVIDIA     memory  GPU
-doslab.io/vcuda-core                NVIDIA     core    GPU
-doslab.io/vcuda-memory              NVIDIA     memory  GPU
-koordinator.sh/gpu                  NVIDIA     core    GPU
-koordinator.sh/gpu.shared           NVIDIA     share   GPU
-koordinator.sh/gpu-core             NVIDIA     core    GPU
-koordinator.sh/gpu-memory           NVIDIA     memory  GPU
-koordinator.sh/gpu-memory-ratio     NVIDIA     memory  GPU
-volcano.sh/gpu-number               NVIDIA     device  GPU
-volcano.sh/gpu-memory               NVIDIA     memory  GPU
-volcano.sh/vgpu-number              NVIDIA     share   GPU
-volcano.sh/vgpu-memory              NVIDIA     memory  GPU
-volcano.sh/vgpu-cores               NVIDIA     core    GPU
-gpu.nvidia.com                      NVIDIA     device  GPU
-gpu.amd.com                         AMD        device  GPU
-gpu.intel.com                       Intel      device  GPU
-gaudi.intel.com                     Intel      device  Gaudi
-neuron.aws.com                      AWS        device  Neuron
-tpu.google.com                      Google     device  TPU
-"""
-
-
-def _rows(table: str) -> tuple[Accelerator, ...]:
+def _rows() -> tuple[Accelerator, ...]:
+    """Those of ``accelerators.txt``: resource, vendor, unit, noun, and what it is the same as."""
     rows = []
-    for line in table.strip().splitlines():
+    for line in table_beside(__name__, "txt").decode().splitlines():
         resource, vendor, unit, noun, *same_as = line.split()
         rows.append(Accelerator(resource=resource, vendor=vendor, unit=Unit(unit), noun=noun, same_as="".join(same_as)))
     return tuple(rows)
@@ -153,7 +72,7 @@ class Tables(Record):
     bought : label → value (lower case) → how such nodes were bought, where that isn't on demand
     """
 
-    accelerators: tuple[Accelerator, ...] = _rows(_TABLE)
+    accelerators: tuple[Accelerator, ...] = _rows()
     pool: tuple[str, ...] = labels_of("pool")
     zone: tuple[str, ...] = labels_of("zone")
     region: tuple[str, ...] = labels_of("region")
