@@ -119,7 +119,8 @@ def _rollout(
     beside: Beside,
     book: PriceBook | None,
 ) -> RolloutResult:
-    planned = timeline(prepare(snapshot, scenario), beside, namespace=scenario.namespace)
+    asked = prepare(snapshot, scenario)
+    planned = timeline(asked, beside, namespace=scenario.namespace)
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)

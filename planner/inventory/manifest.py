@@ -162,6 +162,12 @@ class UnknownObject(Record):
     gpus: int = 0
     may_help: bool = False
 
+    def asking(self, words: str, gpus: int) -> UnknownObject:
+        """The same, with what it asks for at least: in words that follow, and of GPUs."""
+        return UnknownObject(
+            key=self.key, what=f"{self.what}{words}", mend=self.mend, gpus=gpus, may_help=self.may_help
+        )
+
 
 class Manifest(Record):
     """What a manifest does: its workloads, the snapshot with its other objects, and what it holds besides."""
@@ -293,11 +299,11 @@ def _named(one: Object) -> tuple[str, str]:
 
 
 def _hook(kind: str, one: Object) -> Finding:
-    makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
+    key, makes_pods = _key(kind, *_named(one)), kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
     what = f"is a hook of Helm ({', '.join(hooks.events(one))}): Helm doesn't apply it with the rest, so it isn't counted in"
     mend = "To ask about it, give it alone without its annotation helm.sh/hook" if makes_pods else ""
     severity = Severity.WARNING if makes_pods else Severity.INFO
-    return Finding(severity=severity, code="helm-hook", object=_key(kind, *_named(one)), what=what, mend=mend)
+    return Finding(severity=severity, code="helm-hook", object=key, what=what, mend=mend)
 
 
 def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding]:
@@ -503,7 +509,8 @@ def _placed(
     namespace = str(metadata.get("namespace") or "")
     shared = Shared()
     sets = []
-    read = found_sets(row, one)
+    read, groups = found_sets(row, one), group_count(row, one)
+    idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
     for found in read:
         try:
             template = read_set(shared, found)
@@ -515,14 +522,12 @@ def _placed(
             raise ChangeError("containers: the API server takes no pod without one", where=place, mend="Give one")
         _check_amounts(found, template, f"{where}, {found.path}" if found.path else where)
         sets.append(PlacedSet(role=found.role, template=template, count=found.count))
-    groups = group_count(row, one)
-    idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
     known = _known_of(one, snapshot, row, sets, was) if metadata.get("name") else None
     if isinstance(known, UnknownObject):
         held = held_below(snapshot).get(known.key)
         asked = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
         more_gpus = 0 if idle else max(0, asked - (held.gpus if held is not None else 0))
-        return replace(known, what=f"{known.what}{_asks(untold(None, one))}", gpus=more_gpus)
+        return known.asking(_asks(untold(None, one)), more_gpus)
     if known is Sameness.SAME or known is Sameness.ASSUMED:
         return _there(one, sets, row, known)
     if isinstance(known, Course):
@@ -532,7 +537,7 @@ def _placed(
         if resolved is not None:
             return _placed(row, resolved, number, snapshot, was=was)
         told_gpus = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
-        return replace(_told_in_part(_key(kind, namespace, name), more), gpus=max(_most(more), told_gpus))
+        return _told_in_part(_key(kind, namespace, name), more, told_gpus)
     if not sets or not groups:
         return _without_pods(_key(kind, namespace, name))
     if kind == ROLLOUT.name:
@@ -802,14 +807,14 @@ def _without_pods(key: str) -> UnknownObject:
     return UnknownObject(key=key, what=what, mend=mend)
 
 
-def _told_in_part(key: str, more: Untold) -> UnknownObject:
-    """Pods of a known kind that its own fields don't tell: from a runtime, a preset, a place that isn't known."""
+def _told_in_part(key: str, more: Untold, told_gpus: int = 0) -> UnknownObject:
+    """Pods of a known kind that its own fields don't tell: from a runtime, a preset, a place that isn't known; `told_gpus` they do."""
     where = (
         f": those of {words.listing(more.places)} come from another object, or aren't known here" if more.places else ""
     )
     what = f"{key} doesn't tell all of its pods{where}{_asks(more)}"
     mend = "Give that object's pods as well, or a Pod like them"
-    return UnknownObject(key=key, what=what, mend=mend, gpus=_most(more))
+    return UnknownObject(key=key, what=what, mend=mend, gpus=max(_most(more), told_gpus))
 
 
 def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedWorkload:
@@ -820,7 +825,7 @@ def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedW
         found = _known_of(one, snapshot, None, [])
         if isinstance(found, UnknownObject):
             asks = untold(None, one)
-            return replace(found, what=f"{found.what}{_asks(asks)}", gpus=_most(asks))
+            return found.asking(_asks(asks), _most(asks))
         if found is Sameness.SAME:
             return _there(one, [], None, found)
     key = _key(kind, str(known.get("namespace") or ""), str(known.get("name") or known.get("generateName") or "?"))

@@ -67,6 +67,10 @@ class Updates(Record):
         """What its field says in a document, "" where it says nothing."""
         return text_at(document, self.by_field) if self.by_field else ""
 
+    def said_of_turns(self, document: Mapping[str, Any]) -> str:
+        """The same of the field that says whether pods that run are gone before the next ones come."""
+        return text_at(document, self.one_at_a_time[0]) if self.one_at_a_time[0] else ""
+
     def hung_on(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """What of a document its pods hang on, by path, without the numbers."""
         left = [path.split(".") for path in self.counts]
@@ -84,6 +88,8 @@ class Updates(Record):
         return f"{self.way}{kept if self.one_at_a_time[0] else ''}{f'; {others}' if others else ''}"
 
 
+NOT_MODELLED: Final = Updates(way=Way.UNKNOWN, project="", source="", pods_at=())
+"""Of a kind of which nothing is told: its pods hang on nothing that is known."""
 _RAY_NUMBERS: Final = tuple(
     f"workerGroupSpecs[].{name}" for name in ("replicas", "minReplicas", "maxReplicas", "scaleStrategy")
 )

@@ -19,8 +19,9 @@ from planner.inventory.sealed import leaves
 from planner.kubernetes import records as model
 from planner.kubernetes.asked_for import untold
 from planner.kubernetes.composed import FoundSet
-from planner.kubernetes.pod_templates import Templated, found_sets, group_count, is_suspended, templated
-from planner.kubernetes.updates import text_at
+from planner.kubernetes.pod_templates import Templated, found_sets, group_count, templated
+from planner.kubernetes.pod_templates import is_suspended as is_idle
+from planner.kubernetes.updates import NOT_MODELLED
 
 MOST_BYTES: Final = 2**18
 """Of an object that is kept; larger ones of these kinds are reports."""
@@ -44,11 +45,14 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
         raise InputError("it has no metadata.name")
     row = templated(kind, api_version)
-    updates = row.updates if row is not None else None
-    spec = leaves({key: one for key, one in document.items() if key not in _NOT_SAID})
+    pods = _pods(shared, row, document) if row is not None else ()
+    is_told, is_suspended = row is not None and not untold(row, document), row is not None and is_idle(row, document)
     annotations = metadata.get("annotations")
     notes = dict(annotations) if isinstance(annotations, Mapping) else {}
-    last = notes.pop(LAST_APPLIED, None)
+    noted = _noted(notes.pop(LAST_APPLIED, None))
+    updates = (row.updates if row is not None else None) or NOT_MODELLED
+    hangs, applied, held = updates.hung_on(document), updates.hung_on(noted), updates.held_to(document)
+    way, alone = updates.said(document), updates.said_of_turns(document)
     return model.Unplayed(
         kind=kind,
         api_group=api_version.rpartition("/")[0],
@@ -56,20 +60,20 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         name=str(metadata["name"]),
         uid=str(metadata.get("uid") or ""),
         owner=_owner(shared, metadata),
-        pods=_pods(shared, row, document) if row is not None else (),
-        is_told=row is not None and not untold(row, document),
-        is_suspended=row is not None and is_suspended(row, document),
-        said=spec,
+        pods=pods,
+        is_told=is_told,
+        is_suspended=is_suspended,
+        said=_said(document),
         said_of_itself=leaves({"labels": metadata.get("labels"), "annotations": notes}),
-        applied=_applied(last),
-        said_of_pods=leaves(updates.hung_on(document)) if updates is not None else "",
-        way=shared.text(updates.said(document)) if updates is not None else "",
+        applied=_said(noted),
+        said_of_pods=leaves(hangs),
+        way=shared.text(way),
         runtime=runtime_of(document),
-        held_to=leaves(updates.held_to(document)) if updates is not None else "",
-        applied_paths=paths_of(_noted(last)) if updates is not None else "",
-        paths_of_pods=leaves(_marked(updates.hung_on(document))) if updates is not None else "",
-        applied_of_pods=leaves(_marked(updates.hung_on(_noted(last)))) if updates is not None else "",
-        concurrency=shared.text(text_at(document, updates.one_at_a_time[0])) if updates is not None else "",
+        held_to=leaves(held),
+        applied_paths=paths_of(noted) if updates is not NOT_MODELLED else "",
+        paths_of_pods=leaves(_marked(hangs)),
+        applied_of_pods=leaves(_marked(applied)),
+        concurrency=shared.text(alone),
     )
 
 
@@ -109,9 +113,9 @@ def _owner(shared: Shared, metadata: Mapping[str, Any]) -> model.Owner | None:
     return None
 
 
-def _applied(last: object) -> str:
-    """What ``kubectl apply`` noted that it had applied; "" where it noted nothing."""
-    return leaves({key: one for key, one in _noted(last).items() if key not in _NOT_SAID})
+def _said(document: Mapping[str, Any]) -> str:
+    """What an object says, or what ``kubectl apply`` noted that it had applied; "" where it noted nothing."""
+    return leaves({key: one for key, one in document.items() if key not in _NOT_SAID})
 
 
 def _noted(last: object) -> Mapping[str, Any]:
