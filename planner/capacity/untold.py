@@ -60,15 +60,22 @@ def _seen(snapshot: Snapshot) -> dict[str, str]:
     for kind, some in (("NodePool", snapshot.node_pools), ("NodeClaim", snapshot.node_claims)):
         for first in some[:1]:
             found.setdefault("karpenter", f"{kind} {first.name} is there")
+    of_labels: dict[int, tuple[str, ...]] = {}  # pods that are alike share theirs
     for pod in snapshot.pods:
-        names = [pod.labels[key] for key in ("app", "k8s-app", APP_NAME) if key in pod.labels]
-        for one in _COMPONENTS if names and not pod.is_terminal else ():
-            if one in names or any(name.endswith(f"-{one}") for name in names):
-                found.setdefault(one, f"pod {pod.namespace}/{pod.name} runs")
+        if (called := of_labels.get(id(pod.labels))) is None:
+            called = of_labels[id(pod.labels)] = _components(pod.labels)
+        for one in called if not pod.is_terminal else ():
+            found.setdefault(one, f"pod {pod.namespace}/{pod.name} runs")
     for event in snapshot.events:
         if event.component in _COMPONENTS:
             found.setdefault(event.component, f"{event.component} wrote an event ({event.reason})")
     return found
+
+
+def _components(labels: Mapping[str, str]) -> tuple[str, ...]:
+    """The autoscalers that a pod with these labels is of."""
+    names = [labels[key] for key in ("app", "k8s-app", APP_NAME) if key in labels]
+    return tuple(one for one in _COMPONENTS if any(name == one or name.endswith(f"-{one}") for name in names))
 
 
 def not_told(pools: Sequence[NodePool]) -> list[str]:

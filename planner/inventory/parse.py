@@ -250,7 +250,7 @@ def _advising(item: Item, kind: str) -> str:
 
 
 def _decoded(item: Item, kind: str) -> Any:
-    return msgspec.convert(item, wire.KINDS[kind]) if isinstance(item, dict) else wire.DECODERS[kind].decode(item)
+    return msgspec.convert(item, wire.KINDS[kind]) if isinstance(item, dict) else wire.decoder(kind).decode(item)
 
 
 class Reader:

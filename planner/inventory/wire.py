@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
@@ -1630,7 +1630,12 @@ class Page(msgspec.Struct, gc=False, rename="camel"):
 encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
 decode_pod_text = msgspec.json.Decoder(PodText).decode
 decode_pod_spec = msgspec.json.Decoder(PodSpec).decode
-DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(type_) for kind, type_ in KINDS.items()}
+
+
+@cache
+def decoder(kind: str) -> msgspec.json.Decoder[Any]:
+    """Made when the first object of the kind comes: all kinds' take 10 ms, and a cluster has objects of a few."""
+    return msgspec.json.Decoder(KINDS[kind])
 
 
 def digest(content: bytes) -> bytes:

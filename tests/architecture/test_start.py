@@ -18,13 +18,12 @@ OUTSIDE = (
     "fsspec",
     "mcp",
 )  # requests comes with detect-secrets, where an event may hold a secret
-MONEY = (
-    "planner.spot",
-    *(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "split")),
-)
+SPOT = ("planner.spot",)
+BILL = tuple(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "split"))
 OTHERS = ("planner.restarts.report", "planner.drift", "planner.memory.eviction", "planner.history.trend")
 SELECTORS = ("celpy", "lark", "pendulum")
 
+ANSWERED = (0, 2, 3, 4)
 SAID = """
 import sys
 from planner.cli import main
@@ -40,6 +39,7 @@ def loaded(*command: str) -> set[str]:
     ran = subprocess.run([sys.executable, "-c", SAID, *command], cwd=ROOT, capture_output=True, text=True, check=False)
     found = set(ran.stderr.split("\n"))
     assert "planner.cli" in found, ran.stderr
+    assert ran.returncode in ANSWERED, ran.stderr  # what is refused loads little, whatever an answer would load
     return found
 
 
@@ -52,7 +52,7 @@ def under(modules: set[str], *roots: str) -> list[str]:
     [
         ("rollout", "--help"),
         ("rollout", "demo"),
-        ("rollout", "demo", "--workload", "prod/llm-serve"),
+        ("rollout", "demo", "--workload", "deployment/prod/llm-serve"),
         ("overview", "demo"),
         ("capacity", "demo"),
     ],
@@ -61,7 +61,21 @@ def under(modules: set[str], *roots: str) -> list[str]:
 def test_a_verdict_loads_no_pages_no_clouds_and_no_bill(command: tuple[str, ...]) -> None:
     found = loaded(*command)
     assert "planner.rollout.run" in found or "planner.capacity.headroom" in found  # it is the engine that was loaded
-    assert not under(found, *PAGES, *OUTSIDE, *MONEY, *OTHERS, *SELECTORS)
+    assert not under(found, *PAGES, *OUTSIDE, *SPOT, *BILL, *OTHERS, *SELECTORS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("gate", "demo", "-f", "docs/examples/manifests"),
+        ("capacity", "demo", "--change", "add:gpu-t4=1"),
+    ],
+    ids=" ".join,
+)
+def test_a_verdict_with_its_price_loads_the_bill_and_nothing_else(command: tuple[str, ...]) -> None:
+    found = loaded(*command)
+    assert under(found, "planner.pricing.bill")
+    assert not under(found, *PAGES, *OUTSIDE, *SPOT, *OTHERS, *SELECTORS)
 
 
 def test_the_list_of_commands_loads_no_engine() -> None:

@@ -185,7 +185,7 @@ class _Floor:
 def lay_out(node_count: int, seed: int = 20261120, *, is_sparse: bool = False) -> Layout:
     """Lay out a cluster of `node_count` nodes (at least 100, so that each pool has some).
 
-    `is_sparse`: three pods a node instead of thirty, one daemon and what asks for GPUs, as clusters of 65,000 nodes for training have.
+    `is_sparse`: three to four pods a node instead of thirty, two daemons and what asks for GPUs, as clusters of 65,000 nodes for training have.
     """
     chance = random.Random(seed)
     counts = [round(pool.share * node_count) for pool in POOLS]
@@ -193,7 +193,7 @@ def lay_out(node_count: int, seed: int = 20261120, *, is_sparse: bool = False) -
     pool_of = tuple(pool for pool, count in zip(POOLS, counts, strict=True) for _ in range(count))
     floor = _Floor(pool_of)
 
-    applications = [one for one in _daemons() if not is_sparse or one.name in (DAEMONS[0], GPU_DAEMON)]
+    applications = [one for one in _daemons() if not is_sparse or one.name in (*DAEMONS[:2], GPU_DAEMON)]
     for application in applications:
         for node, pool in enumerate(pool_of):
             if pool.gpus or application.name != GPU_DAEMON:
