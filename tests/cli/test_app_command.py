@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,12 @@ def test_the_dashboard_begins_with_it(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv(CLUSTER_VARIABLE, "openb")
     page = AppTest.from_file(str(ROOT / "pages/_router.py"), default_timeout=120).run()
     assert page.sidebar.selectbox[0].value == "openb"
+
+
+def test_no_visit_asks_the_disk_about_the_code() -> None:
+    """Streamlit would look at every loaded module's file after each run of a page, in the loop that all sessions share."""
+    settings = tomllib.loads((folder() / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["server"]["fileWatcherType"] == "none"
 
 
 SIGN_IN = """
