@@ -296,6 +296,9 @@ def _json_spans(view: memoryview) -> Iterator[tuple[int, int]]:
 def _json_part(view: memoryview, where: str) -> Part:
     check_count(view, where)
     document = msgspec.json.decode(view, type=wire.List | list[msgspec.Raw])
+    items = document if isinstance(document, list) else document.items
+    if len(items or ()) > MOST_OBJECTS:
+        raise too_many(where)
     if isinstance(document, list):
         return Part(where=where, items=document)
     kind = document.kind or ""

@@ -14,7 +14,8 @@ MOST_OBJECTS: Final = (
 )
 MOST_WORKLOADS: Final = 200_000  # of them: each is played, and what is said of it kept; ReplicaSets aren't counted
 LARGEST_OBJECT_BYTES: Final = 8 * 2**20  # the API server takes 3 MiB, which kubectl's indentation makes more of
-_COUNTED_FROM_BYTES: Final = 32 * 2**20  # of a smaller text even a list of nothing fits
+_COUNTED_FROM_COMMAS: Final = 2**24  # what stands between fewer fits, whatever it is
+_PIECE_BYTES: Final = 2**22
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _BETWEEN: Final = re.compile(rb"[ \t\r\n,]*")
 
@@ -50,16 +51,17 @@ def too_many(where: str, most: int | None = None, what: str = "objects") -> TooL
 
 
 def check_count(text: Any, where: str) -> None:
-    """Refuse a List, or a list, of more than `MOST_OBJECTS`, before any of it is made.
+    """Refuse a List, or a list, of more than `MOST_OBJECTS` that is too long to be taken apart, before any of it is made.
 
     Raises
     ------
     TooLarge
         When it has more.
     """
-    if len(text) < _COUNTED_FROM_BYTES:
-        return
     whole = memoryview(text)
+    starts = range(0, len(whole), _PIECE_BYTES)
+    if sum(bytes(whole[start : start + _PIECE_BYTES]).count(b",") for start in starts) < _COUNTED_FROM_COMMAS:
+        return
     items = whole if bytes(whole[:1]) == b"[" else memoryview(msgspec.json.decode(whole, type=_Listed).items)
     if bytes(items[:1]) != b"[":
         return

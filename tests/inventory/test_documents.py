@@ -274,10 +274,10 @@ def test_only_what_kubectl_said_is_told_as_such(text: bytes) -> None:
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reading takes a hundred objects, counted from a kilobyte on."""
+    """A reading takes a hundred objects, counted beforehand from a hundred commas on."""
     for module in ("json_text", "documents", "parse", "yaml_text"):
         monkeypatch.setattr(f"planner.inventory.{module}.MOST_OBJECTS", 100)
-    monkeypatch.setattr("planner.inventory.json_text._COUNTED_FROM_BYTES", 1_000)
+    monkeypatch.setattr("planner.inventory.json_text._COUNTED_FROM_COMMAS", 100)
 
 
 @pytest.mark.usefixtures("few")
