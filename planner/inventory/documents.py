@@ -370,7 +370,7 @@ _LOOKED_AT_BYTES = 65_536
 def _kinds_in(view: memoryview) -> tuple[str, ...]:
     """The kinds a document that can't be read is likely of, from its beginning; any where it doesn't say one that is read."""
     said = {found[1].decode("ascii", "replace") for found in _ANY_KIND.finditer(view[:_LOOKED_AT_BYTES])}
-    if said and not said & {"List", *wire.KINDS, *(f"{kind}List" for kind in wire.KINDS)}:
+    if said and not said & {"List", *wire.READ, *(f"{kind}List" for kind in wire.READ)}:
         return ()
     return tuple(sorted(kind.removesuffix("List") or EVERY_KIND for kind in said)) or (EVERY_KIND,)
 

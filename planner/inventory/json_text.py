@@ -15,7 +15,7 @@ MOST_OBJECTS: Final = (
 MOST_WORKLOADS: Final = 200_000  # of them: each is played, and what is said of it kept; ReplicaSets aren't counted
 LARGEST_OBJECT_BYTES: Final = 8 * 2**20  # the API server takes 3 MiB, which kubectl's indentation makes more of
 _COUNTED_FROM_COMMAS: Final = 2**24  # what stands between fewer fits, whatever it is
-_PIECE_BYTES: Final = 2**22
+_PIECE_BYTES: Final = 2**18
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _BETWEEN: Final = re.compile(rb"[ \t\r\n,]*")
 

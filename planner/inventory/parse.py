@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from hashlib import blake2b
 from typing import Any
 
@@ -38,6 +38,7 @@ from planner.inventory.records import (
     unplayed,
     workloads,
 )
+from planner.inventory.records.places import ByHand, Kept
 from planner.inventory.records.shared import ReadObject, Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
@@ -50,7 +51,6 @@ from planner.kubernetes.updates import text_at
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 _TEXTS = (msgspec.Raw, bytes, memoryview)
 _LARGEST_BY_NAME_BYTES = 32 * 2**20  # these are taken apart as a whole
-Read = Callable[[Shared, Any], Any]
 
 DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, OverflowError)
 """What reading a damaged object raises."""
@@ -60,51 +60,45 @@ _TAIL = re.compile(
     rb',\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"\s*\}\s*\Z'
 )  # as Go's clients write items of a List
 _TAIL_BYTES = 120
-_POLICIES = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
-_READERS: dict[str, Read] = {
-    NODE.name: nodes.read_node,
-    "Namespace": nodes.read_namespace,
-    "PodDisruptionBudget": policy.read_pod_disruption_budget,
-    "ControllerRevision": workloads.read_controller_revision,
-    "HorizontalPodAutoscaler": workloads.read_autoscaler,
-    "ScaledObject": workloads.read_scaled_object,
-    "Service": workloads.read_service,
-    "PriorityClass": policy.read_priority_class,
-    "RuntimeClass": policy.read_runtime_class,
-    **{
-        kind: partial(admission.read_webhooks, kind=kind)
-        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-    },
-    **{kind: partial(admission.read_policy, kind=kind) for kind in _POLICIES},
-    **{f"{kind}Binding": partial(admission.read_policy_binding, kind=kind) for kind in _POLICIES},
-    "ResourceQuota": policy.read_resource_quota,
-    "LimitRange": policy.read_limit_range,
-    "PersistentVolume": storage.read_persistent_volume,
-    "PersistentVolumeClaim": storage.read_persistent_volume_claim,
-    "StorageClass": storage.read_storage_class,
-    "CSINode": storage.read_csi_node,
-    "CSIDriver": storage.read_csi_driver,
-    "CSIStorageCapacity": storage.read_csi_storage_capacity,
-    "DeviceClass": devices.read_device_class,
-    "ResourceSlice": devices.read_resource_slice,
-    "ResourceClaim": devices.read_resource_claim,
-    "ResourceClaimTemplate": devices.read_resource_claim_template,
-    "DeviceTaintRule": devices.read_device_taint_rule,
-    "ClusterQueue": queues.read_cluster_queue,
-    "LocalQueue": queues.read_local_queue,
-    "ResourceFlavor": queues.read_resource_flavor,
-    "Cohort": queues.read_cohort,
-    "Workload": queues.read_queued_workload,
-    "WorkloadPriorityClass": queues.read_workload_priority_class,
-    "AdmissionCheck": queues.read_admission_check,
-    "Topology": queues.read_topology,
-    "PodTemplate": spare.read_pod_template,
-    "CapacityBuffer": spare.read_capacity_buffer,
-    "ProvisioningRequest": spare.read_provisioning_request,
-    "NodePool": spare.read_node_pool,
-    "NodeClaim": spare.read_node_claim,
-    "Event": observations.read_event,
-    "PodMetrics": observations.read_pod_metrics,
+_KINDS: dict[str, Kept | ByHand] = {
+    NODE.name: nodes.NODE,
+    "Namespace": nodes.NAMESPACE,
+    "PodDisruptionBudget": policy.BUDGET,
+    "ControllerRevision": workloads.CONTROLLER_REVISION,
+    "HorizontalPodAutoscaler": workloads.AUTOSCALER,
+    "ScaledObject": workloads.SCALED_OBJECT,
+    "Service": workloads.SERVICE,
+    "PriorityClass": policy.PRIORITY_CLASS,
+    "RuntimeClass": policy.RUNTIME_CLASS,
+    **admission.KINDS,
+    "ResourceQuota": policy.RESOURCE_QUOTA,
+    "LimitRange": policy.LIMIT_RANGE,
+    "PersistentVolume": storage.PERSISTENT_VOLUME,
+    "PersistentVolumeClaim": storage.PERSISTENT_VOLUME_CLAIM,
+    "StorageClass": storage.STORAGE_CLASS,
+    "CSINode": storage.CSI_NODE,
+    "CSIDriver": storage.CSI_DRIVER,
+    "CSIStorageCapacity": storage.CSI_STORAGE_CAPACITY,
+    "DeviceClass": devices.DEVICE_CLASS,
+    "ResourceSlice": devices.RESOURCE_SLICE,
+    "ResourceClaim": devices.RESOURCE_CLAIM,
+    "ResourceClaimTemplate": devices.RESOURCE_CLAIM_TEMPLATE,
+    "DeviceTaintRule": devices.DEVICE_TAINT_RULE,
+    "ClusterQueue": queues.CLUSTER_QUEUE,
+    "LocalQueue": queues.LOCAL_QUEUE,
+    "ResourceFlavor": queues.RESOURCE_FLAVOR,
+    "Cohort": queues.COHORT,
+    "Workload": queues.WORKLOAD,
+    "WorkloadPriorityClass": queues.WORKLOAD_PRIORITY_CLASS,
+    "AdmissionCheck": queues.ADMISSION_CHECK,
+    "Topology": queues.TOPOLOGY,
+    "PodTemplate": spare.POD_TEMPLATE,
+    "CapacityBuffer": spare.CAPACITY_BUFFER,
+    "ProvisioningRequest": spare.PROVISIONING_REQUEST,
+    "NodePool": spare.NODE_POOL,
+    "NodeClaim": spare.NODE_CLAIM,
+    "Event": observations.EVENT,
+    "PodMetrics": observations.POD_METRICS,
 }
 _WORKLOADS = frozenset(kind.name for kind in WORKLOADS)
 _TEMPLATED: dict[str, Callable[[Shared, Any, workloads.Raw], Any]] = {
@@ -215,7 +209,7 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     if kind in _TEMPLATED:
         record = _TEMPLATED[kind](shared, decoded, _template_in(item, kind))
     else:
-        record = _READERS[kind](shared, decoded)
+        record = _KINDS[kind].read(shared, decoded)
     # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
     return ReadObject(record, wire.digest(kind.encode() + wire.encode(decoded)), decoded.metadata or wire.Metadata())
 
@@ -249,8 +243,17 @@ def _advising(item: Item, kind: str) -> str:
     return f"{kind} (Off)" if text_at(document, "spec.updatePolicy.updateMode") == "Off" else kind
 
 
+@cache
+def _wire_of(kind: str) -> tuple[type[msgspec.Struct], Callable[[Any], Any]]:
+    """What is decoded of a kind's objects, and the decoder."""
+    templated = wire.Workload if kind in _TEMPLATED else wire.Pod
+    decoded = _KINDS[kind].wire if kind in _KINDS else templated
+    return decoded, msgspec.json.Decoder(decoded).decode
+
+
 def _decoded(item: Item, kind: str) -> Any:
-    return msgspec.convert(item, wire.KINDS[kind]) if isinstance(item, dict) else wire.decoder(kind).decode(item)
+    decoded, decode = _wire_of(kind)
+    return msgspec.convert(item, decoded) if isinstance(item, dict) else decode(item)
 
 
 class Reader:
@@ -259,7 +262,7 @@ class Reader:
     def __init__(self) -> None:
         self.found: dict[str, list[Any]] = {}
         self.other_kinds: dict[str, int] = {}
-        self.presence: dict[str, Presence] = dict.fromkeys(wire.KINDS, Presence.ABSENT)
+        self.presence: dict[str, Presence] = dict.fromkeys(wire.READ, Presence.ABSENT)
         self.problems: list[Finding] = []
         self.objects = self.workloads = self.unreadable = self.by_shape = self.foreign = 0
         self.resource_versions: FrozenMap[str] = FrozenMap()
@@ -493,7 +496,7 @@ class Reader:
 
     def _partial(self) -> Iterator[tuple[str, str]]:
         """Kinds of which some weren't read → why."""
-        for kind in wire.KINDS:
+        for kind in wire.READ:
             damaged, is_there = self._damaged.get(kind, 0), self.presence[kind] is Presence.PRESENT
             pages = self._pages.get(kind, ())
             if damaged:
@@ -720,7 +723,7 @@ def _lists_by_name(item: Item, part: Part) -> list[Part]:
 
 def is_known(kind: str, api_version: str) -> bool:
     """Whether the planner reads this kind; a kind of the same name from another API group is another kind."""
-    if kind not in wire.KINDS:
+    if kind not in wire.READ:
         return False
     group = api_version.rpartition("/")[0]
     if kind == "Event":

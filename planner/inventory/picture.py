@@ -59,7 +59,7 @@ class Picture:
 
     def __init__(self) -> None:
         self._objects: dict[str, dict[str, _Seen]] = {kind: {} for kind in (*wire.READ, *LISTED)}
-        self._presence: dict[str, Presence] = dict.fromkeys(wire.KINDS, Presence.ABSENT)
+        self._presence: dict[str, Presence] = dict.fromkeys(wire.READ, Presence.ABSENT)
         self._versions: dict[str, str] = {}
         self._shared = Shared()
         self._folded = 0

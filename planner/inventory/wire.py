@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
@@ -33,7 +33,8 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 IntOrString = Int32 | str
-Quantities = dict[str, str | int | float]
+Quantity = str | int | float
+Quantities = dict[str, Quantity]
 START = "headroom.dev/start"  # JSON name of `Container.start`
 SLEEPS = "headroom.dev/sleeps"  # of `Command.sleeps`
 
@@ -541,12 +542,6 @@ class Taint(Wire):
     effect: str = ""
 
 
-class NodeSpec(Wire):
-    taints: list[Taint] | None = None
-    unschedulable: bool | None = None
-    provider_id: str | None = field(name="providerID", default=None)
-
-
 class NodeCondition(Wire):
     type: str = ""
     status: str = ""
@@ -556,18 +551,6 @@ class NodeCondition(Wire):
 class Image(Wire):
     names: list[str] | None = None
     size_bytes: Int64 | None = None
-
-
-class NodeInfo(Wire):
-    kubelet_version: str | None = None
-
-
-class NodeStatus(Wire):
-    allocatable: Quantities | None = None
-    capacity: Quantities | None = None
-    conditions: list[NodeCondition] | None = None
-    images: list[Image] | None = None
-    node_info: NodeInfo | None = None
 
 
 class Namespace(Object):
@@ -682,10 +665,6 @@ class LeaderWorkerTemplate(Wire):
 class TemplateReference(Wire):
     kind: str | None = None
     name: str | None = None
-
-
-class PhaseStatus(Wire):
-    phase: str | None = None
 
 
 class Ordinals(Wire):
@@ -828,46 +807,6 @@ class RevisionData(Wire):
 
 
 # ── policy ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-class BudgetSpec(Wire):
-    selector: LabelSelector | None = None
-    min_available: IntOrString | None = None
-    max_unavailable: IntOrString | None = None
-    unhealthy_pod_eviction_policy: str | None = None
-
-
-class BudgetStatus(Wire):
-    disruptions_allowed: Count | None = None
-    current_healthy: Count | None = None
-    desired_healthy: Count | None = None
-    expected_pods: Count | None = None
-
-
-class PriorityClass(Object):
-    value: Int32 = 0
-    global_default: bool | None = None
-    preemption_policy: str | None = None
-
-
-class ScopeRequirement(Wire):
-    scope_name: str = ""
-    operator: str = ""
-    values: list[str] | None = None
-
-
-class ScopeSelector(Wire):
-    match_expressions: list[ScopeRequirement] | None = None
-
-
-class QuotaSpec(Wire):
-    hard: Quantities | None = None
-    scopes: list[str] | None = None
-    scope_selector: ScopeSelector | None = None
-
-
-class QuotaStatus(Wire):
-    used: Quantities | None = None
-
-
 class LimitRangeItem(Wire):
     type: str = ""
     min: Quantities | None = None
@@ -877,33 +816,9 @@ class LimitRangeItem(Wire):
     max_limit_request_ratio: Quantities | None = None
 
 
-class LimitRangeSpec(Wire):
-    limits: list[LimitRangeItem] | None = None
-
-
-class Overhead(Wire):
-    pod_fixed: Quantities | None = None
-
-
-class RuntimeScheduling(Wire):
-    node_selector: dict[str, str] | None = None
-    tolerations: list[Toleration] | None = None
-
-
-class RuntimeClass(Object):
-    overhead: Overhead | None = None
-    scheduling: RuntimeScheduling | None = None
-
-
 class ScaleTarget(Wire):
     kind: str = ""
     name: str = ""
-
-
-class AutoscalerSpec(Wire):
-    scale_target_ref: ScaleTarget | None = None
-    min_replicas: Count | None = None
-    max_replicas: Count = 0
 
 
 class ScaledObjectSpec(Wire):
@@ -919,48 +834,7 @@ class ScaledObjectStatus(Wire):
     paused_replica_count: Count | None = None
 
 
-class ServiceSpec(Wire):
-    selector: dict[str, str] | None = None
-
-
 # ── admission: names and rules only ──────────────────────────────────────────────────────────────────────────────────
-class AdmissionRule(Wire):
-    operations: list[str] | None = None
-    api_groups: list[str] | None = None
-    resources: list[str] | None = None
-    scope: str | None = None
-
-
-class Webhook(Wire):
-    name: str = ""
-    rules: list[AdmissionRule] | None = None
-    failure_policy: str | None = None
-    namespace_selector: LabelSelector | None = None
-    object_selector: LabelSelector | None = None
-
-
-class WebhookConfiguration(Object):
-    """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration; where it calls to is not read."""
-
-    webhooks: list[Webhook] | None = None
-
-
-class MatchResources(Wire):
-    resource_rules: list[AdmissionRule] | None = None
-    namespace_selector: LabelSelector | None = None
-    object_selector: LabelSelector | None = None
-
-
-class AdmissionPolicySpec(Wire):
-    match_constraints: MatchResources | None = None
-
-
-class AdmissionPolicyBindingSpec(Wire):
-    policy_name: str = ""
-    validation_actions: list[str] | None = None
-    match_resources: MatchResources | None = None
-
-
 # ── storage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 class VolumeNodeAffinity(Wire):
     required: NodeSelector | None = None
@@ -977,39 +851,6 @@ class CsiSource(Wire):
     driver: str = ""
 
 
-class PersistentVolumeSpec(Wire):
-    node_affinity: VolumeNodeAffinity | None = None
-    claim_ref: ObjectReference | None = None
-    storage_class_name: str | None = None
-    capacity: Quantities | None = None
-    access_modes: list[str] | None = None
-    csi: CsiSource | None = None
-    local: Present | None = None
-    aws_elastic_block_store: Present | None = None
-    azure_disk: Present | None = None
-    azure_file: Present | None = None
-    cinder: Present | None = None
-    gce_persistent_disk: Present | None = None
-    portworx_volume: Present | None = None
-    vsphere_volume: Present | None = None
-    volume_mode: str | None = None
-
-
-class TopologyLabelRequirement(Wire):
-    key: str = ""
-    values: list[str] | None = None
-
-
-class TopologySelectorTerm(Wire):
-    match_label_expressions: list[TopologyLabelRequirement] | None = None
-
-
-class StorageClass(Object):
-    provisioner: str | None = None
-    volume_binding_mode: str | None = None
-    allowed_topologies: list[TopologySelectorTerm] | None = None
-
-
 class CsiLimit(Wire):
     count: Count | None = None
 
@@ -1019,21 +860,6 @@ class CsiNodeDriver(Wire):
     allocatable: CsiLimit | None = None
 
 
-class CsiNodeSpec(Wire):
-    drivers: list[CsiNodeDriver] | None = None
-
-
-class CsiDriverSpec(Wire):
-    storage_capacity: bool | None = None
-
-
-class CsiStorageCapacity(Object):
-    storage_class_name: str | None = None
-    node_topology: LabelSelector | None = None
-    capacity: str | int | float | None = None
-    maximum_volume_size: str | int | float | None = None
-
-
 # ── devices (dynamic resource allocation) ────────────────────────────────────────────────────────────────────────────
 class CelSelector(Wire):
     expression: str = ""
@@ -1041,11 +867,6 @@ class CelSelector(Wire):
 
 class DeviceSelector(Wire):
     cel: CelSelector | None = None
-
-
-class DeviceClassSpec(Wire):
-    selectors: list[DeviceSelector] | None = None
-    extended_resource_name: str | None = None
 
 
 class DeviceAttribute(Wire):
@@ -1097,23 +918,6 @@ class DeviceBody(Wire):
 class Device(DeviceBody):
     name: str = ""
     basic: DeviceBody | None = None
-
-
-class ResourcePool(Wire):
-    name: str = ""
-    generation: Int64 | None = None
-    resource_slice_count: Count | None = None
-
-
-class ResourceSliceSpec(Wire):
-    driver: str = ""
-    pool: ResourcePool | None = None
-    node_name: str | None = None
-    all_nodes: bool | None = None
-    node_selector: NodeSelector | None = None
-    per_device_node_selection: bool | None = None
-    shared_counters: list[CounterSet] | None = None
-    devices: list[Device] | None = None
 
 
 class RequestedCapacity(Wire):
@@ -1174,24 +978,10 @@ class Allocation(Wire):
     node_selector: NodeSelector | None = None
 
 
-class ClaimStatus(Wire):
-    allocation: Allocation | None = None
-    reserved_for: list[ObjectReference] | None = None
-
-
 class DeviceTaintSelector(Wire):
     driver: str | None = None
     pool: str | None = None
     device: str | None = None
-
-
-class DeviceTaintRuleSpec(Wire):
-    device_selector: DeviceTaintSelector | None = None
-    taint: Taint | None = None
-
-
-class ResourceClaimTemplateSpec(Wire):
-    spec: ClaimSpec | None = None
 
 
 # ── Kueue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1212,34 +1002,9 @@ class ResourceGroup(Wire):
     flavors: list[FlavorQuotas] | None = None
 
 
-class FairSharing(Wire):
-    weight: str | int | float | None = None
-
-
-class Fungibility(Wire):
-    when_can_borrow: str | None = None
-    when_can_preempt: str | None = None
-    preference: str | None = None
-
-
-class BorrowWithinCohort(Wire):
-    policy: str | None = None
-    max_priority_threshold: Int32 | None = None
-
-
-class QueuePreemption(Wire):
-    within_cluster_queue: str | None = None
-    reclaim_within_cohort: str | None = None
-    borrow_within_cohort: BorrowWithinCohort | None = None
-
-
 class CheckRule(Wire):
     name: str = ""
     on_flavors: list[str] | None = None
-
-
-class ChecksStrategy(Wire):
-    admission_checks: list[CheckRule] | None = None
 
 
 class TypedCondition(Wire):
@@ -1247,54 +1012,6 @@ class TypedCondition(Wire):
     status: str = ""
     reason: str | None = None
     last_transition_time: datetime | None = None
-
-
-class Conditions(Wire):
-    conditions: list[TypedCondition] | None = None
-
-
-class WeightedShare(Wire):
-    weighted_share: Int64 | None = None
-
-
-class ClusterQueueStatus(Wire):
-    conditions: list[TypedCondition] | None = None
-    fair_sharing: WeightedShare | None = None
-
-
-class ClusterQueueSpec(Wire):
-    cohort: str | None = None
-    cohort_name: str | None = None
-    resource_groups: list[ResourceGroup] | None = None
-    queueing_strategy: str | None = None
-    namespace_selector: LabelSelector | None = None
-    flavor_fungibility: Fungibility | None = None
-    preemption: QueuePreemption | None = None
-    admission_checks: list[str] | None = None
-    admission_checks_strategy: ChecksStrategy | None = None
-    stop_policy: str | None = None
-    fair_sharing: FairSharing | None = None
-    admission_scope: Present | None = None
-    concurrent_admission_policy: Present | None = None
-
-
-class CohortSpec(Wire):
-    parent: str | None = None
-    parent_name: str | None = None
-    resource_groups: list[ResourceGroup] | None = None
-    fair_sharing: FairSharing | None = None
-
-
-class LocalQueueSpec(Wire):
-    cluster_queue: str | None = None
-    stop_policy: str | None = None
-
-
-class ResourceFlavorSpec(Wire):
-    node_labels: dict[str, str] | None = None
-    node_taints: list[Taint] | None = None
-    tolerations: list[Toleration] | None = None
-    topology_name: str | None = None
 
 
 class TopologyRequest(Wire):
@@ -1312,25 +1029,11 @@ class QueuedSet(Wire):
     topology_request: TopologyRequest | None = None
 
 
-class QueuedSpec(Wire):
-    pod_sets: list[QueuedSet] | None = None
-    queue_name: str | None = None
-    priority: Int32 | None = None
-    active: bool | None = None
-    maximum_execution_time_seconds: Count | None = None
-    preemption_gates: list[Present] | None = None
-
-
 class GrantedSet(Wire):
     name: str | None = None
     flavors: dict[str, str] | None = None
     resource_usage: Quantities | None = None
     count: Count | None = None
-
-
-class Granted(Wire):
-    cluster_queue: str = ""
-    pod_set_assignments: list[GrantedSet] | None = None
 
 
 class CheckState(Wire):
@@ -1343,114 +1046,15 @@ class ReclaimablePods(Wire):
     count: Count = 0
 
 
-class QueuedStatus(Wire):
-    conditions: list[TypedCondition] | None = None
-    admission: Granted | None = None
-    admission_checks: list[CheckState] | None = None
-    reclaimable_pods: list[ReclaimablePods] | None = None
-    cluster_name: str | None = None
-
-
-class WorkloadPriorityClass(Object):
-    value: Int32 = 0
-
-
-class AdmissionCheckSpec(Wire):
-    controller_name: str | None = None
-
-
 class TopologyLevel(Wire):
     node_label: str = ""
 
 
-class TopologySpec(Wire):
-    levels: list[TopologyLevel] | None = None
-
-
 # ── room kept spare ──────────────────────────────────────────────────────────────────────────────────────────────────
-class CorePodTemplate(Object):
-    """core/v1 ``PodTemplate``: a template that others name."""
-
-    template: PodTemplate | None = None
-
-
-class CapacityBufferStatus(Wire):
-    pod_template_ref: Named | None = None
-    replicas: Count | None = None
-    provisioning_strategy: str | None = None
-    conditions: list[TypedCondition] | None = None
-
-
-class CapacityBuffer(Object):
-    status: CapacityBufferStatus | None = None
-
-
-class ProvisioningRequestSpec(Wire):
-    provisioning_class_name: str | None = None
-
-
 # ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
-class NodeClaimTemplateSpec(Wire):
-    requirements: list[Requirement] | None = None
-    taints: list[Taint] | None = None
-
-
-class NodeClaimTemplate(Wire):
-    metadata: Metadata | None = None
-    spec: NodeClaimTemplateSpec | None = None
-
-
-class Disruption(Wire):
-    consolidate_after: str | None = None
-    consolidation_policy: str | None = None
-
-
-class NodeClaimStatus(Conditions):
-    node_name: str | None = None
-    capacity: Quantities | None = None
-    allocatable: Quantities | None = None
-
-
-class NodePoolSpec(Wire):
-    template: NodeClaimTemplate | None = None
-    disruption: Disruption | None = None
-    limits: Quantities | None = None
-    weight: Int32 | None = None
-    replicas: Int64 | None = None
-
-
 # ── objects that are a spec, or a spec and a status ──────────────────────────────────────────────────────────────────
-Node = Whole[NodeSpec, NodeStatus]
-PersistentVolumeClaim = Whole[PersistentVolumeClaimSpec, PhaseStatus]
-PodDisruptionBudget = Whole[BudgetSpec, BudgetStatus]
-ResourceQuota = Whole[QuotaSpec, QuotaStatus]
-LimitRange = Specified[LimitRangeSpec]
-HorizontalPodAutoscaler = Specified[AutoscalerSpec]
+PersistentVolumeClaim = Specified[PersistentVolumeClaimSpec]
 ScaledObject = Whole[ScaledObjectSpec, ScaledObjectStatus]
-Service = Specified[ServiceSpec]
-AdmissionPolicy = Specified[AdmissionPolicySpec]
-"""A ValidatingAdmissionPolicy or MutatingAdmissionPolicy; its expressions are not read."""
-AdmissionPolicyBinding = Specified[AdmissionPolicyBindingSpec]
-PersistentVolume = Whole[PersistentVolumeSpec, PhaseStatus]
-CsiNode = Specified[CsiNodeSpec]
-"""A CSINode, named as its node."""
-CsiDriver = Specified[CsiDriverSpec]
-DeviceClass = Specified[DeviceClassSpec]
-ResourceSlice = Specified[ResourceSliceSpec]
-ResourceClaim = Whole[ClaimSpec, ClaimStatus]
-DeviceTaintRule = Specified[DeviceTaintRuleSpec]
-ResourceClaimTemplate = Specified[ResourceClaimTemplateSpec]
-ClusterQueue = Whole[ClusterQueueSpec, ClusterQueueStatus]
-Cohort = Specified[CohortSpec]
-LocalQueue = Specified[LocalQueueSpec]
-ResourceFlavor = Specified[ResourceFlavorSpec]
-QueuedWorkload = Whole[QueuedSpec, QueuedStatus]
-"""Kueue's ``Workload``."""
-AdmissionCheck = Whole[AdmissionCheckSpec, Conditions]
-Topology = Specified[TopologySpec]
-ProvisioningRequest = Whole[ProvisioningRequestSpec, Conditions]
-NodePool = Whole[NodePoolSpec, Conditions]
-NodeClaim = Whole[NodeClaimTemplateSpec, NodeClaimStatus]
 
 
 # ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1500,7 +1104,6 @@ class PodMetrics(Object):
 class Readable(NamedTuple):
     """A kind the planner reads. `versions`: those of its API group, the first that is installed is read."""
 
-    wire: type[Object]
     field: str  # of `records.Snapshot`; several kinds may share one
     group: str  # "" is the core group
     resource: str  # what kubectl and a ClusterRole call it
@@ -1510,13 +1113,13 @@ class Readable(NamedTuple):
 
 
 def _kind(
-    name: str, wire: type[Object], group: str = "", versions: tuple[str, ...] = ("v1",), *, field: str = "",
-    is_namespaced: bool = True, is_rare: bool = False,
+    name: str, group: str = "", versions: tuple[str, ...] = ("v1",), *, field: str = "", is_namespaced: bool = True,
+    is_rare: bool = False,
 ) -> tuple[str, Readable]:  # fmt: skip
     """The kind by its name; resource and field are its plural, as Kubernetes spells resources and this project fields."""
     plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plural).lower()
-    return name, Readable(wire, field or snake, group, plural.lower(), versions, is_namespaced, is_rare)
+    return name, Readable(field or snake, group, plural.lower(), versions, is_namespaced, is_rare)
 
 
 _of_cluster = partial(_kind, is_namespaced=False)
@@ -1524,74 +1127,65 @@ _STORAGE = "storage.k8s.io"
 DEVICES = "resource.k8s.io"
 _devices = partial(_kind, group=DEVICES, versions=("v1", "v1beta2", "v1beta1"))
 _admission = partial(_kind, group="admissionregistration.k8s.io", is_namespaced=False)
-_hooks = partial(_admission, wire=WebhookConfiguration, field="webhook_configurations")
-_policies = partial(_admission, wire=AdmissionPolicy, field="admission_policies")
-_bindings = partial(_admission, wire=AdmissionPolicyBinding, field="admission_policy_bindings")
-_NEW_POLICY = {"versions": ("v1", "v1beta1"), "is_rare": True}
+_new_admission = partial(_admission, versions=("v1", "v1beta1"), is_rare=True)
 METRICS = "metrics.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
 KARPENTER = "karpenter.sh"
-_OF_KUEUE: dict[str, type[Object]] = {
-    "ClusterQueue": ClusterQueue, "LocalQueue": LocalQueue, "ResourceFlavor": ResourceFlavor, "Cohort": Cohort,
-    "Workload": QueuedWorkload, "WorkloadPriorityClass": WorkloadPriorityClass, "AdmissionCheck": AdmissionCheck,
-    "Topology": Topology,
-}  # fmt: skip
 READ: dict[str, Readable] = {
-    NODE.name: Readable(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
-    "Namespace": Readable(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
-    POD.name: Readable(Pod, "pods", POD.group, POD.resource),
+    NODE.name: Readable("nodes", NODE.group, NODE.resource, is_namespaced=False),
+    "Namespace": Readable("namespaces", "", "namespaces", is_namespaced=False),
+    POD.name: Readable("pods", POD.group, POD.resource),
     **{
-        one.name: Readable(Workload, "workloads", one.group, one.resource, (one.version,), is_rare=one.is_custom)
+        one.name: Readable("workloads", one.group, one.resource, (one.version,), is_rare=one.is_custom)
         for one in WORKLOADS
     },
-    **{one.name: Readable(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
+    **{one.name: Readable("replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
     **dict([
-        _kind("ControllerRevision", ControllerRevision, "apps"),
-        _kind("HorizontalPodAutoscaler", HorizontalPodAutoscaler, "autoscaling", ("v2", "v1"), field="autoscalers"),
-        _kind("ScaledObject", ScaledObject, "keda.sh", ("v1alpha1",), field="autoscalers", is_rare=True),
-        _kind("Service", Service),
-        _kind("PodDisruptionBudget", PodDisruptionBudget, "policy"),
-        _of_cluster("PriorityClass", PriorityClass, "scheduling.k8s.io"),
-        _of_cluster("RuntimeClass", RuntimeClass, "node.k8s.io"),
-        _kind("ResourceQuota", ResourceQuota),
-        _kind("LimitRange", LimitRange),
-        _of_cluster("PersistentVolume", PersistentVolume),
-        _kind("PersistentVolumeClaim", PersistentVolumeClaim),
-        _of_cluster("StorageClass", StorageClass, _STORAGE),
-        _of_cluster("CSINode", CsiNode, _STORAGE),
-        _of_cluster("CSIDriver", CsiDriver, _STORAGE),
-        _kind("CSIStorageCapacity", CsiStorageCapacity, _STORAGE),
-        _devices("DeviceClass", DeviceClass, is_namespaced=False),
-        _devices("ResourceSlice", ResourceSlice, is_namespaced=False),
-        _devices("ResourceClaim", ResourceClaim),
-        _devices("ResourceClaimTemplate", ResourceClaimTemplate),
-        _of_cluster("DeviceTaintRule", DeviceTaintRule, DEVICES, ("v1", "v1beta2", "v1alpha3"), is_rare=True),
-        _hooks("MutatingWebhookConfiguration"),
-        _hooks("ValidatingWebhookConfiguration"),
-        _policies("ValidatingAdmissionPolicy"),
-        _bindings("ValidatingAdmissionPolicyBinding"),
-        _policies("MutatingAdmissionPolicy", **_NEW_POLICY),
-        _bindings("MutatingAdmissionPolicyBinding", **_NEW_POLICY),
+        _kind("ControllerRevision", "apps"),
+        _kind("HorizontalPodAutoscaler", "autoscaling", ("v2", "v1"), field="autoscalers"),
+        _kind("ScaledObject", "keda.sh", ("v1alpha1",), field="autoscalers", is_rare=True),
+        _kind("Service"),
+        _kind("PodDisruptionBudget", "policy"),
+        _of_cluster("PriorityClass", "scheduling.k8s.io"),
+        _of_cluster("RuntimeClass", "node.k8s.io"),
+        _kind("ResourceQuota"),
+        _kind("LimitRange"),
+        _of_cluster("PersistentVolume"),
+        _kind("PersistentVolumeClaim"),
+        _of_cluster("StorageClass", _STORAGE),
+        _of_cluster("CSINode", _STORAGE),
+        _of_cluster("CSIDriver", _STORAGE),
+        _kind("CSIStorageCapacity", _STORAGE),
+        _devices("DeviceClass", is_namespaced=False),
+        _devices("ResourceSlice", is_namespaced=False),
+        _devices("ResourceClaim"),
+        _devices("ResourceClaimTemplate"),
+        _of_cluster("DeviceTaintRule", DEVICES, ("v1", "v1beta2", "v1alpha3"), is_rare=True),
+        _admission("MutatingWebhookConfiguration", field="webhook_configurations"),
+        _admission("ValidatingWebhookConfiguration", field="webhook_configurations"),
+        _admission("ValidatingAdmissionPolicy", field="admission_policies"),
+        _admission("ValidatingAdmissionPolicyBinding", field="admission_policy_bindings"),
+        _new_admission("MutatingAdmissionPolicy", field="admission_policies"),
+        _new_admission("MutatingAdmissionPolicyBinding", field="admission_policy_bindings"),
         *(
             _kind(
-                kind, _OF_KUEUE[kind], queues.GROUP, queues.VERSIONS, field="queued_workloads" * (kind == "Workload"),
+                kind, queues.GROUP, queues.VERSIONS, field="queued_workloads" * (kind == "Workload"),
                 is_namespaced=kind in queues.NAMESPACED, is_rare=True,
             )
             for kind in queues.KINDS
         ),
-        _kind("PodTemplate", CorePodTemplate, is_rare=True),
-        _kind("CapacityBuffer", CapacityBuffer, SPARE, ("v1beta1", "v1alpha1"), is_rare=True),
-        _kind("ProvisioningRequest", ProvisioningRequest, SPARE, ("v1", "v1beta1"), is_rare=True),
-        _of_cluster("NodePool", NodePool, KARPENTER, ("v1", "v1beta1"), is_rare=True),
-        _of_cluster("NodeClaim", NodeClaim, KARPENTER, ("v1", "v1beta1"), is_rare=True),
-        _kind("Event", Event),
+        _kind("PodTemplate", is_rare=True),
+        _kind("CapacityBuffer", SPARE, ("v1beta1", "v1alpha1"), is_rare=True),
+        _kind("ProvisioningRequest", SPARE, ("v1", "v1beta1"), is_rare=True),
+        _of_cluster("NodePool", KARPENTER, ("v1", "v1beta1"), is_rare=True),
+        _of_cluster("NodeClaim", KARPENTER, ("v1", "v1beta1"), is_rare=True),
+        _kind("Event"),
     ]),
-    "PodMetrics": Readable(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),
+    "PodMetrics": Readable("pod_metrics", METRICS, "pods", ("v1beta1",)),
 }  # fmt: skip
-"""The kinds the planner reads, in one place: decoders, the snapshot's fields, the live reader's paths, kubectl's line and
-the ClusterRole in the README. Others are counted and named."""
+"""The kinds the planner reads, in one place: the snapshot's fields, the live reader's paths, kubectl's line and the ClusterRole in
+the README. Others are counted and named."""
 
-KINDS: dict[str, type[Object]] = {name: kind.wire for name, kind in READ.items()}
 API_GROUPS: dict[str, str] = {name: kind.group for name, kind in READ.items() if kind.group}
 """kind → API group; kinds not named here are in the core group (Event also in events.k8s.io)."""
 
@@ -1630,12 +1224,6 @@ class Page(msgspec.Struct, gc=False, rename="camel"):
 encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
 decode_pod_text = msgspec.json.Decoder(PodText).decode
 decode_pod_spec = msgspec.json.Decoder(PodSpec).decode
-
-
-@cache
-def decoder(kind: str) -> msgspec.json.Decoder[Any]:
-    """Made when the first object of the kind comes: all kinds' take 10 ms, and a cluster has objects of a few."""
-    return msgspec.json.Decoder(KINDS[kind])
 
 
 def digest(content: bytes) -> bytes:

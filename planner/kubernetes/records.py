@@ -113,8 +113,8 @@ EMPTY: FrozenMap[Any] = FrozenMap()
 class Requirement(Record):
     """``key operator values``; the operator is one of In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
-    key: str
-    operator: Word
+    key: str = ""
+    operator: Word = ""
     values: tuple[str, ...] = ()
 
 
@@ -646,7 +646,7 @@ class PodDisruptionBudget(Record):
 
     namespace: str
     name: str
-    selector: LabelSelector | None
+    selector: LabelSelector | None = None
     min_available: Annotated[int | str | None, Tells.NOTHING] = None
     max_unavailable: Annotated[int | str | None, Tells.NOTHING] = None
     unhealthy_pod_eviction_policy: Word = "IfHealthyBudget"
@@ -658,7 +658,7 @@ class PodDisruptionBudget(Record):
 
 class PriorityClass(Record):
     name: str
-    value: int
+    value: int = 0
     is_global_default: bool = False
     preemption_policy: str = "PreemptLowerPriority"
 
@@ -708,7 +708,7 @@ class AdmissionHook(Record):
     """
 
     kind: str  # {Mutating,Validating}WebhookConfiguration | {Mutating,Validating}AdmissionPolicy
-    name: str
+    name: str = ""
     rules: tuple[AdmissionRule, ...] = ()
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
@@ -734,7 +734,7 @@ class AdmissionPolicyBinding(Record):
     """`selectors` narrow what the policy's own rules match; only with action Deny anything is refused."""
 
     name: str
-    policy: str
+    policy: str = ""
     policy_kind: str = "ValidatingAdmissionPolicy"
     denies: bool = True  # or changes
     namespace_selector: LabelSelector | None = None
@@ -749,7 +749,7 @@ class ResourceQuota(Record):
 
     namespace: str
     name: str
-    hard: Amounts
+    hard: Amounts = EMPTY
     used: Amounts = EMPTY
     scopes: tuple[Word, ...] = ()
     scope_selector: tuple[Requirement, ...] = ()
@@ -767,7 +767,7 @@ class LimitRangeItem(Record):
 class LimitRange(Record):
     namespace: str
     name: str
-    items: tuple[LimitRangeItem, ...]
+    items: tuple[LimitRangeItem, ...] = ()
 
 
 class PersistentVolume(Record):
@@ -822,7 +822,7 @@ class CsiStorageCapacity(Record):
 
     namespace: str
     name: str
-    storage_class_name: SharedName
+    storage_class_name: SharedName = ""
     nodes: LabelSelector | None = None
     largest_bytes: int | None = None
 
@@ -886,8 +886,8 @@ class Device(Record):
 
 class ResourceSlice(Record):
     name: str
-    driver: str
-    pool: str
+    driver: str = ""
+    pool: str = ""
     generation: int = 0
     slice_count: int = 1
     node_name: str = ""
@@ -928,7 +928,7 @@ class ClaimSpec(Record):
 class ResourceClaim(Record):
     namespace: str
     name: str
-    spec: ClaimSpec
+    spec: ClaimSpec = ClaimSpec()
     owner: Owner | None = None  # the pod it was made for
     is_allocated: bool = False
     allocated: Annotated[tuple[tuple[str, str, str], ...], Tells.NOTHING] = ()
@@ -951,7 +951,7 @@ class DeviceTaintRule(Record):
 class ResourceClaimTemplate(Record):
     namespace: str
     name: str
-    spec: ClaimSpec
+    spec: ClaimSpec = ClaimSpec()
 
 
 class PodTemplate(Record):
@@ -1187,7 +1187,7 @@ class QueuedWorkload(Record):
 
 class WorkloadPriorityClass(Record):
     name: str
-    value: int
+    value: int = 0
 
 
 class AdmissionCheck(Record):

@@ -17,14 +17,13 @@ from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import replace
 from planner.ground.vocabulary import KARPENTER_CAPACITY_TYPE, ZONE
-from planner.inventory import wire
 from planner.inventory.documents import objects_of, values_of
 from planner.inventory.gke_nodes import gke_machine
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.inventory.pool_limits import LimitSource, PoolLimits, limits_of
 from planner.inventory.quotas import Quota, is_quotas, quotas_of
 from planner.inventory.records.shared import Shared
-from planner.inventory.records.spare import read_node_pool
+from planner.inventory.records.spare import NODE_POOL
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Requirement, Snapshot
 from planner.sources import bounded, demo, gcloud
@@ -127,7 +126,7 @@ def _sequence(value: Any) -> Sequence[Any]:
 def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
     """As one of a snapshot."""
     try:
-        return limits_of(read_node_pool(Shared(), msgspec.convert(one, wire.NodePool)))
+        return limits_of(NODE_POOL.read(Shared(), msgspec.convert(one, NODE_POOL.wire)))
     except msgspec.ValidationError as error:
         raise InputError(f"a NodePool isn't as Karpenter writes it: {error}", mend=_MEND) from None
 

@@ -612,12 +612,12 @@ def test_every_kind_is_read() -> None:
     items = [
         named(kind, api_version=f"{wire.API_GROUPS[kind]}/v1" if kind in wire.API_GROUPS else "v1",
               spec={"template": template("app")})
-        for kind in wire.KINDS
+        for kind in wire.READ
     ]  # fmt: skip
     snapshot = read(*items)
     assert snapshot.problems == ()
     assert set(snapshot.presence.values()) == {Presence.PRESENT}
-    assert set(snapshot.presence) == set(wire.KINDS)
+    assert set(snapshot.presence) == set(wire.READ)
     assert snapshot.other_kinds == {}
 
 

@@ -1,67 +1,69 @@
-"""Webhooks, admission policies and their bindings: wire → record. Names and rules only: no address, no expression."""
+"""Webhooks, admission policies and their bindings. Names and rules only: no address, no expression."""
 
 from __future__ import annotations
 
-from planner.inventory import wire
-from planner.inventory.records.selectors import read_selector
-from planner.inventory.records.shared import Shared, metadata_of
+from typing import Any
+
+from planner.ground.records import replace
+from planner.inventory.records.places import METADATA, Kept, Many, Place, at, each, of
+from planner.inventory.records.shared import Shared
 from planner.kubernetes import records as model
 
 
-def read_webhooks(shared: Shared, configuration: wire.WebhookConfiguration, *, kind: str) -> model.WebhookConfiguration:
-    """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration, by `kind`."""
-    name = metadata_of(configuration).name or ""
-    return model.WebhookConfiguration(
-        name=name,
-        kind=kind,
-        hooks=tuple(
-            model.AdmissionHook(
-                kind=kind,
-                name=f"{name}/{one.name}",
-                rules=_rules(one.rules),
-                namespace_selector=read_selector(shared, one.namespace_selector),
-                object_selector=read_selector(shared, one.object_selector),
-                is_required=one.failure_policy != "Ignore",
-            )
-            for one in configuration.webhooks or ()
-        ),
+def _always(value: str) -> Place:
+    return of(lambda _: value)
+
+
+_RULE = Kept(model.AdmissionRule, is_object=False, operations="operations", groups="apiGroups", resources="resources")
+
+
+def _webhooks(kind: str) -> Kept:
+    """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration."""
+    hook = Kept(
+        model.AdmissionHook,
+        is_object=False,
+        kind=_always(kind),
+        name="name",
+        rules=each("rules", _RULE),
+        namespace_selector="namespaceSelector",
+        object_selector="objectSelector",
+        is_required=at("failurePolicy", str, lambda _, policy: policy != "Ignore"),
     )
 
-
-def read_policy(shared: Shared, policy: wire.AdmissionPolicy, *, kind: str) -> model.AdmissionHook:
-    """A ValidatingAdmissionPolicy or MutatingAdmissionPolicy, by `kind`; what it says applies where a binding names it."""
-    matches = (policy.spec.match_constraints if policy.spec else None) or wire.MatchResources()
-    return model.AdmissionHook(
-        kind=kind,
-        name=metadata_of(policy).name or "",
-        rules=_rules(matches.resource_rules),
-        namespace_selector=read_selector(shared, matches.namespace_selector),
-        object_selector=read_selector(shared, matches.object_selector),
-    )
-
-
-def read_policy_binding(
-    shared: Shared, binding: wire.AdmissionPolicyBinding, *, kind: str
-) -> model.AdmissionPolicyBinding:
-    """A ValidatingAdmissionPolicyBinding or MutatingAdmissionPolicyBinding, by `kind` of the policy."""
-    spec = binding.spec or wire.AdmissionPolicyBindingSpec()
-    matches = spec.match_resources or wire.MatchResources()
-    return model.AdmissionPolicyBinding(
-        name=metadata_of(binding).name or "",
-        policy_kind=kind,
-        policy=spec.policy_name,
-        denies=spec.validation_actions is None or "Deny" in spec.validation_actions,
-        namespace_selector=read_selector(shared, matches.namespace_selector),
-        object_selector=read_selector(shared, matches.object_selector),
-    )
-
-
-def _rules(rules: list[wire.AdmissionRule] | None) -> tuple[model.AdmissionRule, ...]:
-    return tuple(
-        model.AdmissionRule(
-            operations=tuple(rule.operations or ()),
-            groups=tuple(rule.api_groups or ()),
-            resources=tuple(rule.resources or ()),
+    def hooks(shared: Shared, metadata: Any, written: Any) -> tuple[model.AdmissionHook, ...]:
+        return tuple(
+            replace(one, name=f"{metadata.name}/{one.name}")
+            for one in (hook.read(shared, each) for each in written or ())
         )
-        for rule in rules or ()
+
+    return Kept(model.WebhookConfiguration, kind=_always(kind), hooks=of(hooks, METADATA, ("webhooks", Many(hook))))
+
+
+def _policy(kind: str) -> Kept:
+    """A ValidatingAdmissionPolicy or MutatingAdmissionPolicy; what it says applies where a binding names it."""
+    return Kept(
+        model.AdmissionHook,
+        kind=_always(kind),
+        rules=each("spec.matchConstraints.resourceRules", _RULE),
+        namespace_selector="spec.matchConstraints.namespaceSelector",
+        object_selector="spec.matchConstraints.objectSelector",
     )
+
+
+def _binding(kind: str) -> Kept:
+    """A ValidatingAdmissionPolicyBinding or MutatingAdmissionPolicyBinding, by `kind` of the policy."""
+    return Kept(
+        model.AdmissionPolicyBinding,
+        policy_kind=_always(kind),
+        policy="spec.policyName",
+        denies=at("spec.validationActions", list[str], lambda _, actions: "Deny" in actions),
+        namespace_selector="spec.matchResources.namespaceSelector",
+        object_selector="spec.matchResources.objectSelector",
+    )
+
+
+KINDS = {
+    **{kind: _webhooks(kind) for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")},
+    **{kind: _policy(kind) for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")},
+    **{f"{kind}Binding": _binding(kind) for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")},
+}

@@ -1,4 +1,4 @@
-"""Devices of dynamic resource allocation: wire → record.
+"""Devices of dynamic resource allocation.
 
 The shapes of resource.k8s.io differ: v1beta1 nests a device's body in ``basic`` and keeps a request's fields flat;
 v1beta2 and v1 have flat devices and nest the request in ``exactly`` (or ``firstAvailable``).
@@ -8,82 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
-from planner.inventory.records.selectors import read_taint, read_terms, read_tolerations
-from planner.inventory.records.shared import Shared, amount, given, metadata_of, read_owner
+from planner.inventory.records.places import OWNER, Kept, at, each, of
+from planner.inventory.records.selectors import read_taints, read_terms, read_tolerations
+from planner.inventory.records.shared import Shared, amount, given
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
 
 
-def read_device_class(_: Shared, device_class: wire.DeviceClass) -> model.DeviceClass:
-    """A DeviceClass."""
-    spec = device_class.spec or wire.DeviceClassSpec()
-    return model.DeviceClass(
-        name=metadata_of(device_class).name or "",
-        selectors=_cel(spec.selectors),
-        extended_resource_name=spec.extended_resource_name or "",
-    )
+def _cel(_: Shared, selectors: list[wire.DeviceSelector]) -> tuple[str, ...]:
+    return tuple(one.cel.expression for one in selectors if one.cel)
 
 
-def read_resource_slice(shared: Shared, resource_slice: wire.ResourceSlice) -> model.ResourceSlice:
-    """A ResourceSlice: the devices a driver offers, of one pool."""
-    spec = resource_slice.spec or wire.ResourceSliceSpec()
-    pool = spec.pool or wire.ResourcePool()
-    terms = read_terms(spec.node_selector) if spec.node_selector else ()
-    return model.ResourceSlice(
-        name=metadata_of(resource_slice).name or "",
-        driver=spec.driver,
-        pool=pool.name,
-        generation=pool.generation or 0,
-        slice_count=given(pool.resource_slice_count, 1),
-        node_name=shared.text(spec.node_name),
-        all_nodes=bool(spec.all_nodes),
-        node_selector=terms[0] if terms else None,
-        is_per_device=bool(spec.per_device_node_selection),
-        counters=_counters((one.name, one) for one in spec.shared_counters or ()),
-        devices=tuple(_device(one) for one in spec.devices or ()),
-    )
+def _first_term(selector: wire.NodeSelector | None) -> model.NodeSelectorTerm | None:
+    terms = read_terms(selector) if selector else ()
+    return terms[0] if terms else None
 
 
-def read_resource_claim(shared: Shared, claim: wire.ResourceClaim) -> model.ResourceClaim:
-    """A ResourceClaim, with the devices allocated to it."""
-    metadata = metadata_of(claim)
-    status = claim.status or wire.ClaimStatus()
-    allocation = status.allocation
-    results = (allocation.devices.results or ()) if allocation and allocation.devices else ()
-    taken = [one for one in results if not one.admin_access]
-    selector = allocation.node_selector if allocation else None
-    return model.ResourceClaim(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        spec=_claim_spec(claim.spec),
-        owner=read_owner(shared, metadata),
-        is_allocated=allocation is not None,
-        allocated=tuple((one.driver, one.pool, one.device) for one in taken),
-        consumed=tuple(_amounts(one.consumed_capacity) for one in taken)
-        if any(one.consumed_capacity for one in taken)
-        else (),
-        node_selector=read_terms(selector) if selector else None,
-        reserved_for=tuple(user.uid or "" for user in status.reserved_for or ()),
-    )
-
-
-def read_resource_claim_template(shared: Shared, template: wire.ResourceClaimTemplate) -> model.ResourceClaimTemplate:
-    """A ResourceClaimTemplate."""
-    metadata = metadata_of(template)
-    return model.ResourceClaimTemplate(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        spec=_claim_spec(template.spec.spec if template.spec else None),
-    )
-
-
-def _cel(selectors: list[wire.DeviceSelector] | None) -> tuple[str, ...]:
-    return tuple(one.cel.expression for one in selectors or () if one.cel)
-
-
-def _device(device: wire.Device) -> model.Device:
+def _device(_: Shared, device: wire.Device) -> model.Device:
     body = device.basic or device
     attributes: dict[str, str | int | bool] = {}
     for name, attribute in (body.attributes or {}).items():
@@ -102,16 +44,15 @@ def _device(device: wire.Device) -> model.Device:
     }
     is_shared = bool(body.allow_multiple_allocations)
     is_complex = bool(body.binding_conditions or (is_shared and body.consumes_counters))
-    terms = read_terms(body.node_selector) if body.node_selector else ()
     return model.Device(
         name=device.name,
         attributes=FrozenMap(attributes),
         capacity=FrozenMap(capacity),
-        taints=tuple(read_taint(taint) for taint in body.taints or ()),
+        taints=read_taints(body.taints or []),
         counters=_counters((one.counter_set, one) for one in body.consumes_counters or ()),
         node_name=body.node_name or "",
         all_nodes=bool(body.all_nodes),
-        node_selector=terms[0] if terms else None,
+        node_selector=_first_term(body.node_selector),
         is_shared=is_shared,
         policies=FrozenMap(policies) if policies else EMPTY,
         is_complex=is_complex,
@@ -137,25 +78,10 @@ def _amounts(quantities: wire.Quantities | None) -> model.Amounts:
     return FrozenMap({name: amount(text, name) for name, text in quantities.items()}) if quantities else EMPTY
 
 
-def read_device_taint_rule(shared: Shared, rule: wire.DeviceTaintRule) -> model.DeviceTaintRule:
-    """A DeviceTaintRule; one without a selector taints nothing."""
-    spec = rule.spec or wire.DeviceTaintRuleSpec()
-    where = spec.device_selector
-    taint = read_taint(spec.taint) if spec.taint and where is not None else model.Taint(key="", value="", effect="None")
-    where = where or wire.DeviceTaintSelector()
-    return model.DeviceTaintRule(
-        name=metadata_of(rule).name or "",
-        taint=taint,
-        driver=where.driver or "",
-        pool=shared.text(where.pool),
-        device=where.device or "",
-    )
-
-
-def _claim_spec(spec: wire.ClaimSpec | None) -> model.ClaimSpec:
-    devices = (spec.devices if spec else None) or wire.DeviceClaim()
+def _claim_spec(shared: Shared, spec: wire.ClaimSpec) -> model.ClaimSpec:
+    devices = spec.devices or wire.DeviceClaim()
     return model.ClaimSpec(
-        requests=tuple(_device_request(one) for one in devices.requests or ()),
+        requests=tuple(_device_request(shared, one) for one in devices.requests or ()),
         constraints=tuple(
             model.DeviceConstraint(
                 requests=tuple(one.requests or ()),
@@ -175,24 +101,92 @@ def _counters(sets: Iterable[tuple[str, wire.CounterSet]]) -> tuple[tuple[str, s
     )
 
 
-def _device_request(request: wire.DeviceRequest) -> model.DeviceRequest:
-    alternatives = tuple(_exact_request(one.name, one) for one in request.first_available or ())
+def _device_request(shared: Shared, request: wire.DeviceRequest) -> model.DeviceRequest:
+    alternatives = tuple(_exact_request(shared, one.name, one) for one in request.first_available or ())
     if alternatives:
-        return model.DeviceRequest(
-            name=request.name,
-            first_available=alternatives,
-        )
-    return _exact_request(request.name, request.exactly or request)
+        return model.DeviceRequest(name=request.name, first_available=alternatives)
+    return _exact_request(shared, request.name, request.exactly or request)
 
 
-def _exact_request(name: str, exact: wire.ExactRequest) -> model.DeviceRequest:
+def _exact_request(shared: Shared, name: str, exact: wire.ExactRequest) -> model.DeviceRequest:
     return model.DeviceRequest(
         name=name,
         device_class_name=exact.device_class_name or "",
-        selectors=_cel(exact.selectors),
+        selectors=_cel(shared, exact.selectors or []),
         allocation_mode=exact.allocation_mode or "ExactCount",
         count=given(exact.count, 1),
         is_admin=bool(exact.admin_access),
         tolerations=read_tolerations(exact.tolerations or []),
         capacity=_amounts(exact.capacity.requests) if exact.capacity else EMPTY,
     )
+
+
+DEVICE_CLASS = Kept(
+    model.DeviceClass,
+    selectors=at("spec.selectors", list[wire.DeviceSelector], _cel),
+    extended_resource_name="spec.extendedResourceName",
+)
+RESOURCE_SLICE = Kept(
+    model.ResourceSlice,
+    driver="spec.driver",
+    pool="spec.pool.name",
+    generation=at("spec.pool.generation", wire.Int64),
+    slice_count="spec.pool.resourceSliceCount",
+    node_name="spec.nodeName",
+    all_nodes="spec.allNodes",
+    node_selector=at("spec.nodeSelector", wire.NodeSelector, lambda _, selector: _first_term(selector)),
+    is_per_device="spec.perDeviceNodeSelection",
+    counters=at(
+        "spec.sharedCounters", list[wire.CounterSet], lambda _, sets: _counters((one.name, one) for one in sets)
+    ),
+    devices=each("spec.devices", wire.Device, _device),
+)
+
+
+def _taken(allocation: wire.Allocation) -> list[wire.AllocatedDevice]:
+    """The devices of an allocation that it takes: with admin access it takes nothing."""
+    results = (allocation.devices.results or ()) if allocation.devices else ()
+    return [one for one in results if not one.admin_access]
+
+
+def _consumed(_: Shared, allocation: wire.Allocation) -> tuple[model.Amounts, ...]:
+    taken = _taken(allocation)
+    is_shared = any(one.consumed_capacity for one in taken)
+    return tuple(_amounts(one.consumed_capacity) for one in taken) if is_shared else ()
+
+
+_ALLOCATION = "status.allocation"
+RESOURCE_CLAIM = Kept(
+    model.ResourceClaim,
+    spec=at("spec", wire.ClaimSpec, _claim_spec),
+    owner=OWNER,
+    is_allocated=at(_ALLOCATION, wire.Allocation, lambda *_: True),
+    allocated=at(
+        _ALLOCATION,
+        wire.Allocation,
+        lambda _, one: tuple((each.driver, each.pool, each.device) for each in _taken(one)),
+    ),
+    consumed=at(_ALLOCATION, wire.Allocation, _consumed),
+    node_selector=at(
+        _ALLOCATION, wire.Allocation, lambda _, one: read_terms(one.node_selector) if one.node_selector else None
+    ),
+    reserved_for=each("status.reservedFor", wire.ObjectReference, lambda _, user: user.uid or ""),
+)
+RESOURCE_CLAIM_TEMPLATE = Kept(model.ResourceClaimTemplate, spec=at("spec.spec", wire.ClaimSpec, _claim_spec))
+
+
+def _taint(_: Shared, where: wire.DeviceTaintSelector | None, taint: wire.Taint | None) -> model.Taint:
+    """One without a selector taints nothing."""
+    if taint is None or where is None:
+        return model.Taint(key="", value="", effect="None")
+    return read_taints([taint])[0]
+
+
+_SELECTOR = "spec.deviceSelector"
+DEVICE_TAINT_RULE = Kept(
+    model.DeviceTaintRule,
+    taint=of(_taint, (_SELECTOR, wire.DeviceTaintSelector), ("spec.taint", wire.Taint)),
+    driver=at(_SELECTOR, wire.DeviceTaintSelector, lambda _, where: where.driver),
+    pool=at(_SELECTOR, wire.DeviceTaintSelector, lambda shared, where: shared.text(where.pool)),
+    device=at(_SELECTOR, wire.DeviceTaintSelector, lambda _, where: where.device),
+)

@@ -7,6 +7,7 @@ import re
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.masking import said
+from planner.inventory.records.places import ByHand
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 
@@ -61,3 +62,7 @@ def read_pod_metrics(shared: Shared, metrics: wire.PodMetrics) -> model.PodMetri
 def _duration_seconds(text: str | None) -> float:
     """Go's ``time.Duration`` text (``"1m30s"``) in seconds; 0 when there is none."""
     return sum(float(number) * _DURATION_SECONDS[unit] for number, unit in _DURATION.findall(text or ""))
+
+
+EVENT = ByHand(wire.Event, read_event)
+POD_METRICS = ByHand(wire.PodMetrics, read_pod_metrics)

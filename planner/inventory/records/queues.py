@@ -1,4 +1,4 @@
-"""Kueue's objects: wire → records, with the defaults that Kueue's own schemas set.
+"""Kueue's objects, with the defaults that Kueue's own schemas set.
 
 Source: kueue `apis/kueue/v1beta2` and `v1beta1`, whose names differ: ``cohort`` for ``cohortName``, ``parent`` for ``parentName``,
 ``Borrow`` and ``Preempt`` for ``MayStopSearch``.
@@ -6,137 +6,106 @@ Source: kueue `apis/kueue/v1beta2` and `v1beta1`, whose names differ: ``cohort``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 from planner.ground import quantity
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
+from planner.inventory.records.places import CONDITIONS, CREATED, OWNER, UID, Kept, at, each, first, is_there, of
 from planner.inventory.records.pods import cut, known_spec
-from planner.inventory.records.selectors import read_selector, read_taint, read_tolerations
-from planner.inventory.records.shared import Shared, amount, metadata_of, read_owner
+from planner.inventory.records.shared import Shared, amount
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap
 
 _OLD_POLICIES = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
+_TOLD = list[wire.TypedCondition]
 
 
-def read_cluster_queue(shared: Shared, queue: wire.ClusterQueue) -> model.ClusterQueue:
-    """A ClusterQueue."""
-    spec, status = queue.spec or wire.ClusterQueueSpec(), queue.status or wire.ClusterQueueStatus()
-    fungibility, preemption = spec.flavor_fungibility or wire.Fungibility(), spec.preemption or wire.QueuePreemption()
-    borrow = preemption.borrow_within_cohort or wire.BorrowWithinCohort()
-    rules = (spec.admission_checks_strategy.admission_checks or ()) if spec.admission_checks_strategy else ()
-    conditions = {one.type: one.status for one in status.conditions or ()}
-    unmodelled = {"admissionScope": spec.admission_scope, "concurrentAdmissionPolicy": spec.concurrent_admission_policy}
-    return model.ClusterQueue(
-        name=metadata_of(queue).name or "",
-        cohort=spec.cohort_name or spec.cohort or "",
-        groups=_groups(spec.resource_groups),
-        strategy=spec.queueing_strategy or "BestEffortFIFO",
-        selector=read_selector(shared, spec.namespace_selector),
-        when_can_borrow=_policy(fungibility.when_can_borrow, "MayStopSearch"),
-        when_can_preempt=_policy(fungibility.when_can_preempt, "TryNextFlavor"),
-        preference=fungibility.preference or "BorrowingOverPreemption",
-        within_queue=preemption.within_cluster_queue or "Never",
-        reclaim=preemption.reclaim_within_cohort or "Never",
-        borrow_policy=borrow.policy or "Never",
-        borrow_threshold=borrow.max_priority_threshold,
-        weight=_weight(spec.fair_sharing),
-        checks=(
-            *((one, ()) for one in spec.admission_checks or ()),
-            *((one.name, tuple(one.on_flavors or ())) for one in rules),
+def _quota_group(_: Shared, group: wire.ResourceGroup) -> model.QuotaGroup:
+    return model.QuotaGroup(
+        resources=tuple(group.covered_resources or ()),
+        flavors=tuple(flavor.name for flavor in group.flavors or ()),
+        quotas=tuple(
+            model.FlavorQuota(
+                flavor=flavor.name,
+                resource=one.name,
+                nominal=amount(one.nominal_quota, one.name),
+                borrowing_limit=_limit(one.borrowing_limit, one.name),
+                lending_limit=_limit(one.lending_limit, one.name),
+            )
+            for flavor in group.flavors or ()
+            for one in flavor.resources or ()
         ),
-        stop=spec.stop_policy or "None",
-        is_active=conditions["Active"] == "True" if "Active" in conditions else None,
-        has_share=status.fair_sharing is not None,
-        unmodelled=tuple(name for name, one in unmodelled.items() if one is not None),
     )
 
 
-def read_cohort(_: Shared, cohort: wire.Cohort) -> model.Cohort:
-    """A Cohort."""
-    spec = cohort.spec or wire.CohortSpec()
-    return model.Cohort(
-        name=metadata_of(cohort).name or "",
-        parent=spec.parent_name or spec.parent or "",
-        groups=_groups(spec.resource_groups),
-        weight=_weight(spec.fair_sharing),
-    )
+def _limit(text: str | int | float | None, resource: str) -> int | None:
+    return None if text is None else amount(text, resource)
 
 
-def read_local_queue(shared: Shared, queue: wire.LocalQueue) -> model.LocalQueue:
-    """A LocalQueue."""
-    metadata, spec = metadata_of(queue), queue.spec or wire.LocalQueueSpec()
-    return model.LocalQueue(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        cluster_queue=spec.cluster_queue or "",
-        stop=spec.stop_policy or "None",
-    )
+def _policy(_: Shared, text: str) -> str | None:
+    return _OLD_POLICIES.get(text, text) or None
 
 
-def read_resource_flavor(shared: Shared, flavor: wire.ResourceFlavor) -> model.ResourceFlavor:
-    """A ResourceFlavor."""
-    spec = flavor.spec or wire.ResourceFlavorSpec()
-    return model.ResourceFlavor(
-        name=metadata_of(flavor).name or "",
-        node_labels=shared.labels(spec.node_labels),
-        taints=tuple(map(read_taint, spec.node_taints or ())),
-        tolerations=read_tolerations(spec.tolerations or []),
-        topology=spec.topology_name or "",
-    )
+def _is_active(_: Shared, conditions: list[wire.TypedCondition]) -> bool | None:
+    return {one.type: one.status == "True" for one in conditions}.get("Active")
 
 
-def read_queued_workload(shared: Shared, workload: wire.QueuedWorkload) -> model.QueuedWorkload:
-    """Kueue's Workload."""
-    metadata = metadata_of(workload)
-    spec, status = workload.spec or wire.QueuedSpec(), workload.status or wire.QueuedStatus()
-    granted = status.admission or wire.Granted()
-    conditions = status.conditions or ()
-    changed = {one.type: shared.seconds(one.last_transition_time) for one in conditions}
-    unmodelled = {
-        "preemptionGates": bool(spec.preemption_gates), "clusterName": bool(status.cluster_name),
-    }  # fmt: skip
-    return model.QueuedWorkload(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        uid=metadata.uid or "",
-        queue=shared.text(spec.queue_name),
-        created_at=shared.seconds(metadata.creation_timestamp),
-        owner=read_owner(shared, metadata),
-        sets=tuple(_set(shared, one) for one in spec.pod_sets or ()),
-        priority=spec.priority or 0,
-        is_wanted=spec.active is not False,
-        conditions=shared.conditions({one.type: f"{one.status}/{one.reason or ''}" for one in conditions}),
-        changed_at=FrozenMap({name: at for name, at in changed.items() if at is not None}),
-        admitted_by=shared.text(granted.cluster_queue),
-        granted=tuple(_granted(shared, one) for one in granted.pod_set_assignments or ()),
-        checks=FrozenMap({one.name: one.state or "Pending" for one in status.admission_checks or ()}),
-        gone=FrozenMap({one.name: one.count for one in status.reclaimable_pods or ()}),
-        longest_seconds=spec.maximum_execution_time_seconds,
-        unmodelled=tuple(name for name, one in unmodelled.items() if one),
-    )
+def _checks(_: Shared, named: list[str] | None, rules: list[wire.CheckRule] | None) -> Any:
+    of_some = ((one.name, tuple(one.on_flavors or ())) for one in rules or ())
+    return (*((one, ()) for one in named or ()), *of_some)
 
 
-def read_workload_priority_class(_: Shared, one: wire.WorkloadPriorityClass) -> model.WorkloadPriorityClass:
-    """A WorkloadPriorityClass."""
-    return model.WorkloadPriorityClass(name=metadata_of(one).name or "", value=one.value)
+_GROUPS = each("spec.resourceGroups", wire.ResourceGroup, _quota_group)
+_WEIGHT = at("spec.fairSharing.weight", wire.Quantity, lambda _, text: float(quantity.parse_decimal(str(text))))
+_ACTIVE = at("status.conditions", _TOLD, _is_active)
 
 
-def read_admission_check(_: Shared, check: wire.AdmissionCheck) -> model.AdmissionCheck:
-    """An AdmissionCheck."""
-    conditions = {one.type: one.status for one in (check.status.conditions or () if check.status else ())}
-    return model.AdmissionCheck(
-        name=metadata_of(check).name or "",
-        controller=(check.spec.controller_name or "") if check.spec else "",
-        is_active=conditions["Active"] == "True" if "Active" in conditions else None,
-    )
+def _names_of(*paths: tuple[str, Any]) -> Any:
+    """The last names of the paths at which something is."""
+    names = [path.rpartition(".")[2] for path, _ in paths]
+
+    def read(_: Shared, *values: object) -> tuple[str, ...]:
+        return tuple(name for name, value in zip(names, values, strict=True) if value)
+
+    return of(read, *paths)
 
 
-def read_topology(_: Shared, topology: wire.Topology) -> model.Topology:
-    """A Topology."""
-    levels = (topology.spec.levels or ()) if topology.spec else ()
-    return model.Topology(name=metadata_of(topology).name or "", levels=tuple(one.node_label for one in levels))
+CLUSTER_QUEUE = Kept(
+    model.ClusterQueue,
+    cohort=first("spec.cohortName", "spec.cohort"),
+    groups=_GROUPS,
+    strategy="spec.queueingStrategy",
+    selector="spec.namespaceSelector",
+    when_can_borrow=at("spec.flavorFungibility.whenCanBorrow", str, _policy),
+    when_can_preempt=at("spec.flavorFungibility.whenCanPreempt", str, _policy),
+    preference="spec.flavorFungibility.preference",
+    within_queue="spec.preemption.withinClusterQueue",
+    reclaim="spec.preemption.reclaimWithinCohort",
+    borrow_policy="spec.preemption.borrowWithinCohort.policy",
+    borrow_threshold=at("spec.preemption.borrowWithinCohort.maxPriorityThreshold", wire.Int32),
+    weight=_WEIGHT,
+    checks=of(
+        _checks,
+        ("spec.admissionChecks", list[str]),
+        ("spec.admissionChecksStrategy.admissionChecks", list[wire.CheckRule]),
+    ),
+    stop="spec.stopPolicy",
+    is_active=_ACTIVE,
+    has_share=is_there("status.fairSharing"),
+    unmodelled=_names_of(("spec.admissionScope", wire.Present), ("spec.concurrentAdmissionPolicy", wire.Present)),
+)
+COHORT = Kept(model.Cohort, parent=first("spec.parentName", "spec.parent"), groups=_GROUPS, weight=_WEIGHT)
+LOCAL_QUEUE = Kept(model.LocalQueue, cluster_queue="spec.clusterQueue", stop="spec.stopPolicy")
+RESOURCE_FLAVOR = Kept(
+    model.ResourceFlavor,
+    node_labels="spec.nodeLabels",
+    taints="spec.nodeTaints",
+    tolerations="spec.tolerations",
+    topology="spec.topologyName",
+)
+WORKLOAD_PRIORITY_CLASS = Kept(model.WorkloadPriorityClass, value=at("value", wire.Int32))
+ADMISSION_CHECK = Kept(model.AdmissionCheck, controller="spec.controllerName", is_active=_ACTIVE)
+TOPOLOGY = Kept(model.Topology, levels=each("spec.levels", wire.TopologyLevel, lambda _, level: level.node_label))
 
 
 def _set(shared: Shared, one: wire.QueuedSet) -> model.QueuedSet:
@@ -163,34 +132,34 @@ def _granted(shared: Shared, one: wire.GrantedSet) -> model.GrantedSet:
     )
 
 
-def _groups(groups: Iterable[wire.ResourceGroup] | None) -> tuple[model.QuotaGroup, ...]:
-    return tuple(
-        model.QuotaGroup(
-            resources=tuple(group.covered_resources or ()),
-            flavors=tuple(flavor.name for flavor in group.flavors or ()),
-            quotas=tuple(
-                model.FlavorQuota(
-                    flavor=flavor.name,
-                    resource=one.name,
-                    nominal=amount(one.nominal_quota, one.name),
-                    borrowing_limit=_limit(one.borrowing_limit, one.name),
-                    lending_limit=_limit(one.lending_limit, one.name),
-                )
-                for flavor in group.flavors or ()
-                for one in flavor.resources or ()
-            ),
-        )
-        for group in groups or ()
-    )
+def _changed(shared: Shared, conditions: list[wire.TypedCondition]) -> FrozenMap[float]:
+    changed = {one.type: shared.seconds(one.last_transition_time) for one in conditions}
+    return FrozenMap({name: at for name, at in changed.items() if at is not None})
 
 
-def _limit(text: str | int | float | None, resource: str) -> int | None:
-    return None if text is None else amount(text, resource)
-
-
-def _policy(text: str | None, default: str) -> str:
-    return _OLD_POLICIES.get(text or default, text or default)
-
-
-def _weight(sharing: wire.FairSharing | None) -> float:
-    return 1.0 if sharing is None or sharing.weight is None else float(quantity.parse_decimal(str(sharing.weight)))
+WORKLOAD = Kept(
+    model.QueuedWorkload,
+    uid=UID,
+    queue="spec.queueName",
+    created_at=CREATED,
+    owner=OWNER,
+    sets=each("spec.podSets", wire.QueuedSet, _set),
+    priority=at("spec.priority", wire.Int32),
+    is_wanted="spec.active",
+    conditions=CONDITIONS,
+    changed_at=at("status.conditions", _TOLD, _changed),
+    admitted_by="status.admission.clusterQueue",
+    granted=each("status.admission.podSetAssignments", wire.GrantedSet, _granted),
+    checks=at(
+        "status.admissionChecks",
+        list[wire.CheckState],
+        lambda _, many: FrozenMap({one.name: one.state or "Pending" for one in many}),
+    ),
+    gone=at(
+        "status.reclaimablePods",
+        list[wire.ReclaimablePods],
+        lambda _, many: FrozenMap({one.name: one.count for one in many}),
+    ),
+    longest_seconds="spec.maximumExecutionTimeSeconds",
+    unmodelled=_names_of(("spec.preemptionGates", list[wire.Present]), ("status.clusterName", str)),
+)

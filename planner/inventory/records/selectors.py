@@ -55,6 +55,6 @@ def read_tolerations(tolerations: list[wire.Toleration]) -> tuple[model.Tolerati
     return tuple(read_toleration(one) for one in tolerations)
 
 
-def read_taint(taint: wire.Taint) -> model.Taint:
-    """A taint."""
-    return model.Taint(key=taint.key, value=taint.value or "", effect=taint.effect)
+def read_taints(taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
+    """Taints, in their order."""
+    return tuple(model.Taint(key=one.key, value=one.value or "", effect=one.effect) for one in taints)

@@ -1,8 +1,8 @@
-"""Volumes, claims and storage classes: wire → record."""
+"""Volumes, claims and storage classes."""
 
 from __future__ import annotations
 
-import msgspec
+from typing import Any
 
 from planner.ground.vocabulary import (
     DEFAULT_NAMESPACE,
@@ -12,54 +12,11 @@ from planner.ground.vocabulary import (
     SELECTED_NODE,
 )
 from planner.inventory import wire
+from planner.inventory.records.places import CREATED, DELETING, LABELS, METADATA, Kept, at, each, is_there, of
 from planner.inventory.records.selectors import read_selector, read_terms
-from planner.inventory.records.shared import Shared, amount, annotations_of, metadata_of
+from planner.inventory.records.shared import Shared, amount, annotations_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
-
-
-def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:
-    """A PersistentVolume."""
-    metadata = metadata_of(volume)
-    spec = volume.spec or wire.PersistentVolumeSpec()
-    claim = spec.claim_ref
-    return model.PersistentVolume(
-        name=metadata.name or "",
-        labels=shared.labels(metadata.labels),
-        node_affinity=read_terms(spec.node_affinity.required) if spec.node_affinity else None,
-        claim=(claim.namespace or DEFAULT_NAMESPACE, claim.name or "") if claim else None,
-        storage_class_name=spec.storage_class_name or "",
-        capacity_bytes=shared.amounts(spec.capacity).get("storage", 0),
-        access_modes=tuple(spec.access_modes or ()),
-        phase=(volume.status.phase or "") if volume.status else "",
-        csi_driver=spec.csi.driver if spec.csi else _migrated(spec),
-        is_local=spec.local is not None,
-        volume_mode=spec.volume_mode or "Filesystem",
-    )
-
-
-_FIELDS = {one.encode_name: one.name for one in msgspec.structs.fields(wire.PersistentVolumeSpec)}
-
-
-def _migrated(spec: wire.PersistentVolumeSpec) -> str:
-    """The CSI driver that stands in for a volume's in-tree plugin; "" for other volumes."""
-    sources = (driver for source, driver in IN_TREE_DRIVERS.items() if getattr(spec, _FIELDS[source]) is not None)
-    return next(sources, "")
-
-
-def read_persistent_volume_claim(shared: Shared, claim: wire.PersistentVolumeClaim) -> model.PersistentVolumeClaim:
-    """A PersistentVolumeClaim."""
-    metadata = metadata_of(claim)
-    spec = claim.spec or wire.PersistentVolumeClaimSpec()
-    return model.PersistentVolumeClaim(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        volume_name=spec.volume_name or "",
-        template=read_claim_template(shared, spec),
-        phase=(claim.status.phase or "") if claim.status else "",
-        selected_node=annotations_of(metadata).get(SELECTED_NODE, ""),
-        is_deleting=metadata.deletion_timestamp is not None,
-    )
 
 
 def read_claim_template(
@@ -78,51 +35,77 @@ def read_claim_template(
     )
 
 
-def read_storage_class(shared: Shared, storage_class: wire.StorageClass) -> model.StorageClass:
-    """A StorageClass."""
-    terms = []
-    for topology in storage_class.allowed_topologies or ():
-        expressions = tuple(
-            model.Requirement(key=e.key, operator="In", values=tuple(e.values or ()))
-            for e in topology.match_label_expressions or ()
-        )
-        terms.append(model.NodeSelectorTerm(match_expressions=expressions))
-    metadata = metadata_of(storage_class)
-    return model.StorageClass(
-        name=metadata.name or "",
-        is_default=any(annotations_of(metadata).get(one) == "true" for one in DEFAULT_STORAGE_CLASS),
-        created_at=shared.seconds(metadata.creation_timestamp),
-        provisioner=IN_TREE_PROVISIONERS.get(storage_class.provisioner or "", storage_class.provisioner or ""),
-        volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
-        allowed_topologies=tuple(terms),
+def _csi_driver(_: Shared, csi: wire.CsiSource | None, *in_tree: object) -> str:
+    """Its CSI driver, or the one that stands in for its in-tree plugin; "" for other volumes."""
+    there = (driver for driver, source in zip(IN_TREE_DRIVERS.values(), in_tree, strict=True) if source is not None)
+    return csi.driver if csi is not None else next(there, "")
+
+
+PERSISTENT_VOLUME = Kept(
+    model.PersistentVolume,
+    labels=LABELS,
+    node_affinity=at("spec.nodeAffinity", wire.VolumeNodeAffinity, lambda _, affinity: read_terms(affinity.required)),
+    claim=at(
+        "spec.claimRef", wire.ObjectReference, lambda _, one: (one.namespace or DEFAULT_NAMESPACE, one.name or "")
+    ),
+    storage_class_name="spec.storageClassName",
+    capacity_bytes=at("spec.capacity", wire.Quantities, lambda shared, one: shared.amounts(one).get("storage")),
+    access_modes="spec.accessModes",
+    phase="status.phase",
+    csi_driver=of(
+        _csi_driver, ("spec.csi", wire.CsiSource), *((f"spec.{source}", wire.Present) for source in IN_TREE_DRIVERS)
+    ),
+    is_local=is_there("spec.local"),
+    volume_mode="spec.volumeMode",
+)
+PERSISTENT_VOLUME_CLAIM = Kept(
+    model.PersistentVolumeClaim,
+    volume_name=at("spec", wire.PersistentVolumeClaimSpec, lambda _, spec: spec.volume_name or ""),
+    template=at("spec", wire.PersistentVolumeClaimSpec, read_claim_template),
+    phase="status.phase",
+    selected_node=of(lambda _, metadata: annotations_of(metadata).get(SELECTED_NODE), METADATA),
+    is_deleting=DELETING,
+)
+_TOPOLOGY = Kept(model.Requirement, is_object=False, key="key", operator=of(lambda _: "In"), values="values")
+_TERM = Kept(model.NodeSelectorTerm, is_object=False, match_expressions=each("matchLabelExpressions", _TOPOLOGY))
+
+
+def _is_default(_: Shared, metadata: wire.Metadata) -> bool:
+    return any(annotations_of(metadata).get(one) == "true" for one in DEFAULT_STORAGE_CLASS)
+
+
+STORAGE_CLASS = Kept(
+    model.StorageClass,
+    is_default=of(_is_default, METADATA),
+    created_at=CREATED,
+    provisioner=at("provisioner", str, lambda _, name: IN_TREE_PROVISIONERS.get(name, name)),
+    volume_binding_mode="volumeBindingMode",
+    allowed_topologies=each("allowedTopologies", _TERM),
+)
+
+
+def _limits(_: Shared, drivers: list[wire.CsiNodeDriver]) -> FrozenMap[int]:
+    """How many volumes each CSI driver attaches to the node."""
+    return FrozenMap(
+        {one.name: one.allocatable.count for one in drivers if one.allocatable and one.allocatable.count is not None}
     )
 
 
-def read_csi_node(_: Shared, csi_node: wire.CsiNode) -> model.CsiNode:
-    """A CSINode: how many volumes each CSI driver attaches to the node."""
-    drivers = (csi_node.spec.drivers or ()) if csi_node.spec else ()
-    limits = {d.name: d.allocatable.count for d in drivers if d.allocatable and d.allocatable.count is not None}
-    return model.CsiNode(name=metadata_of(csi_node).name or "", limits=FrozenMap(limits))
+CSI_NODE = Kept(model.CsiNode, limits=at("spec.drivers", list[wire.CsiNodeDriver], _limits))
+CSI_DRIVER = Kept(
+    model.CsiDriver, driver=of(lambda _, metadata: metadata.name, METADATA), tells_capacity="spec.storageCapacity"
+)
 
 
-def read_csi_driver(_: Shared, driver: wire.CsiDriver) -> model.CsiDriver:
-    """A CSIDriver: whether it says how much can be made where."""
-    name = metadata_of(driver).name or ""
-    return model.CsiDriver(
-        name=name,
-        driver=name,
-        tells_capacity=driver.spec is not None and driver.spec.storage_capacity is True,
-    )
+def _largest(_: Shared, capacity: Any, maximum: Any) -> int | None:
+    """The largest volume counts where it is said (`capacitySufficient`)."""
+    largest = capacity if maximum is None else maximum
+    return None if largest is None else amount(largest, "storage")
 
 
-def read_csi_storage_capacity(shared: Shared, found: wire.CsiStorageCapacity) -> model.CsiStorageCapacity:
-    """A CSIStorageCapacity; the largest volume counts where it is said (`capacitySufficient`)."""
-    metadata = metadata_of(found)
-    largest = found.capacity if found.maximum_volume_size is None else found.maximum_volume_size
-    return model.CsiStorageCapacity(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        storage_class_name=found.storage_class_name or "",
-        nodes=None if found.node_topology is None else read_selector(shared, found.node_topology),
-        largest_bytes=None if largest is None else amount(largest, "storage"),
-    )
+CSI_STORAGE_CAPACITY = Kept(
+    model.CsiStorageCapacity,
+    storage_class_name="storageClassName",
+    nodes="nodeTopology",
+    largest_bytes=of(_largest, ("capacity", wire.Quantity), ("maximumVolumeSize", wire.Quantity)),
+)

@@ -14,6 +14,7 @@ from planner.ground.vocabulary import DEFAULT_NAMESPACE, KEDA_PAUSED, KEDA_PAUSE
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.records import progressive
+from planner.inventory.records.places import METADATA, ByHand, Kept, of
 from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
@@ -308,21 +309,6 @@ def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
     )
 
 
-def read_autoscaler(shared: Shared, autoscaler: wire.HorizontalPodAutoscaler) -> model.HorizontalPodAutoscaler:
-    """A HorizontalPodAutoscaler: whom it scales, and between which bounds."""
-    metadata = metadata_of(autoscaler)
-    spec = autoscaler.spec or wire.AutoscalerSpec()
-    target = spec.scale_target_ref or wire.ScaleTarget()
-    namespace = shared.text(metadata.namespace or DEFAULT_NAMESPACE)
-    return model.HorizontalPodAutoscaler(
-        namespace=namespace,
-        name=metadata.name or "",
-        target=f"{target.kind}/{namespace}/{target.name}",
-        minimum=given(spec.min_replicas, 1),
-        maximum=spec.max_replicas,
-    )
-
-
 def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.HorizontalPodAutoscaler:
     """KEDA's ScaledObject, which makes a HorizontalPodAutoscaler of the same bounds and scales to 0 by itself.
 
@@ -362,11 +348,17 @@ def _paused(annotations: Labels, status: wire.ScaledObjectStatus | None) -> tupl
 _FALSE: Final = ("0", "f", "F", "false", "False", "FALSE")  # Go's strconv.ParseBool
 
 
-def read_service(shared: Shared, service: wire.Service) -> model.Service:
-    """A Service: which pods it selects."""
-    metadata = metadata_of(service)
-    return model.Service(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        selector=shared.labels(service.spec.selector) if service.spec else model.EMPTY,
-    )
+def _target(_: Shared, metadata: wire.Metadata, target: wire.ScaleTarget | None) -> str:
+    target = target or wire.ScaleTarget()
+    return f"{target.kind}/{metadata.namespace or DEFAULT_NAMESPACE}/{target.name}"
+
+
+AUTOSCALER = Kept(
+    model.HorizontalPodAutoscaler,
+    target=of(_target, METADATA, ("spec.scaleTargetRef", wire.ScaleTarget)),
+    minimum="spec.minReplicas",
+    maximum="spec.maxReplicas",
+)
+SCALED_OBJECT = ByHand(wire.ScaledObject, read_scaled_object)
+CONTROLLER_REVISION = ByHand(wire.ControllerRevision, read_controller_revision)
+SERVICE = Kept(model.Service, selector="spec.selector")
