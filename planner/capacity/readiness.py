@@ -1,15 +1,17 @@
-"""The least that makes every workload rollable: strategies, quotas, what others lend for a while, nodes."""
+"""The least that makes every workload rollable: strategies, quotas, an order, what others lend for a while, moves, nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache, partial
+from itertools import product
 from math import ceil, floor
 from typing import Any, Final
 
-from planner.capacity.certificate.lending import Least, least, pushes_out
-from planner.capacity.certificate.playing import Outcome
+from planner.capacity import in_turn
+from planner.capacity.certificate.lending import MOST_NODES, Least, least, pushes_out
+from planner.capacity.least_nodes import LeastNodes, least_nodes
 from planner.capacity.making_room import MadeRoom, room_made
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground import parts
@@ -21,8 +23,9 @@ from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 from planner.inventory.applied import applied
 from planner.kubernetes import commands, queues
+from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same
-from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
@@ -39,6 +42,7 @@ from planner.rollout.remedy_costs import usd_of_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision
 from planner.rollout.surroundings import surroundings
 from planner.rollout.timing import learn_pod_times
+from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 
@@ -52,6 +56,12 @@ _GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that 
 _MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
 
 MOST_SPARE: Final = 64
+
+_MOST_POOLS: Final = 3  # of which fewer nodes are tried for all together
+_MOST_FEWER: Final = 8  # times
+_CENT: Final = 0.01
+_COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")
+"""Without one of these nobody knows how few nodes would do."""
 
 _MOST_NODES_MOVED: Final = 2_000  # of a cluster in which a plan looks for moves
 
@@ -68,6 +78,7 @@ class Aims(Record):
 class MeasureKind(StrEnum):
     STRATEGY = "strategy"
     QUOTA = "quota"
+    ORDER = "order"  # others rolled out before it
     LEND = "lend"  # others scaled down while it rolls out
     MOVES = "moves"  # pods evicted, so that those that wait find room
     NODES = "nodes"
@@ -107,17 +118,20 @@ class Left(Record):
 
 
 class Turn(Record):
-    """A workload's place in the order of rollouts. `needs`: numbers of the measures that have to be there before."""
+    """A workload's place in the order of rollouts. `needs`: numbers of the measures that have to be there before; `is_first`: it is
+    rolled out before all others, so that one that comes after it is let through."""
 
     workload: str
     lowest_ready: int
     replicas: int
     needs: tuple[int, ...] = ()
+    is_first: bool = False
 
 
 class PlanAnswer(Record):
     """The plan. `ready_now`, `ready_free`, `ready_all`: workloads that can be rolled out within the budgets today, with what
-    costs nothing, and with all of the plan; `unknown`: of how many that isn't known."""
+    costs nothing, and with all of the plan; `unknown`: of how many that isn't known. `at_least_nodes`, `at_least_usd`: no plan that makes
+    the same workloads rollable has fewer nodes, or costs less a month (`planner.capacity.least_nodes`)."""
 
     sentence: Text
     total: int
@@ -131,6 +145,8 @@ class PlanAnswer(Record):
     nodes: int
     usd_per_month: float | None
     usd_per_rollout: float | None
+    at_least_nodes: int = 0
+    at_least_usd: float | None = 0.0
     price_note: Text = NO_WORDS
     doubt: Text = NO_WORDS  # what wasn't looked at
     unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
@@ -156,9 +172,13 @@ class World:
     def __init__(
         self, cluster: Cluster, strategies: Mapping[str, Strategy], quotas: Mapping[tuple[str, str, str], int],
         templates: tuple[Node, ...], loans: Mapping[str, Mapping[str, int]] | None = None,
+        turns: Mapping[str, tuple[tuple[str, ...], float]] | None = None,
     ) -> None:  # fmt: skip
         self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas, templates
         self.loans = loans or {}  # workload → who is scaled to what while it rolls out
+        self.turns = (
+            turns or {}
+        )  # workload → who is rolled out before it, in that order, and what share each keeps Ready
         self._answers: Answers | None = None  # of many workloads: those that are alike have one
 
     @cached_property
@@ -193,10 +213,13 @@ class World:
 
     def with_room(self, after: Cluster) -> World:
         """Once pods were moved."""
-        return World(after, self.strategies, self.quotas, self.templates, self.loans)
+        return World(after, self.strategies, self.quotas, self.templates, self.loans, self.turns)
 
     def with_loan(self, key: str, lent: Mapping[str, int]) -> World:
         return self._with(loans={**self.loans, key: lent})
+
+    def with_turns(self, key: str, before: tuple[str, ...], share: float) -> World:
+        return self._with(turns={**self.turns, key: (before, share)})
 
     def with_more_nodes(self, nodes: tuple[Node, ...]) -> World:
         return self._with(templates=(*self.templates, *nodes))
@@ -204,9 +227,10 @@ class World:
     def _with(self, **changed: Any) -> World:
         now: dict[str, Any] = {
             "strategies": self.strategies, "quotas": self.quotas, "templates": self.templates, "loans": self.loans,
+            "turns": self.turns,
         }  # fmt: skip
         other = World(self._base, **(now | changed))
-        if changed.keys() <= {"strategies", "loans"} and "cluster" in self.__dict__:
+        if changed.keys() <= {"strategies", "loans", "turns"} and "cluster" in self.__dict__:
             other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
             other._answers = self._answers
         return other
@@ -219,23 +243,41 @@ class World:
     def state(self, key: str) -> State:
         revision = self.revision(key)
         try:
+            if key in self.turns:
+                return self._in_turn(revision, *self.turns[key])
             if key in self.loans:
-                found = self._with_loan(revision, self.loans[key])
+                found = self._with_loan(revision)
             else:
                 found = self._answers.of(revision) if self._answers else self._alone(revision)
         except HeadroomError as error:
             return State(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
         return State(found.verdict, found.reason, str(found.headline), found.lowest_ready, found.replicas)
 
-    def _with_loan(self, revision: Revision, lent: Mapping[str, int]) -> Answer:
-        """Once who lends is at rest."""
-        workloads = workloads_by_key(self._base)
-        along = [
-            Revision(before=workloads[key], after=replace(workloads[key], replicas=left), has_new_template=False)
-            for key, left in lent.items()
-        ]
+    def _in_turn(self, revision: Revision, before: Sequence[str], share: float) -> State:
+        """Once others are rolled out."""
+        after = revision.after
         with part():
-            return glance(self.cluster, replace(revision, after_seconds=WHEN_AT_REST), along).answer
+            turns = [*map(self.revision, before), revision]
+            run = in_turn.played(self.cluster, turns, share, self.lent(after.key))
+        if run is None:
+            return State(Verdict.STUCK, Reason.HOLD_AND_WAIT, "isn't through after them", 0, after.pods_wanted)
+        lowest = in_turn.lowest(run, revision)
+        return State(Verdict.COMPLETES, Reason.NONE, stay_ready(lowest, after.pods_wanted), lowest, after.pods_wanted)
+
+    def lent(self, key: str) -> tuple[Revision, ...]:
+        """Who is scaled down while it rolls out."""
+        workloads, lent = workloads_by_key(self._base), self.loans.get(key, {})
+        return tuple(
+            Revision(before=workloads[one], after=replace(workloads[one], replicas=left), has_new_template=False)
+            for one, left in lent.items()
+        )
+
+    def _with_loan(self, revision: Revision) -> Answer:
+        """Once who lends is at rest."""
+        with part():
+            return glance(
+                self.cluster, replace(revision, after_seconds=WHEN_AT_REST), self.lent(revision.after.key)
+            ).answer
 
     def _alone(self, revision: Revision) -> Answer:
         with part():
@@ -284,6 +326,7 @@ class Planner:
         self.taken: list[tuple[Measure, Effect]] = []
         self.refused: dict[str, str] = {}
         self.doubt = ""
+        self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
         self._ahead: tuple[Cluster | None, dict[str, tuple[int, int] | None]] = (
@@ -304,11 +347,14 @@ class Planner:
         for place, key in enumerate([key for key in wanting if not self._is_ready(key)][:_MOST_LENT]):
             tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
             loans += [(key, one) for one in self._search_for_nothing(key)]
+        self._roll_in_turn([key for key in wanting if not self._is_ready(key)])
         self._make_room([key for key in wanting if not self._is_ready(key)])
         for key, changes in loans:
             if not self._is_ready(key) and self._does((effect for _, effect in changes), key):
                 self._take(key, changes)
+        before = self._so_far()
         self._add_all_nodes([key for key in wanting if not self._is_ready(key)])
+        self._do_with_fewer_nodes(before)
         tell("Whether all of it is needed", 0.8)
         self._take_back()
         tell("All together: every workload's rollout is played", 0.9)
@@ -506,11 +552,12 @@ class Planner:
         changes = [self._quota_measure(key, hard)] if hard else []
         change = None if one.strategy is None else self._strategy_measure(key, one.strategy)
         changes += [] if change is None else [change]
-        return (
-            [*changes, (self._loan(key, one.outcome), partial(World.with_loan, key=key, lent=one.lent))]
-            if one.lent
-            else changes
-        )
+        if not one.lent:
+            return changes
+        lent = one.outcome.lent
+        pushing = {lender.workload.key: pushes_out(one.outcome, lender, left) for lender, left in lent if lender.bound}
+        loan = self._loan((key,), ((lender.workload, left) for lender, left in lent), pushing)
+        return [*changes, (loan, partial(World.with_loan, key=key, lent=one.lent))]
 
     def _does(self, effects: Iterable[Effect], key: str) -> bool:
         world = self.world
@@ -518,22 +565,135 @@ class Planner:
             world = effect(world)
         return world.state(key).is_ready(self.share)
 
-    def _loan(self, key: str, one: Outcome) -> Measure:
-        """Who lends, as a measure."""
+    def _loan(self, whose: Sequence[str], lent: Iterable[tuple[Workload, int]], pushing: Mapping[str, str]) -> Measure:
+        """Who lends while those roll out, as a measure of the last. `pushing`: of those with pods on nodes, how they get their place back; "" where they just do."""
         parts, commands_, undo = [], list[str](), list[str]()
-        for lender, left in one.lent:
-            workload = lender.workload
-            waits = "which only waits today" if not lender.bound else pushes_out(one, lender, left)
+        for workload, left in lent:
             said = f"{short_name(workload.key)} at {left:,} of {count(workload.replicas, 'replica')}"
-            parts.append(f"{said}, {waits}" if not lender.bound else f"{said}{f'; it {waits}' if waits else ''}")
+            waits = pushing.get(workload.key)
+            parts.append(
+                f"{said}, which only waits today" if waits is None else f"{said}{f'; it {waits}' if waits else ''}"
+            )
             step = steps.scaled(workload, left)
             commands_ += step.commands
             undo += step.undo
-        what = f"while {short_name(key)} rolls out: {listing(parts, None)}"
+        names = listing([short_name(one) for one in whose], None)
+        what = f"while {names} {plural(len(whose), 'rolls', 'roll')} out: {listing(parts, None)}"
         return Measure(
-            kind=MeasureKind.LEND, what=Text(what), workload=key, command=" && ".join(commands_),
+            kind=MeasureKind.LEND, what=Text(what), workload=whose[-1], command=" && ".join(commands_),
             undo=" && ".join(undo), makes=(),
         )  # fmt: skip
+
+    # ── one after another ────────────────────────────────────────────────────────────────────────────────────────────
+    def _roll_in_turn(self, wanting: Sequence[str]) -> None:
+        """Who comes after whom, where that lets one through that is stuck by itself: one sequence, which is played as a whole."""
+        if self.world.cluster.node_count > MOST_NODES:
+            return
+        left, tried = list(wanting), None
+        while left and tried != len(self.turns):  # one more that is through may be what another waits for
+            tried = len(self.turns)
+            left = [key for key in left if not self._comes_after_others(key)]
+        if self.turns:
+            self._keep_others_ready()
+
+    def _comes_after_others(self, key: str) -> bool:
+        state, world = self.states[key], self.world
+        if state.verdict is not Verdict.STUCK or state.reason not in GROWING_REASONS:
+            return False
+        tell(f"Who could be rolled out before it: {key}", 0.6)
+        plain = [one for one in self.states if self._is_ready(one) and one not in (*world.loans, *self.turns)]
+        idle = self._who_only_waits(key)
+        loan = (
+            (
+                self._loan(key, ((one, 0) for one in idle), {}),
+                partial(World.with_loan, key=key, lent={one.key: 0 for one in idle}),
+            )
+            if idle
+            else None
+        )
+        own = [None, *self._strategies_that_wait(key)]
+        changes = [[one for one in pair if one is not None] for pair in product((None, loan) if loan else (None,), own)]
+        ways = [self._way(key, some) for some in changes]
+        with part():
+            found = in_turn.first_turns(
+                world.cluster, list(map(world.revision, self.turns)), map(world.revision, plain), ways, self.share
+            )
+        if found is None:
+            return False
+        turns, way = found
+        self.turns = (*self.turns, *(one.after.key for one in turns))
+        change = next(some for some, one in zip(changes, ways, strict=True) if one is way)
+        whose = (*self.turns, key)  # they lend for all of them
+        told = [
+            self._loan(whose, ((one, 0) for one in idle), {}) if m.kind is MeasureKind.LEND else m for m, _ in change
+        ]
+        effects = [effect for _, effect in change]
+        self._take(key, [*zip(told, effects, strict=True), self._after(key, self.turns)])
+        self.turns = whose
+        return True
+
+    def _way(self, key: str, changes: Iterable[tuple[Measure, Effect]]) -> in_turn.Way:
+        world = self.world
+        for _, effect in changes:
+            world = effect(world)
+        return world.revision(key), world.lent(key)
+
+    def _who_only_waits(self, key: str) -> list[Workload]:
+        """Others none of whose pods is on a node, so that scaling them down for a while disturbs nobody."""
+        cluster, known = self.world.cluster, workloads_by_key(self.world.cluster)
+        waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
+        others = (known[one] for one in waiting if one in known and one != key and one not in self.turns)
+        return [
+            one for one in others
+            if one.traits.surges_freely and settled(cluster.snapshot, replace(one, replicas=0)) == 0
+            and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, one))
+        ]  # fmt: skip
+
+    def _after(self, key: str, before: tuple[str, ...]) -> tuple[Measure, Effect]:
+        """That others are rolled out before it, as a measure."""
+        others, own = listing([short_name(one) for one in before], None), short_name(key)
+        measure = Measure(
+            kind=MeasureKind.ORDER, what=Text(f"{own} after {others}: what they leave lets it through"), workload=key, makes=(),
+            command=commands.comment(f"roll out {others}, each once the one before is complete, then {own}").strip(),
+            undo=commands.comment("an order leaves nothing to undo").strip(),
+        )  # fmt: skip
+        return measure, partial(World.with_turns, key=key, before=before, share=self.share)
+
+    def _keep_others_ready(self) -> None:
+        """Who could be rolled out before the sequence and can't be after it comes first, where the sequence still goes then."""
+        world, names = self.world, listing([short_name(one) for one in self.turns], None)
+        if any(key in world.loans for key in self.turns):
+            self.doubt = f"Whether all others can still be rolled out after {names} wasn't looked at."
+            return
+        with part():
+            run = in_turn.played(world.cluster, [world.revision(one) for one in self.turns], self.share)
+        if run is None:
+            return
+        after = Answers(Cluster(run.simulation.pods.snapshot_now()))
+        plain = (one for one in self.states if self._is_ready(one) and one not in (*world.loans, *self.turns))
+        late = []
+        for key in plain:
+            found = after.of(world.revision(key))
+            if not (
+                found.verdict is Verdict.COMPLETES and found.lowest_ready >= ceil(self.share * found.replicas - 1e-9)
+            ):
+                late.append(key)
+        if not late:
+            return
+        turns = (*late, *self.turns)
+        with part():
+            if in_turn.played(world.cluster, [world.revision(one) for one in turns], self.share) is None:
+                names = listing([short_name(one) for one in late])
+                self.doubt = (
+                    f"After {listing([short_name(one) for one in self.turns], None)}, {names} can't be rolled out."
+                )
+                return
+        self.turns = turns
+        for place, (one, _) in enumerate(self.taken):
+            if one.kind is MeasureKind.ORDER:
+                measure, effect = self._after(one.workload, turns[: turns.index(one.workload)])
+                self.taken[place] = replace(measure, makes=one.makes), effect
+        self.world = self._world_with(self.taken)
 
     # ── moves ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _make_room(self, wanting: Sequence[str]) -> None:
@@ -591,6 +751,65 @@ class Planner:
                     ahead = 1
                     break
             left = [key for key in left if not self._is_ready(key)]
+
+    def _so_far(self) -> tuple[Any, ...]:
+        return self.world, dict(self.states), list(self.taken), self.turns, self.doubt
+
+    def _go_back(self, to: tuple[Any, ...]) -> None:
+        self.world, states, taken, self.turns, self.doubt = to
+        self.states, self.taken = dict(states), list(taken)
+
+    def _do_with_fewer_nodes(self, before: tuple[Any, ...]) -> None:
+        """Nodes that were found for one workload after another may be more than all need: cheaper ones are tried, with all that costs
+        nothing anew beside them. `before`: what was adopted before any of them."""
+        mine = [one for one, _ in self.taken if one.kind is MeasureKind.NODES]
+        if not mine or self.today.cluster.node_count > MOST_NODES:
+            return
+        number, month = sum(one.nodes for one in mine), _sum([one.usd_per_month for one in mine])
+        after = self._so_far()
+        wanted = [key for key in self.states if self._is_ready(key)]
+        least_of_all = max(self._at_least(key).nodes for one in mine for key in one.makes or (one.workload,))
+        likes = {pool_key(one): one for one in self.world.templates}
+        most = [sum(pool_key(one) == pool for one in self.world.templates) for pool in likes]
+        offers = [
+            self._offer(
+                (),
+                [(like, n) for like, n in zip(likes.values(), some, strict=True) if n],
+                0.0,
+                is_kept=any(one.is_kept for one in mine),
+            )
+            for some in product(*(range(n + 1) for n in most[:_MOST_POOLS]))
+            if max(1, least_of_all) <= sum(some) < number
+        ]
+        for offer in sorted(offers, key=lambda one: one.rank)[:_MOST_FEWER]:
+            if month is not None and (offer.usd_per_month or 0.0) >= month:
+                break
+            self._go_back(before)
+            if self._does_with(offer, wanted):
+                return
+        self._go_back(after)
+
+    def _does_with(self, offer: _Offer, wanted: Sequence[str]) -> bool:
+        """Adopt those nodes, and what costs nothing with them; whether all who are wanted are ready then."""
+        first = len(self.taken)
+        lacking = [key for key in wanted if not self._is_ready(key)]
+        for pair in offer.nodes:
+            self._take(lacking[0], [self._nodes(lacking[0], offer, *pair)])
+        for key in lacking:
+            if not self._is_ready(key):
+                self._cure_for_nothing(key)
+        for key in lacking:
+            for changes in self._search_for_nothing(key) if not self._is_ready(key) else ():
+                self._take(key, changes)
+        self._roll_in_turn([key for key in lacking if not self._is_ready(key)])
+        if not all(map(self._is_ready, wanted)):
+            return False
+        new = [(replace(one, makes=()), effect) for one, effect in self.taken[first:]]
+        nodes = [one for one in new if one[0].kind is MeasureKind.NODES]
+        last, effect = nodes.pop()
+        free = [one for one in new if one[0].kind is not MeasureKind.NODES]
+        self.taken[first:] = [*free, *nodes, (replace(last, makes=tuple(lacking)), effect)]
+        return True
 
     def _nodes_for(self, key: str) -> list[tuple[int, Remedy]]:
         """Nodes that make the rollout go, with today's strategy (0), or with which of `_strategies_that_wait`."""
@@ -772,10 +991,14 @@ class Planner:
             if is_strategy and not is_shared:
                 continue  # nothing else has changed for that workload since
             rest = [one for one in self.taken if one is not own]
-            asked = [key for key in wanted if (key == own[0].workload if is_strategy else key in touched)]
+            asked = [key for key in wanted if (self._hangs_on(key, own[0].workload) if is_strategy else key in touched)]
             if self._does_without(rest, asked) and (own not in free or self._is_spare(own, free)):
                 self.taken, self.world = rest, self._world_with(rest)
                 free = [one for one in free if one is not own]
+
+    def _hangs_on(self, key: str, other: str) -> bool:
+        """Whether the other's strategy counts for its rollout: its own, or of one that is rolled out before it."""
+        return other in (key, *self.world.turns.get(key, ((), 0.0))[0])
 
     def _does_without(self, rest: Sequence[tuple[Measure, Effect]], asked: Iterable[str]) -> bool:
         world = self._world_with(rest)
@@ -794,33 +1017,51 @@ class Planner:
         nodes = [one for one in measures if one.kind is MeasureKind.NODES]
         numbers = [sum(s.is_ready(self.share) for s in some.values()) for some in (self.now, for_nothing, self.states)]
         month, once = (_sum([getattr(one, name) for one in nodes]) for name in ("usd_per_month", "usd_per_rollout"))
+        bounds = [self._at_least(key) for key in dict.fromkeys(key for one in nodes for key in one.makes)]
         found = PlanAnswer(
             sentence=Text(), total=len(self.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
             unknown=sum(one.verdict is Verdict.UNKNOWN for one in self.states.values()), measures=measures,
             order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(one.nodes for one in nodes),
             usd_per_month=month, usd_per_rollout=None if any(one.is_kept for one in nodes) else once,
+            at_least_nodes=max((one.nodes for one in bounds), default=0),
+            at_least_usd=None if month is None else max((one.usd_per_month or 0.0 for one in bounds), default=0.0),
             doubt=Text(self.doubt), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         found = replace(found, unjudged=unjudged(self.snapshot))
         return replace(found, sentence=Text(_sentence(found, self.aims)))
 
+    def _at_least(self, key: str) -> LeastNodes:
+        def price(node: Node, number: int) -> float | None:
+            return usd_of_nodes(self.book, self.snapshot.nodes, node, number, 0.0)[0]
+
+        if any(map(self.snapshot.lacks, _COUNTING)) or "VerticalPodAutoscaler" in self.snapshot.other_kinds:
+            return LeastNodes(nodes=0, usd_per_month=0.0)  # who may be pushed out, or scaled by others, isn't known
+        return least_nodes(self.today.cluster, self.today.revision(key).after, price)
+
     def _turns(self, measures: Sequence[Measure]) -> Iterator[Turn]:
-        """Who needs nothing first, then who needs what costs nothing, then pool by pool who needs spare nodes, so that these
-        are there once and for as short as can be; in each those with fewest pods first."""
+        """Those that let one another through first, as they were played; then who needs nothing, who needs what costs nothing, and pool by
+        pool who needs spare nodes, so that these are there once and for as short as can be; in each those with fewest pods first."""
         needs: dict[str, tuple[int, ...]] = {}
         for place, one in enumerate(measures, 1):
             for key in dict.fromkeys((*one.makes, *([one.workload] if one.kind is not MeasureKind.NODES else []))):
                 needs[key] = (*needs.get(key, ()), place)
         pools = {place: one.pool for place, one in enumerate(measures, 1)}
 
-        def rank(key: str) -> tuple[int, str, int, str]:
+        turns = [
+            key for key in self.turns if any(key in (own, *before) for own, (before, _) in self.world.turns.items())
+        ]
+
+        def rank(key: str) -> tuple[int, int, str, int, str]:
             mine = needs.get(key, ())
             pool = max((pools[place] for place in mine), default="")
-            return (2 if pool else 1 if mine else 0, pool, self.states[key].replicas, key)
+            turn = turns.index(key) - len(turns) if key in turns else 0
+            return (turn, 2 if pool else 1 if mine else 0, pool, self.states[key].replicas, key)
 
         for key in sorted((key for key in self.states if self._is_ready(key)), key=rank):
             state = self.states[key]
-            yield Turn(workload=key, lowest_ready=state.lowest, replicas=state.replicas, needs=needs.get(key, ()))
+            yield Turn(
+                workload=key, lowest_ready=state.lowest, replicas=state.replicas, needs=needs.get(key, ()), is_first=key in turns
+            )  # fmt: skip
 
     def _left(self) -> Iterator[Left]:
         for key, state in self.states.items():
@@ -863,12 +1104,24 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
             for one in _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if not is_one])
         ]
         pools = [_node_words(nodes, pool) for pool in dict.fromkeys(one.pool for one in nodes)]
-        parts.append(f"{found.ready_all:,} with {listing([*more, *pools], None)}, {price}")
+        parts.append(f"{found.ready_all:,} with {listing([*more, *pools], None)}, {price}; {_least_words(found)}")
     if not free and not nodes and found.ready_all < found.total:
         parts.append("no measure was found that would make it more")
     if found.unknown:
         parts.append(f"of {found.unknown:,} it isn't known")
     return "; ".join([*parts, beside] if beside else parts)
+
+
+def _least_words(found: PlanAnswer) -> str:
+    """How far that is from the least: what no plan for the same workloads can do without."""
+    if found.usd_per_month is not None and (found.at_least_usd or 0.0) >= found.usd_per_month - _CENT:
+        return "no plan for them costs less (proven)"
+    if found.at_least_nodes >= found.nodes:
+        return "no plan for them needs fewer nodes (proven)"
+    if not found.at_least_nodes:
+        return "that none does with fewer isn't proven"
+    more = f", {usd(found.at_least_usd)} a month" if found.at_least_usd else ""
+    return f"any plan for them needs at least {count(found.at_least_nodes, 'node')}{more}"
 
 
 def _node_price(found: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
@@ -885,15 +1138,14 @@ def _node_price(found: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
 def _changes(measures: Sequence[Measure]) -> list[str]:
     """``two strategy changes``, ``one larger quota``, ``two loans``: others scaled down for a while."""
     names = {
-        MeasureKind.STRATEGY: "strategy change", MeasureKind.QUOTA: "larger quota",
+        MeasureKind.STRATEGY: "strategy change", MeasureKind.QUOTA: "larger quota", MeasureKind.ORDER: "later turn",
         MeasureKind.LEND: "loan",
     }  # fmt: skip
-    counts = [(sum(one.kind is kind for one in measures), name) for kind, name in names.items()]
-    said = [f"{spelled(number)} {plural(number, name)}" for number, name in counts if number]
-    if moves := sum(one.moves for one in measures):
-        said.insert(0, f"{count(moves, 'move')} of pods")
-    lends = any(one.kind is MeasureKind.LEND for one in measures)
-    return [f"{said[-1]} (others scaled down for a while)" if lends and one == said[-1] else one for one in said]
+    means = {MeasureKind.ORDER: " (after other rollouts)", MeasureKind.LEND: " (others scaled down for a while)"}
+    counts = [(sum(one.kind is kind for one in measures), kind) for kind in names]
+    said = [f"{spelled(n)} {plural(n, names[kind])}{means.get(kind, '')}" for n, kind in counts if n]
+    moves = sum(one.moves for one in measures)
+    return [f"{count(moves, 'move')} of pods", *said] if moves else said
 
 
 def _node_words(nodes: Sequence[Measure], pool: str) -> str:

@@ -158,9 +158,9 @@ _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
 )
 _ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
     name="order",
-    title="in this order, after all others",
+    title="in this order, those that need nothing between",
     items=lambda answer: list(enumerate(answer.order, 1)),
-    told=lambda answer: [of for of in enumerate(answer.order, 1) if of[1].needs],
+    told=lambda answer: [of for of in enumerate(answer.order, 1) if of[1].needs or of[1].is_first],
     columns=(
         Column("turn", lambda of: of[0]),
         Column("workload", lambda of: of[1].workload),
@@ -204,6 +204,7 @@ QUESTION: Final = Question(
         Figure("plan_ready_all", lambda answer: answer.ready_all, "workloads"),
         Figure("plan_unknown", lambda answer: answer.unknown, "workloads"),
         Figure("plan_nodes", lambda answer: answer.nodes, "nodes"),
+        Figure("plan_nodes_at_least", lambda answer: answer.at_least_nodes, "nodes"),
         Figure("plan_cost", lambda answer: answer.usd_per_month, USD_A_MONTH),
         Figure("plan_cost_of_a_rollout", lambda answer: answer.usd_per_rollout, "USD/rollout"),
     ),
@@ -211,7 +212,8 @@ QUESTION: Final = Question(
     notes=lambda answer: [one for one in (answer.price_note, answer.doubt) if one],
     about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
 
-    What costs nothing comes first, others scaled down while one rolls out included; then as few nodes as do, within the budgets and the pools' maxima. Everything is simulated together. Exits 0;
+    What costs nothing comes first (another strategy, a later turn, others scaled down while one rolls out, moves of pods); then as few nodes as do, within the budgets and the pools' maxima,
+    and how few no plan can do without. Everything is simulated together. Exits 0;
     --fail-on left exits 5 when the plan leaves a workload that can't be rolled out.
     """,
     wants=(Want.PRICES, Want.POOLS),

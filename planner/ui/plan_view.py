@@ -113,8 +113,8 @@ def _what_to_do(found: PlanAnswer) -> None:
 
 def _order(found: PlanAnswer) -> None:
     st.caption(
-        "Who needs nothing first; then what costs nothing; those that share spare nodes follow each other, so that the nodes "
-        "are there once. Each was played with the whole plan in place."
+        "Who lets another through comes first, played one after another; then who needs nothing, what costs nothing, and those that "
+        "share spare nodes, so that the nodes are there once: each played by itself, with the whole plan in place."
     )
     if found.order:
         sheet.table(

@@ -1,0 +1,97 @@
+"""Rollouts one after another: what one leaves may let the next one through, and costs nothing.
+
+A rollout changes no amounts, only where its pods are. So one that is stuck for want of a node of its own may find it once another's
+pods, which are rolled out anyway, went elsewhere. Each sequence is played by the engine, in as many draws of what chance decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations
+from math import ceil
+from typing import Final
+
+from planner.ground.errors import HeadroomError
+from planner.ground.records import replace
+from planner.rollout.ownership import pods_of
+from planner.rollout.queued import let_in
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.ties import is_proven
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import Shape, Static, compile_shape
+
+DRAWS: Final = 8
+_MOST_BEFORE: Final = 2  # rollouts that are put before one at a time, beside those that are in turn already
+_MOST_ASKED: Final = 8  # workloads that could come before one
+
+Way = tuple[Revision, tuple[Revision, ...]]
+"""A rollout, with those that are scaled before the first of all."""
+
+
+def played(
+    cluster: Cluster, revisions: Sequence[Revision], share: float, scaled: Sequence[Revision] = ()
+) -> Run | None:
+    """The rollouts one after another, each once the one before is at rest, after those that are `scaled`; None unless each completes with
+    `share` of its pods Ready, whatever chance decides in so many draws."""
+    turns = let_in(cluster.snapshot, revisions)
+    later = [replace(one, after_seconds=WHEN_AT_REST) for one in turns]
+    changes = [*scaled, *later] if scaled else [turns[0], *later[1:]]
+    first: Run | None = None
+    for draw in range(DRAWS):
+        run = simulate(cluster, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
+        if not (all(run.done.values()) and all(_keeps(run, one, share) for one in turns)):
+            return None
+        first = first or run
+        if first is run and is_proven(run.whole(), changes):
+            break
+    return first
+
+
+def _keeps(run: Run, one: Revision, share: float) -> bool:
+    return lowest(run, one) >= ceil(share * one.after.pods_wanted - 1e-9)
+
+
+def lowest(run: Run, one: Revision) -> int:
+    """Its pods Ready at worst."""
+    return min(moment.ready for moment in run.moments[one.after.key][1:])
+
+
+def first_turns(
+    cluster: Cluster, before: Sequence[Revision], others: Iterable[Revision], ways: Sequence[Way], share: float
+) -> tuple[tuple[Revision, ...], Way] | None:
+    """Who of `others` comes before one rollout, after those `before`, so that it goes in one of its `ways`: as few as do; and the way."""
+    if not (shape := _shape_with_room(cluster, ways[0][0])):
+        return None
+    near = list(_near(cluster, others, shape))
+    for number in range(0 if before else 1, _MOST_BEFORE + 1):
+        for turns in permutations(near, number):
+            for way in ways:
+                revision, scaled = way
+                try:
+                    if played(cluster, (*before, *turns, revision), share, scaled) is not None:
+                        return turns, way
+                except HeadroomError:
+                    return None
+    return None
+
+
+def _shape_with_room(cluster: Cluster, one: Revision) -> Shape | None:
+    """Of its new pods; None where not even all that is free in the cluster is enough for one of them, wherever others are."""
+    after = one.after
+    shape = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
+    open_nodes = [place for place, node in enumerate(cluster.nodes) if not node.is_cordoned]
+    free = (cluster.allocatable - cluster.requested)[:, open_nodes].clip(min=0).sum(axis=1)
+    return shape if all(free[row] >= amount for row, amount in shape.asks) else None
+
+
+def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterator[Revision]:
+    """Those with pods where its own may go, first those that hold what it asks for that is rarest, with the fewest pods."""
+    may, pods = shape.static == Static.PASSES, cluster.snapshot.pods
+    rarest, found = {row for row, _ in shape.asks[-1:]}, []
+    for one in others:
+        after = one.after
+        own = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
+        nodes = [cluster.node_index.get(pods[place].node_name) for place in pods_of(cluster, after)]
+        if any(node is not None and may[node] for node in nodes):
+            found.append((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key, one))
+    yield from (one for *_, one in sorted(found, key=lambda each: each[:3])[:_MOST_ASKED])

@@ -1,0 +1,130 @@
+"""Plans for all workloads of small random clusters, held against every plan there is, played one by one (`plain_joint_plans`)."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from itertools import combinations_with_replacement
+from random import Random
+from typing import Any
+
+import pytest
+
+from planner.capacity import in_turn
+from planner.capacity.readiness import MeasureKind
+from planner.ground.records import replace
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.questions.plan import PlanSettings, answer
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.scheduling.cluster import Cluster
+from tests.builders.objects import POOL, deployment, node, pod, pod_spec, snapshot
+from tests.capacity.plain_joint_plans import can_be_rolled, with_nodes
+from tests.rollout.rollouts import rolling
+
+CASES = int(os.environ.get("HEADROOM_PLAN_CASES", "20"))
+MOST_NODES = 3
+AUTOSCALERS = "HorizontalPodAutoscaler"
+
+
+def case(seed: int) -> Snapshot:
+    """Two or three nodes of two pools, two or three Deployments of which some pods wait; that there are no autoscalers is known."""
+    luck = Random(seed)
+    sizes = {"a": luck.choice((1, 2, 2, 3)), "b": luck.choice((1, 2, 2))}
+    pools = {f"n{i}": luck.choice("aab") for i in range(luck.randint(2, 3))}
+    left = {name: sizes[pool] for name, pool in pools.items()}
+    items = [node(name, pool=pool, gpus=sizes[pool]) for name, pool in pools.items()]
+    for name in ("one", "two", "three")[: luck.choice((2, 2, 3))]:
+        gpus, pool, homes = luck.choice((1, 1, 2)), luck.choice(("", "", "a", "b")), list[str]()
+        for _ in range(luck.choice((1, 1, 2))):
+            fitting = [one for one in left if left[one] >= gpus and pool in ("", pools[one])]
+            home = "" if not fitting or luck.random() < 0.2 else luck.choice(fitting)
+            if home:
+                left[home] -= gpus
+            homes.append(home)
+        spec = {**pod_spec(gpus=gpus), **({"nodeSelector": {POOL: pool}} if pool else {})}
+        strategy = luck.choice((rolling(1, 0), rolling(1, 0), rolling(0, 1), {"type": "Recreate"}))
+        items += deployment(name, homes, spec, strategy=strategy)
+    return _without_autoscalers(snapshot(*items))
+
+
+def _without_autoscalers(found: Snapshot) -> Snapshot:
+    return replace(found, presence=FrozenMap({**found.presence, AUTOSCALERS: Presence.PRESENT}))
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_the_plan_is_the_least_that_trying_all_finds(seed: int) -> None:
+    """Who can be rolled out without a node: exactly those. With nodes: as few as any plan for the same workloads; what is said to be the
+    least of them is, and no bound is above it."""
+    found = case(seed)
+    plan = answer(found, PlanSettings(most_nodes=MOST_NODES))
+    free = {one.key for one in found.workloads if can_be_rolled(found, one.key)}
+    assert plan.ready_free == len(free)
+    rolled = [turn.workload for turn in plan.order]
+    assert free <= set(rolled)
+    pools = sorted({one.labels[POOL] for one in found.nodes})
+    fewer = (some for number in range(plan.nodes) for some in combinations_with_replacement(pools, number))
+    for some in fewer:
+        grown = with_nodes(found, Counter(some))
+        assert not all(can_be_rolled(grown, key) for key in rolled), some
+    assert plan.at_least_nodes <= plan.nodes
+    assert ("(proven)" in str(plan.sentence)) == (0 < plan.nodes == plan.at_least_nodes)
+
+
+def two_in_turn() -> Snapshot:
+    """b may only be on n1, where a's pod is in its way; a finds room on n0."""
+    only = pod_spec(gpus=1, nodeSelector={POOL: "b"})
+    nodes = [node("n0", pool="a", gpus=2), node("n1", pool="b", gpus=2)]
+    first = deployment("a", ["n1"], pod_spec(gpus=1), strategy=rolling(1, 0))
+    return _without_autoscalers(snapshot(*nodes, first, deployment("b", ["n1"], only, strategy=rolling(1, 0))))
+
+
+def test_what_one_leaves_lets_another_through_and_costs_nothing() -> None:
+    found = two_in_turn()
+    plan = answer(found, PlanSettings(least_ready_percent=100))
+    (measure,) = plan.measures
+    assert (measure.kind, measure.makes, measure.usd_per_month) == (MeasureKind.ORDER, ("Deployment/ml/b",), 0.0)
+    assert str(measure.what) == "ml/b after ml/a: what they leave lets it through"
+    assert [(turn.workload, turn.is_first) for turn in plan.order] == [
+        ("Deployment/ml/a", True),
+        ("Deployment/ml/b", True),
+    ]
+    assert "one later turn (after other rollouts) and no money" in str(plan.sentence)
+    a, b = (Revision(before=one, after=one, has_new_template=True) for one in found.workloads)
+    assert not simulate(Cluster(found), [b]).done["Deployment/ml/b"]
+    assert all(simulate(Cluster(found), [a, replace(b, after_seconds=WHEN_AT_REST)]).done.values())
+
+
+@pytest.mark.parametrize("unlucky", [0, 3, in_turn.DRAWS])
+def test_an_order_that_chance_decides_is_no_plan(unlucky: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where something is left to chance, every draw has to do."""
+
+    def drawn(*asked: Any, seed: int, **how: Any) -> Run:
+        run = simulate(*asked, seed=seed, **how)
+        return run if seed != unlucky else replace(run, done=dict.fromkeys(run.done, False))
+
+    monkeypatch.setattr(in_turn, "simulate", drawn)
+    monkeypatch.setattr(in_turn, "is_proven", lambda *_: False)
+    kinds = [one.kind for one in answer(two_in_turn(), PlanSettings(least_ready_percent=100, most_nodes=0)).measures]
+    assert kinds == ([MeasureKind.ORDER] if unlucky == in_turn.DRAWS else [])
+
+
+@pytest.mark.parametrize("lacks", [Presence.ABSENT, Presence.REFUSED])
+def test_nothing_is_proven_where_autoscalers_werent_listed(lacks: Presence) -> None:
+    """Somebody may be scaled down by himself, and leave his room."""
+    full = snapshot(
+        node("n0", pool="a", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)), deployment("b", [""], pod_spec(gpus=1))
+    )
+    known = answer(_without_autoscalers(full), PlanSettings())
+    assert (known.nodes, known.at_least_nodes) == (1, 1)
+    assert "no plan for them needs fewer nodes (proven)" in str(known.sentence)
+    blind = answer(replace(full, presence=FrozenMap({**full.presence, AUTOSCALERS: lacks})), PlanSettings())
+    assert (blind.nodes, blind.at_least_nodes) == (1, 0)
+    assert "that none does with fewer isn't proven" in str(blind.sentence)
+
+
+def test_who_may_end_by_himself_is_not_counted() -> None:
+    """A pod that isn't begun again leaves its GPU some time: no node is needed for sure."""
+    ends = pod("once", pod_spec(gpus=1, restartPolicy="Never"), on="n0")
+    full = snapshot(node("n0", pool="a", gpus=1), ends, deployment("b", [""], pod_spec(gpus=1)))
+    plan = answer(_without_autoscalers(full), PlanSettings())
+    assert (plan.nodes, plan.at_least_nodes) == (1, 0)
