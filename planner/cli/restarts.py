@@ -18,7 +18,6 @@ from planner.questions.question import Given
 from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings, answer
 from planner.restarts.model import LineVerdict, Loop
 from planner.restarts.wanted import wanted_logs
-from planner.restarts.wording import SOURCE
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
 
@@ -90,7 +89,7 @@ def _print(found: RestartPlan) -> None:
 def _print_loop(loop: Loop, cure: Cure | None) -> None:
     terminal.say(loop.sentence)
     for one in loop.diagnosis.evidence:
-        terminal.say(f"  {SOURCE[one.source]}: {one.text}")
+        terminal.say(f"  {one.source.words}: {one.text}")
     terminal.say(f"  What would help: {loop.diagnosis.cure}.")
     if loop.suggestion is not None:
         terminal.say(f"  Suggested: {loop.suggestion.text}")

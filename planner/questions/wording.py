@@ -15,7 +15,6 @@ from planner.ground.tables import Row, Rows, columns
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
 from planner.kubernetes.records import Presence, Severity
-from planner.restarts import wording as restarts
 from planner.restarts.model import Activity, Cause
 from planner.rollout import wording as rollout
 from planner.rollout.answers import Reason, Verdict
@@ -36,8 +35,8 @@ _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {
     Reason: rollout.REASON,
     Severity: SEVERITY,
     Presence: PRESENCE,
-    Activity: restarts.ACTIVITY,
-    Cause: restarts.CAUSE,
+    Activity: {one: one.words for one in Activity},
+    Cause: {one: one.words for one in Cause},
 }
 _MOMENTS: Final = ("since_seconds", "last_restart_seconds")  # since 1970; other seconds are durations
 _WRITTEN: Final = ("asks_", "memory_request", "memory_limit")  # in one spec: 2Gi; what is added up or measured: 2 GiB

@@ -119,9 +119,7 @@ def _error_exit(question: Question) -> Diagnosis | None:
         what="was told to stop (SIGTERM, exit code 143)" if stopped else f"ends with exit code {code}",
         evidence=(status(ending(question)), *last, *question.pressure.evidence),
         cure="See its last words in the log" if last else "Get the log of the run that ended: kubectl logs --previous",
-        root=question.pressure.root,
-        wants_memory=bool(question.pressure.memory),
-        wants_cpu=bool(question.pressure.cpu),
+        **question.pressure.behind,
     )
 
 

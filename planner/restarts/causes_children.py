@@ -36,8 +36,8 @@ def _late_children(question: Question, late: tuple[Hit, ...]) -> Diagnosis:
     if guesses:
         evidence.append(
             Evidence(
-                source=EvidenceSource.LOG,
-                text=f"“{guesses[0].template}” ({count(len(guesses), 'line')}) is {program}'s own kill after the timeout, "
+                EvidenceSource.LOG,
+                f"“{guesses[0].template}” ({count(len(guesses), 'line')}) is {program}'s own kill after the timeout, "
                 "not the kernel's: no container of this pod was OOMKilled"
                 if question.ended_as != "OOMKilled"
                 else f"“{guesses[0].template}” ({count(len(guesses), 'line')})",
@@ -46,8 +46,8 @@ def _late_children(question: Question, late: tuple[Hit, ...]) -> Diagnosis:
     if boots:
         evidence.append(
             Evidence(
-                source=EvidenceSource.LOG,
-                text=f"{count(len(boots), 'worker')} started, {len(late)} stopped for being late"
+                EvidenceSource.LOG,
+                f"{count(len(boots), 'worker')} started, {len(late)} stopped for being late"
                 + (f", each {duration(life)} after its start (median)" if life is not None else ""),
             )
         )
@@ -67,9 +67,7 @@ def _late_children(question: Question, late: tuple[Hit, ...]) -> Diagnosis:
             if short.root
             else f"Find what the workers wait for at start; then fewer workers or a longer timeout of {program}"
         ),
-        root=short.root,
-        wants_memory=bool(short.memory),
-        wants_cpu=bool(short.cpu),
+        **short.behind,
     )
 
 
@@ -121,9 +119,7 @@ def dying_children(question: Question) -> Diagnosis | None:
         what=f"loses child processes that die without a word{and_then(question)}",
         evidence=(counted(died), *probe_evidence(question), *how_it_stands(question), *short.evidence),
         cure="See whether memory is short (each child holds its own) or the children are too busy to answer their supervisor",
-        root=short.root,
-        wants_memory=bool(short.memory),
-        wants_cpu=bool(short.cpu),
+        **short.behind,
     )
 
 
@@ -138,7 +134,5 @@ def task_limit(question: Question) -> Diagnosis | None:
         what=f"has {count(len(hits), 'task')} killed at its own time limit, inside a container that runs on",
         evidence=(counted(hits), *question.pressure.evidence),
         cure="Make the tasks shorter or their time limit longer",
-        root=question.pressure.root,
-        wants_memory=bool(question.pressure.memory),
-        wants_cpu=bool(question.pressure.cpu),
+        **question.pressure.behind,
     )

@@ -9,11 +9,11 @@ from planner.kubernetes.records import Event
 from planner.restarts.model import Cause, Confidence, Diagnosis, Peers
 from planner.restarts.pressure import names
 from planner.restarts.question import (
-    SAME_MOMENT_SECONDS,
     Question,
     counted,
     ending,
     event_told,
+    is_near,
     spec,
     status,
 )
@@ -67,13 +67,7 @@ def _needs_more(peers: Peers | None, limit_bytes: int) -> str:
 
 
 def _node_ran_out(question: Question) -> tuple[Event, ...]:
-    ended = question.ended_at
-    return tuple(
-        event
-        for event in question.case.node_events
-        if event.reason == "SystemOOM"
-        and (ended is None or event.last_seen_at is None or abs(event.last_seen_at - ended) <= SAME_MOMENT_SECONDS)
-    )
+    return tuple(e for e in question.case.node_events if e.reason == "SystemOOM" and is_near(question, e))
 
 
 def runtime_memory(question: Question) -> Diagnosis | None:

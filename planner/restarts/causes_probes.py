@@ -71,8 +71,8 @@ def _probe_diagnosis(
     if needed is not None and question.peers:
         evidence.append(
             Evidence(
-                source=EvidenceSource.PEERS,
-                text=f"the same program takes up to {duration(needed)} to be Ready in {names(question.peers)}",
+                EvidenceSource.PEERS,
+                f"the same program takes up to {duration(needed)} to be Ready in {names(question.peers)}",
             )
         )
     ran = question.run_seconds
@@ -87,9 +87,7 @@ def _probe_diagnosis(
             what=f"is too slow to start within its {name} probe's {patience} s: {question.pressure.cpu}",
             evidence=tuple(evidence),
             cure="Raise or remove the CPU limit, or give a startup probe time enough",
-            root=question.pressure.root,
-            wants_cpu=True,
-            wants_memory=bool(question.pressure.memory),
+            **question.pressure.behind,
         )
     if too_tight and needed is not None:
         what = f"is killed by its {name} probe after {patience} s, and needs {duration(needed)} to start"
@@ -105,7 +103,5 @@ def _probe_diagnosis(
         cure=f"Add or lengthen a startup probe (failureThreshold × periodSeconds above {duration(needed or patience or 60)})"
         if at_start
         else f"See why it stops answering; a longer {name} timeout or threshold if it is only slow",
-        root=question.pressure.root,
-        wants_memory=bool(question.pressure.memory),
-        wants_cpu=bool(question.pressure.cpu),
+        **question.pressure.behind,
     )

@@ -64,30 +64,17 @@ def _loop(about: _Lost, events: list[Event]) -> Loop:
     pods = tuple(sorted({event.object_name for event in events}))
     what, cure = _WHAT[about.cause]
     evidence = tuple(
-        Evidence(source=EvidenceSource.EVENT, text=f"{event.object_name}: {event.reason}: {template(event.message)}")
+        Evidence(EvidenceSource.EVENT, f"{event.object_name}: {event.reason}: {template(event.message)}")
         for event in events[-3:]
     )
     return Loop(
         workload=about.workload,
         namespace=about.namespace,
-        container="",
-        image="",
         pods=pods,
         pods_in_all=len(pods),
         activity=Activity.GONE,
-        restarts=0,
-        most_restarts=0,
         since=min((event.first_seen_at for event in events if event.first_seen_at is not None), default=None),
-        last_restart_at=None,
-        seconds_between=None,
         diagnosis=Diagnosis(cause=about.cause, confidence=Confidence.CERTAIN, what=what, evidence=evidence, cure=cure),
-        memory_limit_bytes=None,
-        memory_request_bytes=None,
-        seen_bytes=None,
-        peers=None,
-        suggestion=None,
-        lines=(),
-        has_log=False,
         sentence=Text(
             f"{short_name(about.workload)} {what}. {count(len(pods), 'pod')} that the snapshot no longer holds."
         ),

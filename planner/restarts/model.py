@@ -3,40 +3,68 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.memory.suggestion import Suggestion
 
 
-class Cause(StrEnum):
+class Worded(StrEnum):
+    """A value as documents have it, and how people are told it (`words`)."""
+
+    _value_: str
+    words: str
+
+    def __new__(cls, value: str, words: str) -> Self:
+        one = str.__new__(cls, value)
+        one._value_, one.words = value, words
+        return one
+
+
+class Cause(Worded):
     """Why a container restarts, or never starts."""
 
-    OOM_OWN_LIMIT = "oom_own_limit"  # the kernel killed it at its own (or its pod's) memory limit
-    OOM_NODE = "oom_node"  # killed for memory without a limit of its own: the node ran out
-    CHILD_TIMEOUT = "child_timeout"  # a supervisor stops its own workers for being late; the container lives on
-    CHILD_KILLED = "child_killed"  # somebody else killed a child process; the container lives on
-    HEAP_LIMIT = "heap_limit"  # the runtime's own heap limit, or malloc, said no: Java, Node.js, Python, Go
-    GPU_MEMORY = "gpu_memory"
-    SHARED_MEMORY = "shared_memory"  # /dev/shm
-    STARTUP_PROBE = "startup_probe"
-    LIVENESS_PROBE = "liveness_probe"
-    CPU_THROTTLED = "cpu_throttled"  # its CPU limit makes it too slow to start in time
-    BAD_COMMAND = "bad_command"
-    IMAGE = "image"
-    CONFIG = "config"  # a Secret, ConfigMap or key it names isn't there
-    VOLUME = "volume"  # a volume can't be mounted
-    DEPENDENCY = "dependency"  # another service it needs at start doesn't answer
-    NODE_LOST = "node_lost"  # node gone, shut down or rebooted: spot and preemptible nodes
-    EVICTED = "evicted"  # by the kubelet, under pressure
-    PREEMPTED = "preempted"  # by the scheduler, for a pod of higher priority
-    REJECTED = "rejected"  # the kubelet refused it: no device, no room, after the scheduler had placed it
-    DEADLINE = "deadline"  # activeDeadlineSeconds
-    COMPLETED = "completed"  # it ends with 0 and restartPolicy starts it again
-    CRASH = "crash"  # SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE
-    ERROR_EXIT = "error_exit"
-    KILLED = "killed"  # SIGKILL, and nothing says by whom
-    UNKNOWN = "unknown"
+    OOM_OWN_LIMIT = (
+        "oom_own_limit",
+        "OOM-killed at its own limit",
+    )  # the kernel killed it at its own (or its pod's) memory limit
+    OOM_NODE = "oom_node", "OOM-killed, node ran out"  # killed for memory without a limit of its own: the node ran out
+    CHILD_TIMEOUT = (
+        "child_timeout",
+        "workers killed by timeout",
+    )  # a supervisor stops its own workers for being late; the container lives on
+    CHILD_KILLED = (
+        "child_killed",
+        "child processes killed",
+    )  # somebody else killed a child process; the container lives on
+    HEAP_LIMIT = (
+        "heap_limit",
+        "memory refused inside",
+    )  # the runtime's own heap limit, or malloc, said no: Java, Node.js, Python, Go
+    GPU_MEMORY = "gpu_memory", "GPU memory"
+    SHARED_MEMORY = "shared_memory", "shared memory"  # /dev/shm
+    STARTUP_PROBE = "startup_probe", "startup probe"
+    LIVENESS_PROBE = "liveness_probe", "liveness probe"
+    CPU_THROTTLED = "cpu_throttled", "CPU throttled at start"  # its CPU limit makes it too slow to start in time
+    BAD_COMMAND = "bad_command", "command can't be run"
+    IMAGE = "image", "image"
+    CONFIG = "config", "configuration missing"  # a Secret, ConfigMap or key it names isn't there
+    VOLUME = "volume", "volume"  # a volume can't be mounted
+    DEPENDENCY = "dependency", "another service doesn't answer"  # another service it needs at start doesn't answer
+    NODE_LOST = "node_lost", "node lost"  # node gone, shut down or rebooted: spot and preemptible nodes
+    EVICTED = "evicted", "evicted"  # by the kubelet, under pressure
+    PREEMPTED = "preempted", "preempted"  # by the scheduler, for a pod of higher priority
+    REJECTED = (
+        "rejected",
+        "refused by its node",
+    )  # the kubelet refused it: no device, no room, after the scheduler had placed it
+    DEADLINE = "deadline", "out of time"  # activeDeadlineSeconds
+    COMPLETED = "completed", "ends by itself"  # it ends with 0 and restartPolicy starts it again
+    CRASH = "crash", "crash"  # SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE
+    ERROR_EXIT = "error_exit", "error exit"
+    KILLED = "killed", "killed, by whom is unknown"  # SIGKILL, and nothing says by whom
+    UNKNOWN = "unknown", "unknown"
 
 
 class Confidence(StrEnum):
@@ -45,27 +73,27 @@ class Confidence(StrEnum):
     POSSIBLE = "possible"  # one sign, or signs that allow another cause
 
 
-class Activity(StrEnum):
+class Activity(Worded):
     """How alive the trouble is."""
 
-    NOT_STARTING = "not_starting"  # the container never ran
-    LOOPING = "looping"  # in back-off, or restarted minutes ago
-    SILENT = "silent"  # children are killed inside a container that hasn't restarted
-    RECURRING = "recurring"  # restarted within the last day
-    GONE = "gone"  # the pod was lost with its node, evicted or preempted
-    SETTLED = "settled"  # restarted once upon a time, fine since
+    NOT_STARTING = "not_starting", "✗ doesn't start"  # the container never ran
+    LOOPING = "looping", "✗ looping now"  # in back-off, or restarted minutes ago
+    SILENT = "silent", "△ hidden: the pod shows nothing"  # children are killed inside a container that hasn't restarted
+    RECURRING = "recurring", "△ restarted within a day"  # restarted within the last day
+    GONE = "gone", "i pod gone"  # the pod was lost with its node, evicted or preempted
+    SETTLED = "settled", "✓ long past"  # restarted once upon a time, fine since
 
 
-class EvidenceSource(StrEnum):
-    STATUS = "status"
-    EVENT = "event"
-    LOG = "log"
-    SPEC = "spec"
-    METRICS = "metrics"
-    PEERS = "peers"  # the same program elsewhere
+class EvidenceSource(Worded):
+    STATUS = "status", "pod status"
+    EVENT = "event", "event"
+    LOG = "log", "log"
+    SPEC = "spec", "spec"
+    METRICS = "metrics", "metrics"
+    PEERS = "peers", "where the program works"  # the same program elsewhere
 
 
-class Evidence(Record):
+class Evidence(Record, kw_only=False):
     source: EvidenceSource
     text: str
 
@@ -119,28 +147,28 @@ class Peers(Record):
 
 
 class Loop(Record):
-    """One container of one workload in trouble, all its pods together."""
+    """One container of one workload in trouble, all its pods together; of pods that are gone little is known."""
 
     workload: str  # key
     namespace: str
-    container: str
-    image: str
+    container: str = ""
+    image: str = ""
     pods: tuple[str, ...]  # in trouble
     pods_in_all: int
     activity: Activity
-    restarts: int  # of all these pods
-    most_restarts: int  # of one pod
+    restarts: int = 0  # of all these pods
+    most_restarts: int = 0  # of one pod
     since: float | None  # the first sign: earliest event, else start of the oldest pod in trouble
-    last_restart_at: float | None
-    seconds_between: float | None  # average time between restarts of one pod
+    last_restart_at: float | None = None
+    seconds_between: float | None = None  # average time between restarts of one pod
     diagnosis: Diagnosis
-    memory_limit_bytes: int | None
-    memory_request_bytes: int | None
-    seen_bytes: int | None  # largest working set of these pods
-    peers: Peers | None
-    suggestion: Suggestion | None
-    lines: tuple[LogLine, ...]
-    has_log: bool
+    memory_limit_bytes: int | None = None
+    memory_request_bytes: int | None = None
+    seen_bytes: int | None = None  # largest working set of these pods
+    peers: Peers | None = None
+    suggestion: Suggestion | None = None
+    lines: tuple[LogLine, ...] = ()
+    has_log: bool = False
     sentence: Text
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
@@ -22,6 +24,11 @@ class Pressure(Record):
     def root(self) -> str:
         return "; ".join(part for part in (self.memory, self.cpu) if part)
 
+    @property
+    def behind(self) -> dict[str, Any]:
+        """What a diagnosis says of it: that it lies behind the cause, and what there should be more of."""
+        return {"root": self.root, "wants_memory": bool(self.memory), "wants_cpu": bool(self.cpu)}
+
 
 def pressure(case: Case, peers: Peers | None) -> Pressure:
     """What `case` is short of, judged by its own use against its limits and by its peers that work."""
@@ -37,7 +44,7 @@ def _memory(case: Case, peers: Peers | None) -> tuple[str, list[Evidence]]:
     is_full = is_starved(limit, seen)
     if seen is not None:
         share = f", {seen / limit:.0%} of its limit of {format_amount(limit, MEMORY)}" if limit else ", without a limit"
-        evidence.append(Evidence(source=EvidenceSource.METRICS, text=f"working set {measured_bytes(seen)}{share}"))
+        evidence.append(Evidence(EvidenceSource.METRICS, f"working set {measured_bytes(seen)}{share}"))
     elsewhere = peers.working_set_bytes if peers else None
     is_small = limit is not None and elsewhere is not None and elsewhere > limit
     if peers is not None and elsewhere is not None and limit is not None:
@@ -45,8 +52,8 @@ def _memory(case: Case, peers: Peers | None) -> tuple[str, list[Evidence]]:
         of = f" under a limit of {format_amount(given, MEMORY)}" if given is not None else ""
         evidence.append(
             Evidence(
-                source=EvidenceSource.PEERS,
-                text=f"the same program uses up to {measured_bytes(elsewhere)}{of} in {names(peers)}",
+                EvidenceSource.PEERS,
+                f"the same program uses up to {measured_bytes(elsewhere)}{of} in {names(peers)}",
             )
         )
     if limit is None or not (is_full or is_small):
@@ -69,13 +76,13 @@ def _cpu(case: Case, peers: Peers | None) -> tuple[str, list[Evidence]]:
         against = (
             f"limit {format_amount(limit, CPU)}" if limit else f"request {format_amount(request or 0, CPU)}, no limit"
         )
-        evidence.append(Evidence(source=EvidenceSource.METRICS, text=f"CPU {seen}m used ({against})"))
+        evidence.append(Evidence(EvidenceSource.METRICS, f"CPU {seen}m used ({against})"))
     given = peers.cpu_request_millicores if peers else None
     if peers is not None and given and request and given > request:
         evidence.append(
             Evidence(
-                source=EvidenceSource.PEERS,
-                text=f"CPU request {format_amount(request, CPU)}, {ratio(request, given)} of "
+                EvidenceSource.PEERS,
+                f"CPU request {format_amount(request, CPU)}, {ratio(request, given)} of "
                 f"{format_amount(given, CPU)} in {names(peers)}",
             )
         )

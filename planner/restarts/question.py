@@ -61,28 +61,28 @@ def is_near(question: Question, event: Event) -> bool:
 
 def status(text: str) -> Evidence:
     """What the pod's status says."""
-    return Evidence(source=EvidenceSource.STATUS, text=text)
+    return Evidence(EvidenceSource.STATUS, text)
 
 
 def spec(text: str) -> Evidence:
     """What the spec, or the node, says."""
-    return Evidence(source=EvidenceSource.SPEC, text=text)
+    return Evidence(EvidenceSource.SPEC, text)
 
 
 def event_told(event: Event) -> Evidence:
     """What an event says, with how often."""
     times = f" ({event.count:,} times)" if event.count > 1 else ""
-    return Evidence(source=EvidenceSource.EVENT, text=f"{event.reason}: {template(event.message)}{times}")
+    return Evidence(EvidenceSource.EVENT, f"{event.reason}: {template(event.message)}{times}")
 
 
 def quoted(hit: Hit) -> Evidence:
     """A log line, as a template."""
-    return Evidence(source=EvidenceSource.LOG, text=f"“{hit.template}”")
+    return Evidence(EvidenceSource.LOG, f"“{hit.template}”")
 
 
 def counted(hits: tuple[Hit, ...]) -> Evidence:
     """The last of some log lines, with how many there are."""
-    return Evidence(source=EvidenceSource.LOG, text=f"“{hits[-1].template}” ({count(len(hits), 'line')})")
+    return Evidence(EvidenceSource.LOG, f"“{hits[-1].template}” ({count(len(hits), 'line')})")
 
 
 def ending(question: Question) -> str:
@@ -99,7 +99,7 @@ def probe_evidence(question: Question) -> list[Evidence]:
 def last_lines(question: Question) -> list[Evidence]:
     """The last words of the run that ended."""
     lines = question.case.previous_lines or question.case.lines
-    return [Evidence(source=EvidenceSource.LOG, text=f"“{words}”") for words in last_words(lines)]
+    return [Evidence(EvidenceSource.LOG, f"“{words}”") for words in last_words(lines)]
 
 
 def how_it_stands(question: Question) -> list[Evidence]:

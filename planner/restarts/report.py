@@ -17,10 +17,10 @@ from planner.restarts import noise
 from planner.restarts.causes import diagnose, is_troubled
 from planner.restarts.causes_start import IMAGE_REASONS
 from planner.restarts.gone import gone
-from planner.restarts.model import Activity, Cause, Confidence, Diagnosis, Loop, RestartReport
+from planner.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
 from planner.restarts.population import Case, Population, cases
 from planner.restarts.pressure import pressure
-from planner.restarts.question import Question
+from planner.restarts.question import Question, rank
 
 # CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
 # (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it
@@ -28,7 +28,6 @@ LOOPING_SECONDS = 1_800.0
 RECENT_SECONDS = 86_400.0
 VAGUE = frozenset({Cause.ERROR_EXIT, Cause.KILLED, Cause.UNKNOWN})
 _ORDER = tuple(Activity)
-_RANK = {Confidence.POSSIBLE: 0, Confidence.LIKELY: 1, Confidence.CERTAIN: 2}
 
 
 def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> RestartReport:
@@ -98,7 +97,7 @@ def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
 def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
     group.sort(key=lambda one: one[0].pod.name)
     clearest, diagnosis = max(
-        group, key=lambda one: (one[1].cause not in VAGUE, _RANK[one[1].confidence], len(one[1].evidence))
+        group, key=lambda one: (one[1].cause not in VAGUE, rank(one[1].confidence), len(one[1].evidence))
     )
     failing = [case for case, _ in group]
     siblings = population.siblings(clearest)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final
 
 from planner.ground.errors import InputError
@@ -43,253 +44,60 @@ PREEMPTIBLE_HOURS: Final = 24.0
 
 ASSUMED_GAP_HOURS: Final = 1.36  # of a node that is up 61% of the time and lost each 2.13 h (Wu et al., NSDI 2024)
 
-_SPOT_GUIDE = "Google's former guide line of 5 to 15% of preemptible VMs a day (2019, since withdrawn)"
-
-
 POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
 
-
-def _of(group: str, unit: str = "", least: float | None = None, most: float | None = None) -> Callable[..., Any]:
-    """Makes settings of `group`; unit and bounds are these where a setting has none of its own."""
-
-    def of(
-        label: str, said: str, source: str, unit: str = unit, least: float | None = least, most: float | None = most,
-        **more: Any,
-    ) -> Any:  # fmt: skip
-        return setting(
-            None, label=label, help=said, source=source, group=group, unit=unit, least=least, most=most, **more
-        )
-
-    return of
+_FILE: Final = Path(__file__).with_name("assumptions.json")
+_TOLD: Final[dict[str, dict[str, Any]]] = json.loads(
+    _FILE.read_text(encoding="utf-8").replace("{gap}", duration(ASSUMED_GAP_HOURS * 3_600))
+)
+"""Setting → what `planner.ground.settings.setting` is told of it: its group, label, unit, bounds, meaning and source."""
 
 
-_bought, _lost, _work, _simulated = map(_of, (POOL, LOSSES, WORK, SIMULATION))
-_nodes = _of(POOL, "nodes", 0, 5000)
-_price = _of(POOL, "USD/h", 0, 1000)
-_rate = _of(LOSSES, "per VM-hour", 0, 1000)
-_arriving = _of(LOSSES, "s", 0, 86_400)
-_working = _of(WORK, "s", 0, 86_400)
+def _told(name: str, **more: Any) -> Any:
+    return setting(None, **_TOLD[name] | more)
 
 
 class SpotSettings(Record):
     """Every assumption, as far as it is given; what is empty comes from the cluster, the price book or `assumed`."""
 
-    nodes: int | None = _nodes(
-        "Nodes in all",
-        "Nodes that the work needs when nothing is interrupted.",
-        "the cluster: the nodes the workload's pods fill",
+    nodes: int | None = _told("nodes")
+    gpus_per_node: int | None = _told("gpus_per_node")
+    base_nodes: int | None = _told("base_nodes")
+    needed_nodes: int | None = _told("needed_nodes")
+    committed_nodes: int | None = _told("committed_nodes")
+    on_demand_usd_per_hour: float | None = _told("on_demand_usd_per_hour")
+    stand_in_usd_per_hour: float | None = _told("stand_in_usd_per_hour")
+    spot_usd_per_hour: float | None = _told("spot_usd_per_hour")
+    committed_usd_per_hour: float | None = _told("committed_usd_per_hour")
+    committed_3y_usd_per_hour: float | None = _told("committed_3y_usd_per_hour")
+    flex_start_usd_per_hour: float | None = _told("flex_start_usd_per_hour")
+    hours_per_month: float | None = _told("hours_per_month", most=12 * HOURS_PER_MONTH, assumed=HOURS_PER_MONTH)
+    hazard_low_per_hour: float | None = _told("hazard_low_per_hour")
+    hazard_likely_per_hour: float | None = _told("hazard_likely_per_hour")
+    hazard_high_per_hour: float | None = _told("hazard_high_per_hour")
+    zones: int | None = _told("zones")
+    zone_losses_per_month: float | None = _told("zone_losses_per_month")
+    stock_out_hours: float | None = _told("stock_out_hours")
+    availability: float | None = _told("availability")
+    node_start_seconds: float | None = _told(
+        "node_start_seconds", source=ARRIVAL_SOURCE, assumed=GPU_NODE_ARRIVAL_SECONDS
     )
-    gpus_per_node: int | None = _bought(
-        "GPUs per node", "Only for the cost per GPU-hour; 0 for a pool without GPUs.", "the cluster", "GPUs", 0, 16
-    )
-    base_nodes: int | None = _nodes(
-        "Of these, kept on demand",
-        "The base that is never interrupted; the rest is bought on spot.",
-        "the default",
-        assumed=0,
-    )
-    needed_nodes: int | None = _nodes(
-        "Nodes that must be up",
-        "Fewer ready nodes than this count as a shortfall.",
-        "the workload's PodDisruptionBudget, else one node fewer than in all",
-    )
-    committed_nodes: int | None = _nodes(
-        "Nodes under a commitment already paid for",
-        "They cost the same whether they are used or not, so that replacing them saves nothing.",
-        "the default",
-        assumed=0,
-    )
-    on_demand_usd_per_hour: float | None = _price(
-        "On-demand price of a node",
-        "Of the whole node, GPUs included, as it comes to for a month: sustained-use discounts are in it.",
-        "the price book",
-    )
-    stand_in_usd_per_hour: float | None = _price(
-        "Price of an on-demand node that stands in",
-        "For hours, not for a month: without sustained-use discounts. Empty: the on-demand price.",
-        "the price book",
-        optional=True,
-    )
-    spot_usd_per_hour: float | None = _price(
-        "Spot price of a node", "Of the whole node, GPUs included.", "the price book"
-    )
-    committed_usd_per_hour: float | None = _price(
-        "Price of a committed node",
-        "What a committed node costs an hour; it is spent either way.",
-        "the price book, 1-year commitment",
-        optional=True,
-    )
-    committed_3y_usd_per_hour: float | None = _price(
-        "Price of a node committed for 3 years",
-        "For comparison. Empty: no price.",
-        "the price book, 3-year commitment",
-        optional=True,
-    )
-    flex_start_usd_per_hour: float | None = _price(
-        "Flex-start price of a node",
-        "Flex-start VMs queue for capacity and then run up to 7 days without being preempted. Empty: no price.",
-        "the price book",
-        optional=True,
-    )
-    hours_per_month: float | None = _bought(
-        "Hours of useful work a month",
-        "Per node. The same work is priced on demand and on spot.",
-        "365 days × 24 h / 12, as cloud price lists have it",
-        "h",
-        0.01,
-        HOURS_PER_MONTH * 12,
-        assumed=HOURS_PER_MONTH,
-    )
-    hazard_low_per_hour: float | None = _rate(
-        "Interruption rate, low",
-        "Each simulated month draws its rate between low and high, likely most often (triangular).",
-        f"5% a day: the low end of {_SPOT_GUIDE}",
-        assumed=0.0021,
-    )
-    hazard_likely_per_hour: float | None = _rate(
-        "Interruption rate, likely",
-        "Chance that a running spot VM is lost in an hour, as a rate. 0.0044 is one loss in 227 h, 10% a day. "
-        "The preemption rate of advice.capacityHistory is preempted VMs per stopped VM: it isn't this number.",
-        f"10% a day: the middle of {_SPOT_GUIDE}",
-        assumed=0.0044,
-    )
-    hazard_high_per_hour: float | None = _rate(
-        "Interruption rate, high",
-        "Scarce GPUs can be far worse: one AWS V100 node lived 2.1 h on average (0.47 per VM-hour).",
-        "3 losses in 180 VM-hours of c3-highcpu-88 in a public trace of GCP; V100: Wu et al., NSDI 2024",
-        assumed=0.0167,
-    )
-    zones: int | None = _lost(
-        "Zones the spot nodes are spread over",
-        "Nodes of one zone are lost together in a bulk loss.",
-        "the cluster: zones of the pool's nodes",
-        "zones",
-        1,
-        9,
-        assumed=1,
-    )
-    zone_losses_per_month: float | None = _lost(
-        "Bulk losses per zone",
-        "All spot nodes of a zone are taken at once, on top of the losses one by one.",
-        "assumed: no public count for GCP. 94% of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
-        "per month",
-        0,
-        1000,
-        assumed=1,
-    )
-    stock_out_hours: float | None = _lost(
-        "Mean gap after a loss",
-        "A loss begins a gap: so long it takes, on average, until a spot node is to be had again. Empty: as long as "
-        f"the share of time up leaves over, else {duration(ASSUMED_GAP_HOURS * 3_600)}.",
-        f"assumed: {duration(ASSUMED_GAP_HOURS * 3_600)}, what 61% up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
-        "public figure for GCP",
-        "h",
-        0.01,
-        720,
-        optional=True,
-    )
-    availability: float | None = _lost(
-        "Share of time up",
-        "The share of time a place in the pool has a spot node: mean life / (mean life + mean gap). Of rate, gap and "
-        "share two are enough. 1: a lost node is replaced at once; 0: there is never one.",
-        "follows from the rate and the gap",
-        "share",
-        0,
-        1,
-        optional=True,
-    )
-    node_start_seconds: float | None = _arriving(
-        "Time for a node to arrive",
-        "From the loss until the new node takes pods; paid for, and no work is done.",
-        ARRIVAL_SOURCE,
-        assumed=GPU_NODE_ARRIVAL_SECONDS,
-    )
-    pod_start_seconds: float | None = _arriving(
-        "Time for a pod to get ready",
-        "Image, model, warm-up: from being placed to Ready.",
-        "learnt from the workload's pods where the cluster tells it, else assumed",
-        assumed=60,
-    )
-    window_seconds: float | None = _lost(
-        "Notice a pod gets",
-        "From SIGTERM to the end, as the node's provider grants it (the checklist names the source).",
-        "GKE: 15 s for ordinary pods",
-        "s",
-        0,
-        600,
-        assumed=15,
-    )
-    job_minutes: float | None = _work(
-        "Length of a job",
-        "Of useful work, without interruptions and checkpoints.",
-        "assumed: nobody said",
-        "min",
-        0.01,
-        60 * 24 * 365,
-        assumed=60,
-    )
-    checkpoint_minutes: float | None = _work(
-        "Work between checkpoints",
-        "0: none, an interrupted job starts again from its beginning.",
-        "assumed: nobody said",
-        "min",
-        0,
-        60 * 24 * 365,
-        assumed=0,
-    )
-    checkpoint_seconds: float | None = _working(
-        "Time to write a checkpoint", "The job stands still meanwhile.", "assumed: nobody said", assumed=10
-    )
-    late_factor: float | None = _work(
-        "A job is late after",
-        "Counted from its start, restarts and waiting included.",
-        "the default",
-        "× its length",
-        1,
-        1000,
-        assumed=2,
-    )
-    retries: int | None = _work(
-        "Retries before a job fails",
-        "Empty: no limit. What failed is done again on demand.",
-        "the Job's backoffLimit; a queue that delivers again has none",
-        "retries",
-        0,
-        1000,
-        optional=True,
-    )
-    request_seconds: float | None = _working(
-        "Length of a request",
-        "Requests that need longer than the notice are lost and served again.",
-        "assumed: nobody said",
-        assumed=1,
-    )
-    runs: int | None = _simulated(
-        "Simulated months", "More runs give steadier percentiles.", "the default", "runs", 100, 20_000, assumed=10_000
-    )
-    seed: int | None = _simulated(
-        "Seed", "The same seed gives the same numbers.", "the default", least=0, most=2**31 - 1, assumed=0
-    )
-    work: Work | None = _work("Kind of work", "Jobs or serving.", "what the workload looks like")
-    capacity: Capacity | None = _bought(
-        "Bought in place of on-demand",
-        "Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
-        "how its nodes are bought now",
-    )
-    goes_together: bool | None = _lost(
-        "Nodes of a zone come and go together",
-        "All nodes of a zone are lost together and come back together, at the rate and with the gaps of one.",
-        "assumed: one by one, but for the bulk losses",
-    )
-    works_as_gang: bool | None = _work(
-        "The pods only work together",
-        "One lost pod stops all of them (a gang: distributed training, an indexed Job that waits for all).",
-        "the workload's kind and labels",
-    )
-    fallback: Fallback | None = _lost("While no spot node is to be had", "Wait, or buy on demand.", "the default")
-    saves_on_notice: bool | None = _work(
-        "A checkpoint is written on notice", "On SIGTERM the worker writes a checkpoint.", "assumed: nobody said"
-    )
+    pod_start_seconds: float | None = _told("pod_start_seconds")
+    window_seconds: float | None = _told("window_seconds")
+    job_minutes: float | None = _told("job_minutes")
+    checkpoint_minutes: float | None = _told("checkpoint_minutes")
+    checkpoint_seconds: float | None = _told("checkpoint_seconds")
+    late_factor: float | None = _told("late_factor")
+    retries: int | None = _told("retries")
+    request_seconds: float | None = _told("request_seconds")
+    runs: int | None = _told("runs")
+    seed: int | None = _told("seed")
+    work: Work | None = _told("work")
+    capacity: Capacity | None = _told("capacity")
+    goes_together: bool | None = _told("goes_together")
+    works_as_gang: bool | None = _told("works_as_gang")
+    fallback: Fallback | None = _told("fallback")
+    saves_on_notice: bool | None = _told("saves_on_notice")
 
 
 RATES: Final = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")

@@ -14,7 +14,6 @@ from planner.kubernetes.records import PodLog, Snapshot
 from planner.processes.identity import identity
 from planner.restarts.model import Loop
 from planner.restarts.wanted import wanted_logs
-from planner.restarts.wording import CAUSE
 from planner.sources import pod_logs
 from planner.ui import errors, link, live_view, sign_in, uploads
 
@@ -92,13 +91,8 @@ def _read_live(snapshot: Snapshot) -> None:
 
 def loop(loops: Sequence[Loop]) -> Loop:
     """The loop to look at (there is at least one)."""
-    names = [f"{short_name(one.workload)}: {cause_words(one)}" for one in loops]
+    names = [f"{short_name(one.workload)}: {one.diagnosis.cause.words}" for one in loops]
     if len(set(names)) < len(names):
-        names = [f"{short_name(one.workload)} {one.container}: {cause_words(one)}" for one in loops]
+        names = [f"{short_name(one.workload)} {one.container}: {one.diagnosis.cause.words}" for one in loops]
     chosen = link.select("Look at", names, key="loop")
     return loops[names.index(chosen)]
-
-
-def cause_words(one: Loop) -> str:
-    """The cause in a few words."""
-    return CAUSE[one.diagnosis.cause]

@@ -23,9 +23,7 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.restarts.wording import ACTIVITY, SOURCE
 from planner.ui import cache, downloads, errors, filtered, link, opening, tables, tiles, verdict
-from planner.ui.restarts_inputs import cause_words
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -83,8 +81,8 @@ def _loops(groups: Sequence[tuple[Loop, ...]], report: RestartReport, snapshot: 
     rows = [
         {
             "Workload": words.listing([short_name(one.workload) for one in some], most=1),
-            "Cause": cause_words(some[0]),
-            "State": ACTIVITY[some[0].activity],
+            "Cause": some[0].diagnosis.cause.words,
+            "State": some[0].activity.words,
             "Restarts": sum(one.restarts for one in some),
             "Last": _ago(some, snapshot),
             "Pods": f"{sum(len(one.pods) for one in some):,} of {sum(one.pods_in_all for one in some):,}",
@@ -114,8 +112,8 @@ def _ago(loops: Sequence[Loop], snapshot: Snapshot) -> str:
 def story(loop: Loop) -> None:
     """State, cause and confidence, then the sentence."""
     with st.container(horizontal=True):
-        st.badge(ACTIVITY[loop.activity], color=_COLOUR[loop.activity])
-        st.badge(cause_words(loop), color="blue")
+        st.badge(loop.activity.words, color=_COLOUR[loop.activity])
+        st.badge(loop.diagnosis.cause.words, color="blue")
         st.badge(_CONFIDENCE[loop.diagnosis.confidence], color="gray")
     st.markdown(words.literal(loop.sentence))
 
@@ -124,7 +122,7 @@ def story(loop: Loop) -> None:
 def evidence(loop: Loop) -> None:
     """What the cause rests on, one line each: where it is from, and what it says."""
     for one in loop.diagnosis.evidence:
-        st.markdown(f"- :gray[{SOURCE[one.source]}:] {words.literal(one.text)}")
+        st.markdown(f"- :gray[{one.source.words}:] {words.literal(one.text)}")
 
 
 @errors.part
