@@ -8,6 +8,7 @@ Sources: kubernetes 1.36 `pkg/kubelet/eviction/helpers.go` (`rankMemoryPressure`
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from planner.ground.records import Record
 from planner.memory.kubelet import KubeletSettings, NodeMemory
@@ -16,17 +17,21 @@ from planner.memory.kubelet import KubeletSettings, NodeMemory
 class PodUsage(Record):
     """What the ranking looks at. `working_set_bytes` is None where the kubelet has no figure for the pod."""
 
-    name: str
+    name: str = ""
     priority: int
     request_bytes: int
-    working_set_bytes: int | None
+    working_set_bytes: int | None = None
 
     @property
-    def exceeds_request(self) -> bool:
-        return self.working_set_bytes is not None and self.working_set_bytes > self.request_bytes
+    def over_request_bytes(self) -> int | None:
+        """Use beyond the request (negative: below it), or None where use is unknown."""
+        return None if self.working_set_bytes is None else self.working_set_bytes - self.request_bytes
 
 
-def eviction_order(pods: Iterable[PodUsage]) -> tuple[PodUsage, ...]:
+P = TypeVar("P", bound=PodUsage)
+
+
+def eviction_order(pods: Iterable[P]) -> tuple[P, ...]:
     """`pods`, the first to be evicted first: those without figures, those over their request, low priority, most over.
 
     Pods alike in all of that keep their order.
@@ -35,8 +40,8 @@ def eviction_order(pods: Iterable[PodUsage]) -> tuple[PodUsage, ...]:
 
 
 def _rank(pod: PodUsage) -> tuple[bool, bool, int, int]:
-    over = 0 if pod.working_set_bytes is None else pod.working_set_bytes - pod.request_bytes
-    return pod.working_set_bytes is not None, not pod.exceeds_request, pod.priority, -over
+    over = pod.over_request_bytes or 0
+    return pod.working_set_bytes is not None, over <= 0, pod.priority, -over
 
 
 class EvictionLines(Record):

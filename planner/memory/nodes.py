@@ -27,7 +27,7 @@ from planner.kubernetes.qos import (
     running_containers,
 )
 from planner.kubernetes.records import Node, Pod, Snapshot
-from planner.kubernetes.requests import pod_request
+from planner.kubernetes.requests import pod_requests
 from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
 from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
 from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
@@ -55,28 +55,28 @@ class ContainerMemory(Record):
     name: str
     is_sidecar: bool
     request_bytes: int
-    limit_bytes: int | None
-    working_set_bytes: int | None
-    anonymous_bytes: int | None  # the part that can't be dropped; known from the kubelet's metrics only
-    cpu_millicores: int | None
+    working_set_bytes: int | None = None
+    anonymous_bytes: int | None = None  # the part that can't be dropped; known from the kubelet's metrics only
+    cpu_millicores: int | None = None
     cgroup: ContainerCgroup
     oom_score: float | None = None
     oom_rank: int | None = None
 
+    @property
+    def limit_bytes(self) -> int | None:
+        """Its own, or its pod's where it has none."""
+        return self.cgroup.memory_max
 
-class PodMemory(Record):
+
+class PodMemory(PodUsage):
     """One pod bound to a node. `request_bytes` is what the ranking compares with; `eviction_rank` 1 goes first."""
 
-    namespace: str
-    name: str
-    workload: str
-    node: str
+    namespace: str = ""
+    workload: str = ""
+    node: str = ""
     qos: QosClass
-    priority: int
     is_critical: bool  # the kubelet never evicts it
-    request_bytes: int
     limit_bytes: int | None
-    working_set_bytes: int | None
     cgroup: GroupCgroup
     containers: tuple[ContainerMemory, ...]
     eviction_rank: int | None = None
@@ -84,11 +84,6 @@ class PodMemory(Record):
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
-
-    @property
-    def over_request_bytes(self) -> int | None:
-        """Use beyond the request (negative: below it), or None where use is unknown."""
-        return None if self.working_set_bytes is None else self.working_set_bytes - self.request_bytes
 
 
 class NodeReport(Record):
@@ -233,7 +228,7 @@ def _node_report(
         has_gpus=any(is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
         memory=memory,
         lines=lines,
-        request_bytes=sum(seen.alike(pod, memory).request_bytes for pod in pods),
+        request_bytes=sum(pod_requests(pod.spec).get(vocabulary.MEMORY, 0) for pod in pods),
         limit_bytes=sum(pod.limit_bytes or 0 for pod in ranked),
         unlimited_pods=sum(pod.limit_bytes is None for pod in ranked),
         working_set_bytes=used,
@@ -248,45 +243,6 @@ def _node_report(
     )
 
 
-class _Alike(Record, kw_only=False):
-    """What pods of one spec and class have in common on nodes of one size, with containers of which no use is known."""
-
-    qos: QosClass
-    is_critical: bool
-    ranked_request_bytes: int
-    request_bytes: int
-    limit_bytes: int | None
-    cgroup: GroupCgroup
-    containers: tuple[ContainerMemory, ...]
-
-
-def _alike(pod: Pod, memory: NodeMemory, settings: KubeletSettings) -> _Alike:
-    containers = []
-    for one in running_containers(pod.spec):
-        values = container_cgroup(pod, one, memory, settings)
-        containers.append(
-            ContainerMemory(
-                name=one.name,
-                is_sidecar=one not in pod.spec.containers,
-                request_bytes=one.requests.get(vocabulary.MEMORY, 0),
-                limit_bytes=values.memory_max,
-                working_set_bytes=None,
-                anonymous_bytes=None,
-                cpu_millicores=None,
-                cgroup=values,
-            )
-        )
-    return _Alike(
-        qos=pod_qos_class(pod),
-        is_critical=is_critical(pod),
-        ranked_request_bytes=ranked_request(pod.spec),
-        request_bytes=pod_request(pod.spec, vocabulary.MEMORY),
-        limit_bytes=pod_limit(pod.spec),
-        cgroup=pod_cgroup(pod, settings),
-        containers=tuple(containers),
-    )
-
-
 class _Pods:
     """Pods as their nodes see them; what pods alike have in common is worked out once."""
 
@@ -294,64 +250,59 @@ class _Pods:
         self._settings = settings
         self._uses = _uses(snapshot, stats)
         self._workloads = workload_keys(snapshot)
-        self._known: dict[tuple[int, str, bool, NodeMemory], _Alike] = {}
+        self._known: dict[tuple[int, str, bool, NodeMemory], PodMemory] = {}
 
-    def alike(self, pod: Pod, memory: NodeMemory) -> _Alike:
-        """Specs are told by identity: the snapshot keeps them, and pods alike share theirs."""
+    def _alike(self, pod: Pod, memory: NodeMemory) -> PodMemory:
+        """A pod without a name of which no use is known. Specs are told by identity: the snapshot keeps them, and pods alike
+        share theirs."""
         key = (id(pod.spec), pod.qos_class, is_static(pod), memory)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = _alike(pod, memory, self._settings)
+            found = self._known[key] = PodMemory(
+                qos=pod_qos_class(pod),
+                priority=pod.spec.priority or 0,
+                is_critical=is_critical(pod),
+                request_bytes=ranked_request(pod.spec),
+                limit_bytes=pod_limit(pod.spec),
+                cgroup=pod_cgroup(pod, self._settings),
+                containers=tuple(
+                    ContainerMemory(
+                        name=one.name,
+                        is_sidecar=one not in pod.spec.containers,
+                        request_bytes=one.requests.get(vocabulary.MEMORY, 0),
+                        cgroup=container_cgroup(pod, one, memory, self._settings),
+                    )
+                    for one in running_containers(pod.spec)
+                ),
+            )
         return found
 
     def ranked(self, pods: list[Pod], memory: NodeMemory) -> tuple[PodMemory, ...]:
         """The pods of a node with their ranks, in the order of eviction; those of unknown use last, without a rank."""
-        seen = [self._used(pod, memory) for pod in pods]
-        order = eviction_order(
-            PodUsage(
-                name=str(place),
-                priority=pod.spec.priority or 0,
-                request_bytes=self.alike(pod, memory).ranked_request_bytes,
-                working_set_bytes=used,
-            )
-            for place, (pod, (used, _)) in enumerate(zip(pods, seen, strict=True))
-            if used is not None
-        )
-        ranks = {int(usage.name): rank for rank, usage in enumerate(order, 1)}
-        places = (*ranks, *(place for place in range(len(pods)) if place not in ranks))
-        containers = _with_oom_ranks([containers for _, containers in seen], memory)
-        return tuple(
-            self._pod(pods[place], memory, seen[place][0], containers[place], ranks.get(place)) for place in places
+        seen = _with_oom_ranks([self._seen(pod, memory) for pod in pods], memory)
+        order = eviction_order(pod for pod in seen if pod.working_set_bytes is not None)
+        return (
+            *(replace(pod, eviction_rank=rank) for rank, pod in enumerate(order, 1)),
+            *(pod for pod in seen if pod.working_set_bytes is None),
         )
 
-    def _used(self, pod: Pod, memory: NodeMemory) -> tuple[int | None, tuple[ContainerMemory, ...]]:
-        """What a pod uses, and its containers with what each does."""
-        uses, containers = self._uses.get((pod.namespace, pod.name)), self.alike(pod, memory).containers
-        if not uses:
-            return None, containers
+    def _seen(self, pod: Pod, memory: NodeMemory) -> PodMemory:
+        """A pod with what it uses, and its containers with what each does."""
+        alike, uses = self._alike(pod, memory), self._uses.get((pod.namespace, pod.name), {})
         working_sets = [use.working_set_bytes for use in uses.values() if use.working_set_bytes is not None]
         total = memory.capacity_bytes + memory.swap_bytes
-        known = (_using(one, uses[one.name], total) if one.name in uses else one for one in containers)
-        return sum(working_sets) if working_sets else None, tuple(known)
-
-    def _pod(
-        self, pod: Pod, memory: NodeMemory, used: int | None, containers: tuple[ContainerMemory, ...], rank: int | None
-    ) -> PodMemory:
-        alike = self.alike(pod, memory)
-        return PodMemory(
+        return replace(
+            alike,
             namespace=pod.namespace,
             name=pod.name,
             workload=self._workloads[pod.uid],
             node=pod.node_name,
-            qos=alike.qos,
-            priority=pod.spec.priority or 0,
-            is_critical=alike.is_critical,
-            request_bytes=alike.ranked_request_bytes,
-            limit_bytes=alike.limit_bytes,
-            working_set_bytes=used,
-            cgroup=alike.cgroup,
-            containers=containers,
-            eviction_rank=rank,
+            working_set_bytes=sum(working_sets) if working_sets else None,
+            containers=tuple(
+                _using(one, uses[one.name], total) if one.name in uses else one for one in alike.containers
+            )
+            if uses
+            else alike.containers,
         )
 
 
@@ -366,19 +317,22 @@ def _using(container: ContainerMemory, use: _Use, total_bytes: int) -> Container
     )
 
 
-def _with_oom_ranks(pods: list[tuple[ContainerMemory, ...]], memory: NodeMemory) -> list[tuple[ContainerMemory, ...]]:
-    """Each pod's containers with the order in which the kernel would pick them, were the whole node out of memory."""
+def _with_oom_ranks(pods: list[PodMemory], memory: NodeMemory) -> list[PodMemory]:
+    """The pods, their containers with the order in which the kernel would pick them, were the whole node out of memory."""
     total = memory.capacity_bytes + memory.swap_bytes
     points = [
         None if one.working_set_bytes is None else badness(one.working_set_bytes, one.cgroup.oom_score_adj, total)
-        for containers in pods
-        for one in containers
+        for pod in pods
+        for one in pod.containers
     ]
     rank = {index: rank for rank, index in enumerate(kill_order(points), 1)}
     if not rank:
         return pods
     numbers = iter(range(len(points)))
-    return [tuple(replace(one, oom_rank=rank.get(next(numbers))) for one in containers) for containers in pods]
+    return [
+        replace(pod, containers=tuple(replace(one, oom_rank=rank.get(next(numbers))) for one in pod.containers))
+        for pod in pods
+    ]
 
 
 def _node_sentence(

@@ -5,7 +5,7 @@ larger than that and read from start to end, the kernel has dropped every page b
 recently used first), so that all of it comes from disk each time, not only what doesn't fit.
 
 Sources: Linux `Documentation/admin-guide/cgroup-v2.rst` (memory.stat, memory.max) and `mm/workingset.c`; the measured
-cases below. The kubelet's working set is use minus inactive file cache (kubernetes
+cases of `tests/memory/test_page_cache.py`, which docs/memory.md tells. The kubelet's working set is use minus inactive file cache (kubernetes
 `staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go`, cadvisor), so it may still hold active file cache:
 without a figure for anonymous memory the room is an estimate from below.
 """
@@ -13,7 +13,6 @@ without a figure for anonymous memory the room is an estimate from below.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.words import Text
@@ -49,22 +48,6 @@ class SecondRead(Record):
     reading: Reading
     disk_bytes: int | None
     sentence: Text
-
-
-class MeasuredRead(Record):
-    """A second reading that was measured: what came from disk, and how long it took."""
-
-    file_bytes: int
-    limit_bytes: int
-    disk_gigabytes: float
-    seconds: float
-
-
-# Given with the task (issue 6, 2026): a file read a second time in sequence, under two limits. docs/memory.md tells them.
-MEASURED: Final = (
-    MeasuredRead(file_bytes=4 * 2**30, limit_bytes=2**30, disk_gigabytes=4.295, seconds=29.5),
-    MeasuredRead(file_bytes=4 * 2**30, limit_bytes=8 * 2**30, disk_gigabytes=0.0, seconds=6.5),
-)
 
 
 def cache_room(

@@ -31,7 +31,7 @@ def test_pods_the_kubelet_knows_nothing_of_go_first() -> None:
 
 
 def test_at_its_request_is_not_over() -> None:
-    assert not usage("a", 5, 5).exceeds_request
+    assert usage("a", 5, 5).over_request_bytes == 0
     assert names(usage("a", 5, 5), usage("b", 6, 5, priority=9)) == ["b", "a"]
 
 
