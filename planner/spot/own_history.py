@@ -14,6 +14,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from functools import cache, partial
 from math import ceil, exp, inf, sqrt
 from typing import Any, Final
 
@@ -88,7 +90,7 @@ class Gap(Record):
     within: float
 
 
-class FitLine(Record):
+class FitLine(Record, kw_only=False):
     """One figure, as it is assumed and as it was seen; `low` to `high`: 90% of the rate's confidence. None: not known."""
 
     name: str
@@ -108,7 +110,36 @@ class BackTest(Record):
     sentence: Text
 
 
-class OwnHistory(Record):
+class Fit(Record):
+    """What spells and gaps come to, to reckon with; of a zone's nodes that are lost all at once the lives aren't among `lives`."""
+
+    lives: tuple[Life, ...]  # in order of time
+    machine_types: tuple[str, ...] = ()  # of each life; () where nobody says
+    gaps: tuple[Life, ...]
+    life_drift: float = LIFE_DRIFT  # how far a month's lives are from these: σ of the logarithm
+    gap_drift: float = GAP_DRIFT
+    zone_losses_per_month: float = 0.0  # of a pool's nodes in one zone, lost all at once
+    goes_together: bool = False  # most losses were of a zone's nodes all at once
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """What an estimate that draws from the lives assumes beside them, of `Assumptions`."""
+        names = ("life_drift", "gap_drift", "zone_losses_per_month", "goes_together")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def usable(self) -> dict[str, Any]:
+        """What an estimate can draw from: () where nothing ended."""
+        lives, gaps = ((some if any(one.ended for one in some) else ()) for some in (self.lives, self.gaps))
+        return {"lives": lives, "gaps": gaps}
+
+    @property
+    def assumed(self) -> dict[str, Any]:
+        """What an estimate assumes by it, of `Assumptions`: where no node was lost by itself, none ever is."""
+        return dict.fromkeys(RATES, 0.0) | self.usable | self.found
+
+
+class OwnHistory(Fit):
     """What was seen, and what it comes to. `lives` and `gaps` are what the estimate draws from; () where too few."""
 
     source: str
@@ -122,23 +153,6 @@ class OwnHistory(Record):
     until: str
     lines: tuple[FitLine, ...]
     back_test: BackTest
-    lives: tuple[Life, ...]
-    gaps: tuple[Life, ...]
-    machine_types: tuple[str, ...] = ()  # of each life; () where nobody says
-    life_drift: float = LIFE_DRIFT  # how far a month's lives are from these: σ of the logarithm
-    gap_drift: float = GAP_DRIFT
-    zone_losses_per_month: float = 0.0  # of a pool's nodes in one zone, lost all at once: not among `lives`
-    goes_together: bool = False  # most losses were of a zone's nodes all at once
-
-    @property
-    def found(self) -> dict[str, Any]:
-        """What an estimate assumes by it, of `Assumptions`."""
-        return {
-            "life_drift": self.life_drift,
-            "gap_drift": self.gap_drift,
-            "zone_losses_per_month": self.zone_losses_per_month,
-            "goes_together": self.goes_together,
-        }
 
     def lives_for(self, machine_types: Iterable[str]) -> tuple[Life, ...]:
         """The lives of these machine types where enough of them were lost, else all."""
@@ -200,45 +214,18 @@ def in_common(spells: Sequence[Spell]) -> tuple[frozenset[int], float]:
 def own_history(watch: Watch) -> OwnHistory:
     """Lives and gaps of the nodes that were watched."""
     spells = tuple(spells_of(watch))
-    gaps = tuple(gaps_of_spells(watch, spells))
-    fitted = fit(spells, gaps)
+    fitted = fit(spells, tuple(gaps_of_spells(watch, spells)))
     moments = [at for _, looks in watch.looks for at in looks] + [event.at for event in watch.events]
     return _made(
-        source=watch.source,
-        lives=fitted.lives,
-        gaps=fitted.gaps,
-        fitted=fitted,
-        back_test=back_test(watch),
+        watch.source,
+        fitted,
+        back_test(watch),
         nodes=len(spells),
         lost=sum(spell.was_lost for spell in spells),
         taken_down=sum(spell.is_over and not spell.was_lost for spell in spells),
-        since=_when(min(moments, default=None)),
-        until=_when(max(moments, default=None)),
+        since=moment(min(moments)) if moments else "",
+        until=moment(max(moments)) if moments else "",
     )
-
-
-class Fit(Record):
-    """What spells and gaps come to, to reckon with. `lives`: with their machine type, in order of time."""
-
-    lives: list[tuple[Life, str]]
-    gaps: tuple[Life, ...]
-    life_drift: float
-    gap_drift: float
-    zone_losses_per_month: float = 0.0
-    goes_together: bool = False
-
-    @property
-    def assumed(self) -> dict[str, Any]:
-        """What an estimate assumes by it, of `Assumptions`: where no node was lost by itself, none ever is."""
-        lives = tuple(life for life, _ in self.lives)
-        return dict.fromkeys(RATES, 0.0) | {
-            "lives": lives if any(life.ended for life in lives) else (),
-            "gaps": self.gaps if any(gap.ended for gap in self.gaps) else (),
-            "life_drift": self.life_drift,
-            "gap_drift": self.gap_drift,
-            "zone_losses_per_month": self.zone_losses_per_month,
-            "goes_together": self.goes_together,
-        }
 
 
 def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> Fit:
@@ -249,15 +236,13 @@ def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> Fit:
     together = bool(lost) and len(common) >= _MOST_IN_COMMON * lost
     apart = common if not together else frozenset[int]()
     timed = sorted((one.ended_at, number, life) for number, one in enumerate(spells) if (life := one.life) is not None)
-    lives = [
-        (replace(life, ended=life.ended and number not in apart), spells[number].machine_type)
-        for _, number, life in timed
-    ]
+    lives = tuple(replace(life, ended=life.ended and number not in apart) for _, number, life in timed)
     closed = measured(sorted(gaps, key=lambda gap: gap.lost_at))
     return Fit(
         lives=lives,
+        machine_types=tuple(spells[number].machine_type for _, number, _ in timed),
         gaps=closed,
-        life_drift=drift([life for life, _ in lives], LIFE_DRIFT),
+        life_drift=drift(lives, LIFE_DRIFT),
         gap_drift=drift(closed, GAP_DRIFT),
         zone_losses_per_month=0.0 if together else a_month,
         goes_together=together,
@@ -392,18 +377,9 @@ def measured(gaps: Sequence[Gap]) -> tuple[Life, ...]:
 # ── from files ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def from_files(lives: tuple[Life, ...], gaps: tuple[Life, ...], source: str) -> OwnHistory:
     """Lives and gaps that were given without dates; their order is taken to be that of time."""
-    return _made(
-        source=source,
-        lives=[(life, "") for life in lives],
-        gaps=gaps,
-        fitted=Fit(lives=[], gaps=(), life_drift=drift(lives, LIFE_DRIFT), gap_drift=drift(gaps, GAP_DRIFT)),
-        back_test=_back_test_of_lives(lives),
-        nodes=len(lives),
-        lost=sum(life.ended for life in lives),
-        taken_down=0,
-        since="",
-        until="",
-    )
+    fitted = Fit(lives=lives, gaps=gaps, life_drift=drift(lives, LIFE_DRIFT), gap_drift=drift(gaps, GAP_DRIFT))
+    lost = sum(life.ended for life in lives)
+    return _made(source, fitted, _back_test_of_lives(lives), nodes=len(lives), lost=lost)
 
 
 def _back_test_of_lives(lives: tuple[Life, ...]) -> BackTest:
@@ -426,30 +402,27 @@ def _back_test_of_lives(lives: tuple[Life, ...]) -> BackTest:
 
 # ── what it comes to ─────────────────────────────────────────────────────────────────────────────────────────────────
 def _made(
-    *,
     source: str,
-    lives: Sequence[tuple[Life, str]],
-    gaps: tuple[Life, ...],
     fitted: Fit,
     back_test: BackTest,
+    *,
     nodes: int,
     lost: int,
-    taken_down: int,
-    since: str,
-    until: str,
+    taken_down: int = 0,
+    since: str = "",
+    until: str = "",
 ) -> OwnHistory:
-    only = tuple(life for life, _ in lives)
-    hours = sum(life.hours - life.since for life in only)
-    ended = sum(life.ended for life in only)
-    usable = only if ended else ()
-    closed = gaps if any(gap.ended for gap in gaps) else ()
-    lines = tuple(_lines(usable, hours, ended, closed))
+    hours = sum(life.hours - life.since for life in fitted.lives)
+    ended = sum(life.ended for life in fitted.lives)
+    usable = replace(fitted, **fitted.usable, machine_types=fitted.machine_types if ended else ())
     what = f"{count(ended, 'loss', 'losses')} in {hours:,.0f} watched node-hours of {count(nodes, 'spot node')}"
-    if not only:
+    if not fitted.lives:
         what = "no spot node was watched for any time"
-    used = "the estimate draws from these lives" if usable else "too little to fit: the default rate stays"
-    used += "" if not usable else " and gaps" if closed else "; gaps aren't known from it, the default stays"
+    used = "the estimate draws from these lives" if usable.lives else "too little to fit: the default rate stays"
+    if usable.lives:
+        used += " and gaps" if usable.gaps else "; gaps aren't known from it, the default stays"
     return OwnHistory(
+        **{one.name: getattr(usable, one.name) for one in fields(Fit)},
         source=source,
         sentence=Text(f"{source}: {what}; {used}."),
         nodes=nodes,
@@ -459,37 +432,26 @@ def _made(
         still_there=max(0, nodes - lost - taken_down),
         since=since,
         until=until,
-        lines=lines,
+        lines=_lines(usable.lives, hours, ended, usable.gaps),
         back_test=back_test,
-        lives=usable,
-        gaps=closed,
-        machine_types=tuple(machine for _, machine in lives) if usable else (),
-        life_drift=fitted.life_drift,
-        gap_drift=fitted.gap_drift,
-        zone_losses_per_month=fitted.zone_losses_per_month,
-        goes_together=fitted.goes_together,
     )
 
 
-def _lines(lives: tuple[Life, ...], hours: float, lost: int, gaps: tuple[Life, ...]) -> Iterator[FitLine]:
-    plain = Assumptions(nodes=1, on_demand_usd_per_hour=1.0, spot_usd_per_hour=0.5)
-    mean = mean_life_hours(plain)
-    low, high = rate_band(lost, hours)
-    yield FitLine(
-        name="losses per VM-hour", unit="per VM-hour", assumed=1 / mean, seen=lost / hours if hours else None,
-        low=low, high=high,
-    )  # fmt: skip
+def _lines(lives: tuple[Life, ...], hours: float, lost: int, gaps: tuple[Life, ...]) -> tuple[FitLine, ...]:
+    mean = mean_life_hours(Assumptions(nodes=1, on_demand_usd_per_hour=1.0, spot_usd_per_hour=0.5))
     table = life_table(lives) if lives else None
-    yield FitLine(name="mean life", unit="h", assumed=mean, seen=None if table is None else float(table.mean()))
-    yield FitLine(
-        name="median life", unit="h", assumed=mean * float(np.log(2)),
-        seen=None if table is None else float(np.median(table)),
-    )  # fmt: skip
-    between = life_table(gaps) if gaps else None
-    gap = None if between is None else float(between.mean())
-    yield FitLine(name="mean gap after a loss", unit="h", assumed=ASSUMED_GAP_HOURS, seen=gap)
-    up = None if table is None or gap is None else float(table.mean()) / (float(table.mean()) + gap)
-    yield FitLine(name="share of time up", unit="share", assumed=mean / (mean + ASSUMED_GAP_HOURS), seen=up)
+    life = None if table is None else float(table.mean())
+    gap = float(life_table(gaps).mean()) if gaps else None
+    up = None if life is None or gap is None else life / (life + gap)
+    return (
+        FitLine(
+            "losses per VM-hour", "per VM-hour", 1 / mean, lost / hours if hours else None, *rate_band(lost, hours)
+        ),
+        FitLine("mean life", "h", mean, life),
+        FitLine("median life", "h", mean * float(np.log(2)), None if table is None else float(np.median(table))),
+        FitLine("mean gap after a loss", "h", ASSUMED_GAP_HOURS, gap),
+        FitLine("share of time up", "share", mean / (mean + ASSUMED_GAP_HOURS), up),
+    )
 
 
 def rate_band(losses: int, hours: float) -> tuple[float | None, float | None]:
@@ -542,7 +504,7 @@ def _tested(watch: Watch) -> BackTest:
     all_gaps = tuple(gaps_of_spells(watch, spells))
     windows = max(1, min(_WINDOWS, int((end - middle) // _SHORTEST_WINDOW)))
     width = (end - middle) / windows
-    expect = _Expected(fitted, width / _HOUR)
+    expected = cache(partial(_expected, fitted, width / _HOUR))  # windows have a few numbers of places
     tried = held = hours_held = 0
     for pool in sorted({(one.cluster, one.node_pool) for one in spells}):
         own = [one for one in spells if (one.cluster, one.node_pool) == pool]
@@ -556,7 +518,7 @@ def _tested(watch: Watch) -> BackTest:
                 continue
             losses = sum(one.was_lost and start <= one.ended_at < stop for one in own)
             hours = sum(max(0.0, min(gap.ended_at, stop) - max(gap.lost_at, start)) for gap in missing) / _HOUR
-            (low, high), (few, many) = expect.of(places, min(9, len({one.zone for one in own})))
+            (low, high), (few, many) = expected(places, min(9, len({one.zone for one in own})))
             tried += 1
             held += low <= losses <= high
             hours_held += few <= hours <= many
@@ -579,40 +541,26 @@ def _not_tested(why: str) -> BackTest:
     return BackTest(windows=0, losses_held=0, hours_held=None, sentence=Text(f"Not back-tested: {why}."))
 
 
-class _Expected:
-    """P5 and P95 of losses and hours without a node in a window, by places; worked out once for each number of them."""
-
-    def __init__(self, fitted: Fit, hours: float) -> None:
-        self._fitted, self._hours = fitted, hours
-        self._known: dict[tuple[int, int], tuple[tuple[float, float], tuple[float, float]]] = {}
-
-    def of(self, places: int, zones: int = 1) -> tuple[tuple[float, float], tuple[float, float]]:
-        fitted = self._fitted
-        if (places, zones) not in self._known:
-            months = simulate(
-                Assumptions(
-                    nodes=places,
-                    on_demand_usd_per_hour=1.0,
-                    spot_usd_per_hour=0.5,
-                    **fitted.assumed,
-                    zones=zones,
-                    hours_per_month=self._hours,
-                    node_start_seconds=0.0,
-                    pod_start_seconds=0.0,
-                    request_seconds=0.0,
-                    work=Work.SERVING,
-                    fallback=Fallback.ON_DEMAND,
-                    runs=_RUNS,
-                )
-            )
-            losses = months.interruptions.sum(axis=1) * months.group
-            without = months.on_demand_hours.sum(axis=1) * months.group
-            bands = [
-                (float(low), float(high)) for low, high in (np.percentile(one, (5, 95)) for one in (losses, without))
-            ]
-            self._known[places, zones] = bands[0], bands[1]
-        return self._known[places, zones]
-
-
-def _when(at: float | None) -> str:
-    return "" if at is None else moment(at)
+def _expected(fitted: Fit, hours: float, places: int, zones: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """P5 and P95 of losses, and of hours without a node, of so many places in so many hours."""
+    months = simulate(
+        Assumptions(
+            nodes=places,
+            on_demand_usd_per_hour=1.0,
+            spot_usd_per_hour=0.5,
+            **fitted.assumed,
+            zones=zones,
+            hours_per_month=hours,
+            node_start_seconds=0.0,
+            pod_start_seconds=0.0,
+            request_seconds=0.0,
+            work=Work.SERVING,
+            fallback=Fallback.ON_DEMAND,
+            runs=_RUNS,
+        )
+    )
+    (few, many), (low, high) = (
+        np.percentile(each.sum(axis=1) * months.group, (5, 95))
+        for each in (months.interruptions, months.on_demand_hours)
+    )
+    return (float(few), float(many)), (float(low), float(high))
