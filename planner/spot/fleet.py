@@ -29,7 +29,7 @@ from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes.budgets import protection
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
-from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
+from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
 from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated_cents, bought
 from planner.pricing.bill import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
@@ -41,7 +41,7 @@ from planner.pricing.node import price_node, unsold
 from planner.rollout.prepared import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
-from planner.spot.inputs import add_job_hours, pods_to_a_node, rates_of, workloads
+from planner.spot.inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
 from planner.spot.ways import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
@@ -430,7 +430,8 @@ def _risk(
     start = fitness.start
     given: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
     given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
-    given |= _job_minutes(snapshot, workload)
+    seen = job_hours(snapshot, workload) if workload.traits.is_batch else {}
+    given |= {name: value for name, (value, _) in seen.items() if name == "job_minutes"}
     given |= {"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)}
     given |= {name: value for name, value in asked.items() if name not in _OF_ONE} | rates_of(asked)
     case = Assumptions(
@@ -447,15 +448,6 @@ def _risk(
 
     capped = replace(case, capacity=Capacity.PREEMPTIBLE)
     return _Risk(usd=lost(case), preemptible_usd=lost(capped), pod_hours=_down_hours(case), pods_to_a_node=each)
-
-
-def _job_minutes(snapshot: Snapshot, workload: Workload) -> dict[str, float]:
-    """How long its jobs are, where runs of it were seen."""
-    values: dict[str, float | None] = {}
-    if workload.traits.is_batch:
-        add_job_hours(values, {}, snapshot, workload)
-    minutes = values.get("job_minutes")
-    return {} if minutes is None else {"job_minutes": minutes}
 
 
 # assumptions that are about one workload's nodes

@@ -11,7 +11,8 @@ from statistics import median
 from typing import Any, Final
 
 from planner.ground.errors import InputError, NotKnownError
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
+from planner.ground.settings import setting_of
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.ground.words import count, duration, plural, signed
 from planner.inventory.account import hides, unseen_kind
@@ -34,7 +35,7 @@ from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.history import MONTH_DAYS, move_days, spot_moves
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold
-from planner.spot.assumptions import ASSUMED, RATES, SETTINGS, Assumptions, Capacity, Fallback, Work
+from planner.spot.assumptions import ASSUMED, RATES, SETTINGS, Assumptions, Capacity, Fallback, SpotSettings, Work
 from planner.spot.interruption import availability_of, gaps_of
 from planner.spot.suitability import guess_gang, guess_work, pods_of
 from planner.spot.windows import window_of
@@ -44,15 +45,15 @@ class Derived(Record):
     """What the cluster and the price book say. `values`: setting → value (None: nobody says); `sources`: why."""
 
     workload: str
-    values: FrozenMap[float | None]
-    sources: FrozenMap[str]
+    values: FrozenMap[float | None] = EMPTY
+    sources: FrozenMap[str] = EMPTY
     work: Work
     work_source: str
-    capacity: Capacity
-    node_pool: str
-    machine_type: str
-    bought_as: str  # how the nodes are bought now
-    as_of: str  # of the prices
+    capacity: Capacity = Capacity.SPOT
+    node_pool: str = ""
+    machine_type: str = ""
+    bought_as: str = ""  # how the nodes are bought now
+    as_of: str = ""  # of the prices
     price_moves: tuple[float, ...] = ()  # of the spot price within `move_days`
     move_days: int = MONTH_DAYS
     works_as_gang: bool = False
@@ -142,46 +143,35 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     names = {pod.node_name for pod in pods}
     window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
     start = learn_start(pods)
-    limit = 6 if workload.backoff_limit is None else workload.backoff_limit
-    values: dict[str, float | None] = {"window_seconds": float(window.seconds)}
-    sources = {"window_seconds": f"{window.what}: {window.source}"}
+    told: Told = {"window_seconds": (float(window.seconds), f"{window.what}: {window.source}")}
     if start is not None:
-        values["pod_start_seconds"] = round(start.seconds, 1)
-        sources["pod_start_seconds"] = f"learnt from {count(start.pods, 'Ready pod')}: median"
+        told["pod_start_seconds"] = round(start.seconds, 1), f"learnt from {count(start.pods, 'Ready pod')}: median"
     if workload.traits.is_batch:
-        values["retries"] = None if workload.ignores_disruptions else limit
-        ignored = "its podFailurePolicy doesn't count disruptions"
-        sources["retries"] = ignored if workload.ignores_disruptions else f"the {workload.kind}'s backoffLimit"
-        add_job_hours(values, sources, snapshot, workload)
-    if not kinds:
-        return Derived(
-            workload=key,
-            values=FrozenMap(values),
-            sources=FrozenMap(sources),
-            work=work,
-            work_source=why,
-            capacity=Capacity.SPOT,
-            node_pool="",
-            machine_type="",
-            bought_as="",
-            as_of="",
-            works_as_gang=is_gang,
-            gang_source=why_gang,
-            is_running=False,
-            problem=f"no node of the cluster suits {workload.namespace}/{workload.name}",
-        )
-    _add_nodes(values, sources, snapshot, workload, kinds)
-    problem, as_of, spot_as_of = _add_prices(values, sources, book, kinds)
-    days = move_days(spot_as_of, snapshot.taken_at)
-    main = max(kinds, key=lambda kind: kind.pods)
-    _add_commitments(values, sources, snapshot, book, main)
-    bought = Provisioning(provisioning_model(main.template))
-    return Derived(
+        limit = 6 if workload.backoff_limit is None else workload.backoff_limit
+        told["retries"] = limit, f"the {workload.kind}'s backoffLimit"
+        if workload.ignores_disruptions:
+            told["retries"] = None, "its podFailurePolicy doesn't count disruptions"
+        told |= job_hours(snapshot, workload)
+    asked = Derived(
         workload=key,
-        values=FrozenMap(values),
-        sources=FrozenMap(sources),
         work=work,
         work_source=why,
+        works_as_gang=is_gang,
+        gang_source=why_gang,
+        is_running=any(pod.node_name for pod in pods),
+    )
+    if not kinds:
+        problem = f"no node of the cluster suits {workload.namespace}/{workload.name}"
+        return _with_told(replace(asked, is_running=False, problem=problem), told)
+    told |= _of_nodes(snapshot, workload, kinds)
+    prices, problem, as_of, spot_as_of = _of_prices(book, kinds)
+    told |= prices
+    days = move_days(spot_as_of, snapshot.taken_at)
+    main = max(kinds, key=lambda kind: kind.pods)
+    told |= _of_commitments(snapshot, book, main, told["nodes"][0] or 0)
+    bought = Provisioning(provisioning_model(main.template))
+    found = replace(
+        asked,
         capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
         node_pool=", ".join(dict.fromkeys(node_pool(kind.template) for kind in kinds)),
         machine_type=", ".join(dict.fromkeys(machine_type(kind.template) for kind in kinds)),
@@ -191,21 +181,25 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         as_of=as_of,
         price_moves=spot_moves(book.changes, days),
         move_days=days,
-        works_as_gang=is_gang,
-        gang_source=why_gang,
-        is_running=any(pod.node_name for pod in pods),
         problem=problem,
     )
+    return _with_told(found, told)
 
 
-def add_job_hours(
-    values: dict[str, float | None], sources: dict[str, str], snapshot: Snapshot, workload: Workload
-) -> None:
+Told = dict[str, tuple[float | None, str]]
+"""Setting → its value (None: nobody says), and who says so, or why nobody does."""
+
+
+def _with_told(derived: Derived, told: Told) -> Derived:
+    values, sources = {name: value for name, (value, _) in told.items()}, {name: why for name, (_, why) in told.items()}
+    return replace(derived, values=FrozenMap(values), sources=FrozenMap(sources))
+
+
+def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
     """How long a Job runs and how often, as far as runs of it and of its CronJob's other Jobs are seen.
 
     A Job isn't there all month: without a run that was seen its hours stay unknown.
     """
-    values["hours_per_month"] = None
     kin = {workload.key} | {
         one.key
         for one in snapshot.workloads
@@ -220,19 +214,17 @@ def add_job_hours(
     ]
     so_far = [snapshot.taken_at - pod.started_at for pod in seen if pod.started_at is not None and not pod.is_terminal]
     if not ended and not so_far:
-        sources["hours_per_month"] = f"no run of this {workload.kind} is seen"
-        return
+        return {"hours_per_month": (None, f"no run of this {workload.kind} is seen")}
     hours = (median(ended) if ended else max(so_far)) / 3600
     begun = sorted(one.created_at for one in snapshot.workloads if one.key in kin and one.created_at is not None)
     each = median([later - before for before, later in pairwise(begun)]) / 3600 if len(begun) > 1 else None
     length = "the median of runs that ended" if ended else "it has run so long so far, and goes on"
     often = f"one each {duration(each * 3600)}" if each else "one run a month: no other of it is seen"
-    values["hours_per_month"] = round(
-        max(0.01, min(hours * (HOURS_PER_MONTH / each if each else 1), HOURS_PER_MONTH)), 2
-    )
-    values["job_minutes"] = round(max(0.01, hours * 60), 2)
-    sources["hours_per_month"] = f"runs of {duration(hours * 3600)} ({length}), {often}"
-    sources["job_minutes"] = length
+    a_month = max(0.01, min(hours * (HOURS_PER_MONTH / each if each else 1), HOURS_PER_MONTH))
+    return {
+        "hours_per_month": (round(a_month, 2), f"runs of {duration(hours * 3600)} ({length}), {often}"),
+        "job_minutes": (round(max(0.01, hours * 60), 2), length),
+    }
 
 
 def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
@@ -320,34 +312,29 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
         )
         for one in SETTINGS
     ]
-    # a widget always says something: what it says as well without the reader isn't given
     low, high = (signed(move) for move in _ends(assumptions.price_moves))
-    spoken: tuple[tuple[str, str, Any, Any, str], ...] = (
-        (
-            "capacity", "Bought in place of on-demand", assumptions.capacity, derived.capacity,
-            f"bought now: {derived.bought_as or 'nothing'}",
-        ),
-        ("work", "Kind of work", assumptions.work, derived.work, derived.work_source),
-        ("fallback", "While no spot node is to be had", assumptions.fallback, Fallback.ON_DEMAND, "assumed: nobody said"),
-        (
-            "saves_on_notice", "A checkpoint is written on notice", assumptions.saves_on_notice, False,
-            "assumed: nobody said",
-        ),
-        ("goes_together", "Nodes of a zone come and go together", assumptions.goes_together, False,
-         "assumed: one by one, but for the bulk losses"),
-        ("works_as_gang", "The pods only work together", assumptions.works_as_gang, derived.works_as_gang,
-         derived.gang_source),
+    moved = "P5 and P95 of the last year in the log of price changes, over the price's age and a month"
+    otherwise: dict[str, tuple[Any, str]] = {  # what is said without the reader, and why; "": as the setting has it
+        "capacity": (derived.capacity, f"bought now: {derived.bought_as or 'nothing'}"),
+        "work": (derived.work, derived.work_source),
+        "fallback": (Fallback.ON_DEMAND, "assumed: nobody said"),
+        "saves_on_notice": (False, "assumed: nobody said"),
+        "goes_together": (False, ""),
+        "works_as_gang": (derived.works_as_gang, derived.gang_source),
+    }
+    spoken: list[tuple[str, str, Any, Any, str]] = []
+    for name, (usual, why) in otherwise.items():
+        one = setting_of(SpotSettings, name)
+        spoken.append((name, one.label, getattr(assumptions, name), usual, why or one.source))
+    spoken += [
         ("lives", "Observed lives", len(assumptions.lives), 0, "none: the interruption rate is used"),
         ("gaps", "Observed gaps", len(assumptions.gaps), 0, "none: the mean gap is used"),
-        (
-            "price_moves", f"Moves of the spot price within {assumptions.move_days} days", f"{low} to {high}", None,
-            "P5 and P95 of the last year in the log of price changes, over the price's age and a month"
-            if assumptions.price_moves
-            else "none: the log of price changes isn't given",
-        ),
-    )  # fmt: skip
-    for name, label, value, otherwise, why in spoken:
-        said = derived.sources.get(name, "given") if name in given and value != otherwise else why
+        ("price_moves", f"Moves of the spot price within {assumptions.move_days} days", f"{low} to {high}", None,
+         moved if assumptions.price_moves else "none: the log of price changes isn't given"),
+    ]  # fmt: skip
+    for name, label, value, usual, why in spoken:
+        # a widget always says something: what it says as well without the reader isn't given
+        said = derived.sources.get(name, "given") if name in given and value != usual else why
         text = value if isinstance(value, bool) else str(getattr(value, "value", value))
         rows.append(AssumptionRow(name=name, label=label, value=text, unit="", source=said))
     return tuple(rows)
@@ -400,66 +387,55 @@ def pods_to_a_node(node: Node, workload: Workload) -> int:
     return max(1, min(room, default=1))
 
 
-def _add_nodes(
-    values: dict[str, float | None],
-    sources: dict[str, str],
-    snapshot: Snapshot,
-    workload: Workload,
-    kinds: list[_NodeKind],
-) -> None:
+def _of_nodes(snapshot: Snapshot, workload: Workload, kinds: list[_NodeKind]) -> Told:
     """Nodes, GPUs per node, zones, and how many nodes must be up."""
     main = max(kinds, key=lambda kind: kind.pods)
     node, per_node = main.template, pods_to_a_node(main.template, workload)
     nodes = sum(kind.nodes for kind in kinds)
-    values["nodes"] = nodes
-    sources["nodes"] = f"{workload.replicas} replicas, {per_node} to a node"
+    where = f"{workload.replicas} replicas, {per_node} to a node"
     if len(kinds) > 1:
-        sources["nodes"] = "; ".join(
+        where = "; ".join(
             f"{count(kind.pods, 'pod')} on {count(kind.nodes, 'node')} of {node_pool(kind.template) or 'no pool'}"
             for kind in kinds
         )
     gpus = physical_gpus(node)
-    values["gpus_per_node"] = gpus or 0
-    sources["gpus_per_node"] = f"node {node.name}"
-    values["node_start_seconds"] = arrival_seconds(has_gpus=gpus != 0)
-    sources["node_start_seconds"] = ARRIVAL_SOURCE
     pools = {node_pool(kind.template) for kind in kinds}
     zones = {one.labels[ZONE] for one in snapshot.nodes if node_pool(one) in pools and ZONE in one.labels}
-    values["zones"] = min(9, max(1, len(zones)))
     named = f"zones of {plural(len(pools), 'pool')} {', '.join(sorted(pools))}"
-    sources["zones"] = f"{named}: {', '.join(sorted(zones))}" if zones else "no zone label"
     guarded = protection(snapshot, workload)
     if guarded.allowed is None:
-        values["needed_nodes"] = max(0, nodes - 1)
         unknown = "its PodDisruptionBudget counts a scale that the snapshot doesn't hold"
         why = unknown if guarded.budgets else "no PodDisruptionBudget"
-        sources["needed_nodes"] = f"one node fewer than in all ({why})"
+        needed, by = max(0, nodes - 1), f"one node fewer than in all ({why})"
     else:
         pods_needed = max(0, workload.replicas - guarded.allowed)
-        values["needed_nodes"] = min(nodes, ceil(pods_needed / per_node))
         names = ", ".join(budget.name for budget in guarded.budgets)
-        sources["needed_nodes"] = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
+        needed = min(nodes, ceil(pods_needed / per_node))
+        by = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
+    return {
+        "nodes": (nodes, where),
+        "gpus_per_node": (gpus or 0, f"node {node.name}"),
+        "node_start_seconds": (arrival_seconds(has_gpus=gpus != 0), ARRIVAL_SOURCE),
+        "zones": (min(9, max(1, len(zones))), f"{named}: {', '.join(sorted(zones))}" if zones else "no zone label"),
+        "needed_nodes": (needed, by),
+    }
 
 
-def _add_commitments(
-    values: dict[str, float | None], sources: dict[str, str], snapshot: Snapshot, book: PriceBook, main: _NodeKind
-) -> None:
+def _of_commitments(snapshot: Snapshot, book: PriceBook, main: _NodeKind, nodes: float) -> Told:
     """Of the account's commitments those that would cover no node if these nodes went: they are paid all the same."""
     kind = (machine_type(main.template), region(main.template))
     owned = [one for one in book.commitments if (one.machine_type, one.region_id) == kind]
-    nodes = values.get("nodes") or 0
-    if not owned or not nodes or provisioning_model(main.template) != Provisioning.ON_DEMAND:
-        return
+    if not owned or not nodes or _is_elsehow(main.template):
+        return {}
     there = sum((machine_type(one), region(one)) == kind and not _is_elsehow(one) for one in snapshot.nodes)
     have = sum(one.nodes for one in owned)
     idle = int(min(have, there) - min(have, max(0, there - min(nodes, main.nodes))))
     prices = [price_committed(book, main.template, one).usd_per_hour for one in owned]
     said = f"{have} of {kind[0]} in {kind[1]} are owned, {there} run: so many would cover none if these went"
-    if idle and all(price is not None for price in prices):
-        values["committed_nodes"] = idle
-        values["committed_usd_per_hour"] = round(_mean([one.nodes for one in owned], prices), 6)
-        sources["committed_usd_per_hour"] = ", ".join(one.commitment_id for one in owned)
-    sources["committed_nodes"] = said
+    if not idle or None in prices:
+        return {"committed_nodes": (0, said)}
+    each, ids = _mean([one.nodes for one in owned], prices), ", ".join(one.commitment_id for one in owned)
+    return {"committed_nodes": (idle, said), "committed_usd_per_hour": (round(each, 6), ids)}
 
 
 def _is_elsehow(node: Node) -> bool:
@@ -476,11 +452,10 @@ _BOUGHT: Final = {
 _NEEDED: Final = (Provisioning.ON_DEMAND, Provisioning.SPOT)
 
 
-def _add_prices(
-    values: dict[str, float | None], sources: dict[str, str], book: PriceBook, kinds: list[_NodeKind]
-) -> tuple[str, str, str]:
+def _of_prices(book: PriceBook, kinds: list[_NodeKind]) -> tuple[Told, str, str, str]:
     """A node's price bought in each way, the mean over the nodes of several kinds; what is missing, the oldest date, and the
     oldest of spot prices."""
+    told: Told = {}
     problem, as_of, spot_as_of = "", "", ""
     weights = [kind.nodes or 1 for kind in kinds]
     for name, bought in _BOUGHT.items():
@@ -488,20 +463,21 @@ def _add_prices(
         missing = next((price for price in prices if price.usd_per_hour is None), None)
         if missing is not None:
             problem = str(problem or (missing.sentence if bought in _NEEDED else ""))
-            sources[name] = str(missing.sentence)
+            told[name] = None, str(missing.sentence)
             continue
         if bought not in _NEEDED and not all(price.is_sold for price in prices):
             continue
-        each = _mean(weights, [price.usd_per_hour for price in prices])
-        values[name] = round(each, 6)
+        each, source = _mean(weights, [price.usd_per_hour for price in prices]), _price_source(prices, weights, bought)
+        told[name] = round(each, 6), source
         as_of = min([one for one in (as_of, *(price.as_of for price in prices)) if one], default="")
         spot_as_of = min((one.as_of for one in prices), default="") if bought is Provisioning.SPOT else spot_as_of
-        sources[name] = _price_source(prices, weights, bought)
-        if bought is Provisioning.ON_DEMAND:
-            _add_sustained_use(
-                values, sources, each, _mean(weights, [one.sustained_use_usd_per_hour for one in prices])
-            )
-    return problem, as_of, spot_as_of
+        if bought is Provisioning.ON_DEMAND:  # one that stands in is there for less than a month
+            told["stand_in_usd_per_hour"] = told[name]
+            all_month = _mean(weights, [one.sustained_use_usd_per_hour for one in prices])
+            if all_month < each:
+                less = f"{each:.6g} less {1 - all_month / each:.0%} for sustained use all month"
+                told[name] = round(all_month, 6), f"{source}; {less}"
+    return told, problem, as_of, spot_as_of
 
 
 def _flexible(book: PriceBook, kinds: list[_NodeKind]) -> FrozenMap[float]:
@@ -524,13 +500,3 @@ def _price_source(prices: list[Price], weights: list[int], bought: Provisioning)
         f"{nodes} × {one.machine_type} at {one.usd_per_hour:.6g}" for nodes, one in zip(weights, prices, strict=True)
     ]
     return f"{bought}, the mean of {', '.join(parts)}, as of {min(one.as_of for one in prices)}{sold}"
-
-
-def _add_sustained_use(values: dict[str, float | None], sources: dict[str, str], full: float, all_month: float) -> None:
-    """A node that runs all month gets its family's sustained-use discount without asking; one that stands in, its part."""
-    values["stand_in_usd_per_hour"] = round(full, 6)
-    sources["stand_in_usd_per_hour"] = sources["on_demand_usd_per_hour"]
-    if all_month < full:
-        values["on_demand_usd_per_hour"] = round(all_month, 6)
-        saved = 1 - all_month / full
-        sources["on_demand_usd_per_hour"] += f"; {full:.6g} less {saved:.0%} for sustained use all month"
