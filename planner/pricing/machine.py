@@ -37,38 +37,15 @@ OF_POOL: Final = "pool:"
 ANYWHERE: Final = "any"  # the region of such a row
 
 # GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
-GIB_PER_VCPU: Final = {
-    ("n1", "standard"): 3.75,
-    ("n1", "highmem"): 6.5,
-    ("n1", "highcpu"): 0.9,
-    ("n2", "standard"): 4.0,
-    ("n2", "highmem"): 8.0,
-    ("n2", "highcpu"): 1.0,
-    ("n2d", "standard"): 4.0,
-    ("n2d", "highmem"): 8.0,
-    ("n2d", "highcpu"): 1.0,
-    ("e2", "standard"): 4.0,
-    ("e2", "highmem"): 8.0,
-    ("e2", "highcpu"): 1.0,
-    ("c3", "standard"): 4.0,
-    ("c3", "highmem"): 8.0,
-    ("c3", "highcpu"): 2.0,
-    ("c3d", "standard"): 4.0,
-    ("c3d", "highmem"): 8.0,
-    ("c3d", "highcpu"): 2.0,
-    ("n4", "standard"): 4.0,
-    ("n4", "highmem"): 8.0,
-    ("n4", "highcpu"): 2.0,
+_ONE_SHAPE = {"standard": 4.0}
+_OF_OLD, _OF_NEW = {"standard": 4.0, "highmem": 8.0, "highcpu": 1.0}, {"standard": 4.0, "highmem": 8.0, "highcpu": 2.0}
+GIB_PER_VCPU: Final[dict[str, dict[str, float]]] = {
+    "n1": {"standard": 3.75, "highmem": 6.5, "highcpu": 0.9},
+    **dict.fromkeys(("n2", "n2d", "e2"), _OF_OLD),
+    **dict.fromkeys(("c3", "c3d", "n4"), _OF_NEW),
     # Not in the snapshot; a refresh brings their unit prices.
-    ("c2", "standard"): 4.0,
-    ("c2d", "standard"): 4.0,
-    ("c2d", "highmem"): 8.0,
-    ("c2d", "highcpu"): 2.0,
-    ("t2d", "standard"): 4.0,
-    ("t2a", "standard"): 4.0,
-    ("c4a", "standard"): 4.0,
-    ("c4a", "highmem"): 8.0,
-    ("c4a", "highcpu"): 2.0,
+    **dict.fromkeys(("c2d", "c4a"), _OF_NEW),
+    **dict.fromkeys(("c2", "t2d", "t2a"), _ONE_SHAPE),
 }
 # vCPUs billed by shared-core types; the node shows 2.
 SHARED_CORE_VCPUS: Final = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
@@ -164,20 +141,14 @@ def _price(
     local_ssd_gib: float,
 ) -> Price:
     ask = _Question(book, machine_type, region_id, provisioning)
-    host = ask.host()
-    if isinstance(host, _Refusal):
-        return ask.refuse(host)
-    sums = [host]
-    if gpu_count and not host.gpu_count and not ask.takes_gpus_on_trust:
-        attached = ask.attached_gpus(gpu, gpu_count)
-        if isinstance(attached, _Refusal):
-            return ask.refuse(attached)
-        sums.append(attached)
-    if local_ssd_gib:
-        disks = ask.attached_local_ssd(local_ssd_gib)
-        if isinstance(disks, _Refusal):
-            return ask.refuse(disks)
-        sums.append(disks)
+    try:
+        sums = [ask.host()]
+        if gpu_count and not sums[0].gpu_count and not ask.takes_gpus_on_trust:
+            sums.append(ask.attached_gpus(gpu, gpu_count))
+        if local_ssd_gib:
+            sums.append(ask.attached_local_ssd(local_ssd_gib))
+    except _Refused as refused:
+        return ask.refuse(refused)
     return ask.answer(sums)
 
 
@@ -190,14 +161,18 @@ def gpu_hour_price(
     own SKU, a part of the machine's price.
     """
     ask = _Question(book, "", region_id, provisioning)
-    parts = ask.attached_gpus(gpu, 1, anywhere=True)
-    return ask.refuse(parts) if isinstance(parts, _Refusal) else ask.answer([parts])
+    try:
+        return ask.answer([ask.attached_gpus(gpu, 1, anywhere=True)])
+    except _Refused as refused:
+        return ask.refuse(refused)
 
 
-class _Refusal(Record, kw_only=False):
-    reason: PriceReason
-    why: str
-    mend: str = ""
+class _Refused(Exception):
+    """There is no price, and why."""
+
+    def __init__(self, reason: PriceReason, why: str, mend: str = "") -> None:
+        super().__init__(why)
+        self.reason, self.why, self.mend = reason, why, mend
 
 
 _COMPONENTS_OF: Final = {
@@ -239,7 +214,7 @@ _OF_LIST: Final = 'Give your own as a CSV, or read them with "headroom costs --p
 
 
 class _Question:
-    """One look into the book; its methods give a `_Sum`, or a `_Refusal` that says what is missing."""
+    """One look into the book; its methods give a `_Sum`, or raise a `_Refused` that says what is missing."""
 
     def __init__(self, book: PriceBook, machine_type: str, region_id: str, provisioning: Provisioning) -> None:
         self.book = book
@@ -267,14 +242,14 @@ class _Question:
         return self.machine_type.startswith(("n1-", "custom-"))
 
     # ── the machine itself ───────────────────────────────────────────────────────────────────────────────────────────
-    def host(self) -> _Sum | _Refusal:
+    def host(self) -> _Sum:
         row = self.row
         if self.own is not None and self.column in self.own.total_usd_per_hour:
             return self._from_row(self.own, is_own=True)
         if self.provisioning.is_reserved:
             why = f"{self.machine_type} is bought as {self.provisioning}, which isn't paid at the list price on demand"
             column = f"total_{self.provisioning.replace('-', '_')}"
-            return _Refusal(PriceReason.RESERVED, why, f"Give its price as a CSV of your own, column {column}")
+            raise _Refused(PriceReason.RESERVED, why, f"Give its price as a CSV of your own, column {column}")
         if row is not None:
             refreshed = self._from_units(row)
             if refreshed is not None:
@@ -285,7 +260,7 @@ class _Question:
                 estimate = self._flex_start_estimate(row)
                 if estimate is not None:
                     return estimate
-            return self._no_provisioning_price()
+            raise self._no_provisioning_price()
         custom = parse_custom_type(self.machine_type)
         if custom is not None:
             return self._custom(custom)
@@ -299,8 +274,8 @@ class _Question:
                 note = f"from unit prices: whether {self.region_id} offers {self.machine_type} isn't in the book"
                 return replace(found, notes=(*found.notes, note))
             if self.book.unit(Component.CORE, host_product(self.machine_type), self.region_id, Provisioning.ON_DEMAND):
-                return self._no_provisioning_price()
-        return self._unknown_type()
+                raise self._no_provisioning_price()
+        raise self._unknown_type()
 
     def _from_row(self, row: MachinePrice, *, is_own: bool = False) -> _Sum:
         total = row.total_usd_per_hour[self.column]
@@ -309,13 +284,13 @@ class _Question:
         ssd = row.local_ssd_usd_per_hour.get(self.column) or 0.0
         if row.gpu_count and each:
             # What is left of the published total: the row's own host figure is rounded to five decimals.
-            parts = [] if host == 0 else [_machine_part(row.machine_type, total - row.gpu_count * each - ssd)]
-            parts.append(_gpu_part(row.gpu_model, row.gpu_count, each))
+            parts = [] if host == 0 else [_part(PartKind.MACHINE, row.machine_type, total - row.gpu_count * each - ssd)]
+            parts.append(_part(PartKind.GPU, row.gpu_model, each, row.gpu_count))
             if ssd:
                 parts.append(_local_ssd_part(row.local_ssd_gib, ssd / row.local_ssd_gib))
         else:
             includes = f" with {row.gpu_count:g} × {row.gpu_model}" if row.gpu_count else ""
-            parts = [_machine_part(row.machine_type + includes, total)]
+            parts = [_part(PartKind.MACHINE, row.machine_type + includes, total)]
         since = row.newer_as_of.get(self.column)
         moved = (f"{self.column} price since {since}, from the log of price changes",) if since else ()
         return _Sum(
@@ -347,9 +322,9 @@ class _Question:
         parts = []
         if product:
             host = row.vcpus * rates[Component.CORE] + row.memory_gib * rates[Component.RAM]
-            parts.append(_machine_part(self.machine_type, host))
+            parts.append(_part(PartKind.MACHINE, self.machine_type, host))
         if Component.GPU in rates:
-            parts.append(_gpu_part(row.gpu_model, row.gpu_count, rates[Component.GPU]))
+            parts.append(_part(PartKind.GPU, row.gpu_model, rates[Component.GPU], row.gpu_count))
         if Component.LOCAL_SSD in rates:
             parts.append(_local_ssd_part(row.local_ssd_gib, rates[Component.LOCAL_SSD] / HOURS_PER_MONTH))
         return _Sum.of(found, parts, gpu_model=row.gpu_model, gpu_count=row.gpu_count)
@@ -367,8 +342,8 @@ class _Question:
             return None
         ratio = flex.list_unit_price / each
         parts = [
-            _machine_part(row.machine_type, host * ratio),
-            _gpu_part(row.gpu_model, row.gpu_count, flex.list_unit_price),
+            _part(PartKind.MACHINE, row.machine_type, host * ratio),
+            _part(PartKind.GPU, row.gpu_model, flex.list_unit_price, row.gpu_count),
         ]
         ssd = row.local_ssd_usd_per_hour.get(Provisioning.ON_DEMAND)
         if row.local_ssd_gib and ssd:
@@ -387,7 +362,7 @@ class _Question:
             gpu_count=row.gpu_count,
         )
 
-    def _custom(self, custom: CustomType) -> _Sum | _Refusal:
+    def _custom(self, custom: CustomType) -> _Sum:
         family, is_estimate = f"{custom.family}-custom", False
         core, ram = self._unit(Component.CORE, family), self._unit(Component.RAM, family)
         if core is None or ram is None:
@@ -395,8 +370,8 @@ class _Question:
             is_estimate = True
         if core is None or ram is None:
             if self.book.unit(Component.CORE, custom.family, self.region_id, Provisioning.ON_DEMAND) is not None:
-                return self._no_provisioning_price()
-            return self._unknown_type()
+                raise self._no_provisioning_price()
+            raise self._unknown_type()
         units = [core, ram]
         plain_gib = custom.memory_gib - custom.extended_gib
         usd = custom.vcpus * core.list_unit_price + plain_gib * ram.list_unit_price
@@ -405,7 +380,7 @@ class _Question:
         if custom.extended_gib:
             extended = self._unit(Component.RAM, f"{custom.family}-custom-ext")
             if extended is None:
-                return _Refusal(
+                raise _Refused(
                     PriceReason.EXTENDED_MEMORY,
                     f"{custom.extended_gib:g} GiB of {self.machine_type} are extended memory, which has a price of its "
                     f"own that the book doesn't hold",
@@ -413,45 +388,40 @@ class _Question:
                 )
             units.append(extended)
             usd += custom.extended_gib * extended.list_unit_price
-        found = _Sum.of(units, [_machine_part(self.machine_type, usd)])
+        found = _Sum.of(units, [_part(PartKind.MACHINE, self.machine_type, usd)])
         if not is_estimate:
             return found
         rule = "unit prices of the predefined types plus 5%, as custom types are billed: an estimate"
         return replace(found, notes=(rule, *found.notes), is_estimate=True)
 
     # ── what is attached ─────────────────────────────────────────────────────────────────────────────────────────────
-    def attached_gpus(self, gpu: str, count: float, *, anywhere: bool = False) -> _Sum | _Refusal:
+    def attached_gpus(self, gpu: str, count: float, *, anywhere: bool = False) -> _Sum:
         known = self.book.gpu_model(gpu)
         if known is None:
-            return _Refusal(
+            raise _Refused(
                 PriceReason.UNKNOWN_GPU,
                 f'the book has no GPU called "{gpu}"' if gpu else "the node doesn't say which GPUs it has",
                 f"It has {', '.join(sorted(self.book.gpu_models))}" if gpu else "",
             )
         if not anywhere and not self._is_n1:
-            return _Refusal(
+            raise _Refused(
                 PriceReason.UNKNOWN_GPU,
                 f"{self.machine_type} has no built-in GPU and GPUs can be attached to N1 machines only",
             )
-        unit = self._unit(Component.GPU, known.model)
-        if unit is None:
-            return _Refusal(
-                PriceReason.NO_GPU_PRICE,
-                f"the {self.provisioning} price of a {known.model} in {self.region_id} isn't in the book",
-                _REFRESH,
-            )
-        part = _gpu_part(known.model, count, unit.list_unit_price)
+        unit = self._attached(Component.GPU, known.model, PriceReason.NO_GPU_PRICE, f"a {known.model}")
+        part = _part(PartKind.GPU, known.model, unit.list_unit_price, count)
         return _Sum.of([unit], [part], gpu_model=known.model, gpu_count=count)
 
-    def attached_local_ssd(self, gib: float) -> _Sum | _Refusal:
-        unit = self._unit(Component.LOCAL_SSD, LOCAL_SSD)
-        if unit is None:
-            return _Refusal(
-                PriceReason.NO_LOCAL_SSD_PRICE,
-                f"the {self.provisioning} price of local SSD in {self.region_id} isn't in the book",
-                _REFRESH,
-            )
+    def attached_local_ssd(self, gib: float) -> _Sum:
+        unit = self._attached(Component.LOCAL_SSD, LOCAL_SSD, PriceReason.NO_LOCAL_SSD_PRICE, "local SSD")
         return _Sum.of([unit], [_local_ssd_part(gib, unit.list_unit_price / HOURS_PER_MONTH)])
+
+    def _attached(self, component: Component, product: str, reason: PriceReason, what: str) -> UnitPrice:
+        unit = self._unit(component, product)
+        if unit is None:
+            why = f"the {self.provisioning} price of {what} in {self.region_id} isn't in the book"
+            raise _Refused(reason, why, _REFRESH)
+        return unit
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def answer(self, sums: list[_Sum]) -> Price:
@@ -508,34 +478,34 @@ class _Question:
             notes.append(f"{self.machine_type} is not sold on demand: a price to compare with, not one to buy at")
         return is_sold, tuple(notes)
 
-    def refuse(self, refusal: _Refusal) -> Price:
-        mend = f". {refusal.mend}" if refusal.mend else ""
+    def refuse(self, refused: _Refused) -> Price:
+        mend = f". {refused.mend}" if refused.mend else ""
         return Price(
             machine_type=self.machine_type,
             region_id=self.region_id,
             provisioning=self.provisioning,
             usd_per_hour=None,
-            reason=refusal.reason,
-            sentence=Text(f"no price: {refusal.why}{mend}"),
+            reason=refused.reason,
+            sentence=Text(f"no price: {refused.why}{mend}"),
         )
 
-    def _no_provisioning_price(self) -> _Refusal:
-        return _Refusal(
+    def _no_provisioning_price(self) -> _Refused:
+        return _Refused(
             PriceReason.NO_PROVISIONING_PRICE,
             f"the {self.provisioning} price of {self.machine_type} in {self.region_id} isn't in the book",
             self._mend,
         )
 
-    def _unknown_type(self) -> _Refusal:
+    def _unknown_type(self) -> _Refused:
         elsewhere = self.book.places(self.machine_type)
         if elsewhere:
             others = count(len(elsewhere), "other region")
-            return _Refusal(
+            return _Refused(
                 PriceReason.NOT_IN_REGION,
                 f"{self.machine_type} isn't in the book for {self.region_id}, but for {others}",
                 self._mend,
             )
-        return _Refusal(
+        return _Refused(
             PriceReason.UNKNOWN_MACHINE_TYPE,
             f'the book has no machine type "{self.machine_type}"',
             "Give its price as a CSV of your own",
@@ -550,43 +520,26 @@ def predefined_shape(machine_type: str) -> tuple[float, float] | None:
     if machine_type in SHARED_CORE_VCPUS:
         return SHARED_CORE_VCPUS[machine_type], SHARED_CORE_GIB[machine_type]
     match = _PREDEFINED.match(machine_type)
-    if match is None or (match[1], match[2]) not in GIB_PER_VCPU:
-        return None
-    vcpus = float(match[3])
-    return vcpus, vcpus * GIB_PER_VCPU[match[1], match[2]]
+    gib = GIB_PER_VCPU.get(match[1], {}).get(match[2]) if match is not None else None
+    return None if match is None or gib is None else (float(match[3]), float(match[3]) * gib)
 
 
-def _machine_part(name: str, usd_per_hour: float) -> PricePart:
+_COUNTED: Final = {PartKind.MACHINE: "machine-hour", PartKind.GPU: "GPU-hour", PartKind.LOCAL_SSD: "GiB-hour"}
+
+
+def _part(kind: PartKind, name: str, each: float, quantity: float = 1) -> PricePart:
     return PricePart(
-        kind=PartKind.MACHINE,
+        kind=kind,
         name=name,
-        quantity=1,
-        pricing_unit="machine-hour",
-        list_unit_price=usd_per_hour,
-        contracted_unit_price=usd_per_hour,
-    )
-
-
-def _gpu_part(model: str, count: float, each: float) -> PricePart:
-    return PricePart(
-        kind=PartKind.GPU,
-        name=model,
-        quantity=count,
-        pricing_unit="GPU-hour",
+        quantity=quantity,
+        pricing_unit=_COUNTED[kind],
         list_unit_price=each,
         contracted_unit_price=each,
     )
 
 
 def _local_ssd_part(gib: float, usd_per_gib_hour: float) -> PricePart:
-    return PricePart(
-        kind=PartKind.LOCAL_SSD,
-        name="local SSD",
-        quantity=gib,
-        pricing_unit="GiB-hour",
-        list_unit_price=usd_per_gib_hour,
-        contracted_unit_price=usd_per_gib_hour,
-    )
+    return _part(PartKind.LOCAL_SSD, "local SSD", usd_per_gib_hour, gib)
 
 
 def _sentence(price: Price) -> str:
