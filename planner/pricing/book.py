@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from difflib import get_close_matches
+from functools import partial
 from hashlib import blake2b
+from io import StringIO
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import Record, dataclass, replace
+from planner.ground.records import Record, replace
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.catalogue import is_catalogue, read_catalogue
 from planner.pricing.lists import PriceList
@@ -152,11 +154,12 @@ def read_table(
         For anything that isn't such a table, with the line and the column: an unknown header, a price of 0 or less or
         with a decimal comma, a zone where a region belongs, another currency, two prices for one thing.
     """
+    digest = blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest()
+    empty = InputError("has a header and no prices", where=where, mend="Add a line for each price")
     if is_catalogue(text):
         listed = read_catalogue(text, where=where, source=source, as_of=as_of)
         if not listed:
-            raise InputError("has a header and no prices", where=where, mend="Add a line for each price")
-        digest = blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest()
+            raise empty
         return PriceTable(machines=FrozenMap({row.key: row for row in listed}), digest=digest)
     rows = _Rows(text, where)
     layout = rows.layout
@@ -175,20 +178,15 @@ def read_table(
             raise row.error(f"{' in '.join(key)} has no price", mend=f"Fill one of {', '.join(layout.prices)}")
         dated = row["as_of"] or as_of
         if layout.name == "machine types":
-            unread = _Unread(row, dated, source)
-            machines[" ".join(key)] = unread if is_checked else unread.read()
+            unread = partial(_machine, row, dated, source)
+            machines[" ".join(key)] = unread if is_checked else unread()
             continue
         found, model = _units(row, layout, dated, source)
         units += [replace(unit, is_own=is_own) for unit in found]
         gpus += [model] if model else []
     if not seen:
-        raise InputError("has a header and no prices", where=where, mend="Add a line for each price")
-    return PriceTable(
-        machines=Machines(machines),
-        units=tuple(units),
-        gpu_models=tuple(gpus),
-        digest=blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest(),
-    )
+        raise empty
+    return PriceTable(machines=Machines(machines), units=tuple(units), gpu_models=tuple(gpus), digest=digest)
 
 
 def compose(
@@ -221,9 +219,9 @@ def compose(
     for key, row in own_machines.items():
         below = machines.get(key)
         if below is not None and not row.vcpus:
-            shape = (below.vcpus, below.memory_gib, row.gpu_model or below.gpu_model, row.gpu_count or below.gpu_count)
+            model, number = row.gpu_model or below.gpu_model, row.gpu_count or below.gpu_count
             own_machines[key] = replace(
-                row, vcpus=shape[0], memory_gib=shape[1], gpu_model=shape[2], gpu_count=shape[3]
+                row, vcpus=below.vcpus, memory_gib=below.memory_gib, gpu_model=model, gpu_count=number
             )
     return PriceBook(
         as_of=as_of,
@@ -277,8 +275,8 @@ def _without(prices: FrozenMap[float], ways: set[str]) -> FrozenMap[float]:
 
 def format_units(units: Iterable[UnitPrice]) -> str:
     """Unit prices as the CSV that `read_table` reads: sorted, every number in full."""
-    lines = _Lines()
-    writer = csv.writer(lines, lineterminator="\n")
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(UNIT_COLUMNS)
     for unit in sorted(units, key=lambda unit: str(unit.key)):
         key = unit.key
@@ -298,7 +296,7 @@ def format_units(units: Iterable[UnitPrice]) -> str:
                 unit.note,
             )
         )
-    return "".join(lines)
+    return text.getvalue()
 
 
 def age_days(as_of: str, now: float) -> float:
@@ -319,13 +317,6 @@ def age_warning(as_of: str, now: float) -> str:
 
 
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-class _Lines(list[str]):
-    """What csv.writer writes to."""
-
-    def write(self, text: str) -> None:
-        self.append(text)
-
-
 _PRICE: Final = re.compile(r"\d+(\.\d*)?([eE]-?\d+)?\Z|\.\d+\Z", re.ASCII)
 _REGION: Final = re.compile(r"[a-z][a-z0-9-]*\Z", re.ASCII)
 _ZONE: Final = re.compile(r"[a-z]+-[a-z]+\d+-[a-z]\Z", re.ASCII)
@@ -400,16 +391,8 @@ class _Row:
         return FrozenMap(found)
 
 
-@dataclass(slots=True)
-class _Unread:
-    """A machine's row, not read yet."""
-
-    row: _Row
-    as_of: str
-    source: str
-
-    def read(self) -> MachinePrice:
-        return _machine(self.row, self.as_of, self.source)
+_Unread = Callable[[], MachinePrice]
+"""A machine's row, not read yet."""
 
 
 class Machines(Mapping[str, MachinePrice]):
@@ -430,8 +413,8 @@ class Machines(Mapping[str, MachinePrice]):
 
     def __getitem__(self, key: str) -> MachinePrice:
         found = self._rows[key]
-        if isinstance(found, _Unread):
-            found = self._rows[key] = found.read()
+        if not isinstance(found, MachinePrice):
+            found = self._rows[key] = found()
         return found
 
     def __contains__(self, key: object) -> bool:
@@ -533,27 +516,27 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
     return machine
 
 
-# The cautions of data/prices/README.md ("What to know before using it") that belong to rows.
 _A3_MEGA: Final = (
     "vCPUs and memory about 5.6% too low (priced with A3 SKUs, the real ones are A3Plus), the machine about 0.5%"
 )
-_A3_MEGA_AMERICAS: Final = f"{_A3_MEGA}: 93.39993 an hour on demand instead of 92.87183"
-_A3_ULTRA: Final = (
-    "low confidence: vCPUs and memory priced with A3 SKUs (the real ones are A3Ultra), local SSD left out"
+_CAUTIONS: Final = (
+    ("a3-megagpu-", "us-central1", f"{_A3_MEGA}: 93.39993 an hour on demand instead of 92.87183"),
+    ("a3-megagpu-", "", _A3_MEGA),
+    (
+        "a3-ultragpu-",
+        "",
+        "low confidence: vCPUs and memory priced with A3 SKUs (the real ones are A3Ultra), local SSD left out",
+    ),
+    ("a4-", "", "the GPU's price includes the machine around it; local SSD not verified"),
+    ("g2-", "europe-west4", "L4 on demand: two sources differ by 0.1% (0.58863 here, 0.58804 there)"),
 )
-_A4: Final = "the GPU's price includes the machine around it; local SSD not verified"
-_L4_EUROPE_WEST4: Final = "L4 on demand: two sources differ by 0.1% (0.58863 here, 0.58804 there)"
+"""What a type's name begins with, region ("": any), and the caution of data/prices/README.md ("What to know before using it")."""
 
 
 def _caution(machine_type: str, region: str, check: str) -> str:
-    if machine_type.startswith("a3-megagpu-"):
-        return _A3_MEGA_AMERICAS if region == "us-central1" else _A3_MEGA
-    if machine_type.startswith("a3-ultragpu-"):
-        return _A3_ULTRA
-    if machine_type.startswith("a4-"):
-        return _A4
-    if machine_type.startswith("g2-") and region == "europe-west4":
-        return _L4_EUROPE_WEST4
+    for begin, where, said in _CAUTIONS:
+        if machine_type.startswith(begin) and where in ("", region):
+            return said
     agrees = check in ("", "v9 row read, equal", "sum of v9 host + GPU + local SSD")
     return "" if agrees else check
 
@@ -591,16 +574,12 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
 
 
 def _refreshed_unit(row: _Row, as_of: str, source: str) -> UnitPrice:
-    if row["component"] not in list(Component):
-        raise row.error(
-            f'"{row["component"]}" is not a component', column="component", mend=f"One of {', '.join(Component)}"
-        )
-    if row["provisioning"] not in list(Provisioning):
-        raise row.error(
-            f'"{row["provisioning"]}" is not a way to buy',
-            column="provisioning",
-            mend=f"One of {', '.join(Provisioning)}",
-        )
+    for column, words, what in (
+        ("component", Component, "a component"),
+        ("provisioning", Provisioning, "a way to buy"),
+    ):
+        if row[column] not in list(words):
+            raise row.error(f'"{row[column]}" is not {what}', column=column, mend=f"One of {', '.join(words)}")
     price = row.price("list_unit_price")
     if price is None:
         raise row.error("is empty", column="list_unit_price")
