@@ -8,8 +8,10 @@ with ``x_`` are Headroom's own, as the specification has it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from json import dumps
 from typing import Any, Final
 
@@ -50,9 +52,8 @@ OF_COMMITMENTS: Final = (
 """Filled where the account's commitments are given, and then in the rows they are about."""
 UNKNOWN: Final = (
     "BillingAccountId", "BillingAccountName", "BillingAccountType", "CapacityReservationId", "CapacityReservationStatus",
-    "ChargeClass", "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName",
-    "CommitmentDiscountQuantity", "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit",
-    "InvoiceId", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId", "SubAccountName", "SubAccountType",
+    "ChargeClass", *OF_COMMITMENTS, "InvoiceId", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId",
+    "SubAccountName", "SubAccountType",
 )  # fmt: skip
 _DIGITS: Final = 6  # of quantities and of costs that are a unit price times a quantity, so that the product is the cost
 
@@ -92,27 +93,23 @@ def focus_rows(
     lies with the rows that use it, and with a row for what isn't used. Both columns add up to the same.
     """
     known, priced = {one.name: one for one in resources}, {cost.node.node: cost for cost in costs}
-    period = _month(start)
-    projection = {"x_Projection": f"730 hours at the state of {_time(start)}"}
     seller = next((one.provider_name for one in known.values() if one.provider_name), None)
     every = list(lines)
-    rows: list[Row] = [{**_row(line, priced[line.node], known[line.node], period), **projection} for line in every]
-    fees: dict[str, float] = {}
-    hours: dict[str, float] = {}
-    nodes: dict[str, NodeCost] = {}
+    rows: list[Row] = [_row(line, priced[line.node], known[line.node], start) for line in every]
+    fees, hours = defaultdict[str, float](float), defaultdict[str, float](float)
+    covered: dict[str, set[str]] = defaultdict(set)
     for line in every:
-        cost = priced[line.node]
-        if cost.commitment_id:
-            fees[cost.commitment_id] = fees.get(cost.commitment_id, 0.0) + line.usd
-            nodes.setdefault(cost.commitment_id, cost)
-    for name in nodes:
-        hours[name] = HOURS_PER_MONTH * len({line.node for line in every if priced[line.node].commitment_id == name})
+        if name := priced[line.node].commitment_id:
+            fees[name] += line.usd
+            covered[name].add(line.node)
+    for name, nodes in covered.items():
+        hours[name] = HOURS_PER_MONTH * len(nodes)
     for one in unused:
         if one.usd_per_month is not None:
             cents = round(one.usd_per_month, 2)
-            fees[one.commitment_id] = fees.get(one.commitment_id, 0.0) + cents
-            hours[one.commitment_id] = hours.get(one.commitment_id, 0.0) + one.nodes * HOURS_PER_MONTH
-            rows.append(_of_commitment(one.commitment_id, period, seller) | _unused_row(one, cents) | projection)
+            fees[one.commitment_id] += cents
+            hours[one.commitment_id] += one.nodes * HOURS_PER_MONTH
+            rows.append(_of_commitment(one.commitment_id, start, seller) | _unused_row(one, cents))
     for name, fee in sorted(fees.items()):
         bought = {"ChargeCategory": "Purchase", "ChargeFrequency": "Recurring", "BilledCost": round(fee, 2)}
         said = {
@@ -121,8 +118,30 @@ def focus_rows(
             "EffectiveCost": 0.0,
             "PricingCategory": "Standard",
         }
-        rows.append(_of_commitment(name, period, seller) | bought | said | _priced(fee, hours[name]) | projection)
+        rows.append(_of_commitment(name, start, seller) | bought | said | _priced(fee, hours[name]))
     return [{**row, **_in_pricing_currency(row)} for row in rows]
+
+
+@lru_cache(maxsize=64)
+def _of_any(start: float, seller: str | None) -> dict[str, Any]:
+    """Every column, empty but for those that are the same in each row of the snapshot's month; made once, don't change it."""
+    begin, end = _month(start)
+    empty: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
+    return empty | {
+        "BillingCurrency": "USD",
+        "BillingPeriodStart": begin,
+        "BillingPeriodEnd": end,
+        "ChargePeriodStart": begin,
+        "ChargePeriodEnd": end,
+        "InvoiceIssuerName": seller,
+        "PricingCurrency": "USD",
+        "ProviderName": seller,
+        "PublisherName": seller,
+        "ServiceCategory": "Compute",
+        "ServiceName": "Kubernetes nodes",
+        "ServiceSubcategory": "Virtual Machines",
+        "x_Projection": f"730 hours at the state of {_time(start)}",
+    }
 
 
 def _in_pricing_currency(row: Row) -> dict[str, Any]:
@@ -147,31 +166,10 @@ def _priced(usd: float, hours: float) -> dict[str, Any]:
     }
 
 
-def _of_commitment(name: str, period: tuple[str | None, str | None], seller: str | None) -> dict[str, Any]:
+def _of_commitment(name: str, start: float, seller: str | None) -> dict[str, Any]:
     """A row that is about a commitment and no node."""
-    empty: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
-    return (
-        empty
-        | _committed(name)
-        | {
-            "BilledCost": 0.0,
-            "BillingCurrency": "USD",
-            "BillingPeriodStart": period[0],
-            "BillingPeriodEnd": period[1],
-            "ChargePeriodStart": period[0],
-            "ChargePeriodEnd": period[1],
-            "InvoiceIssuerName": seller,
-            "PricingCurrency": "USD",
-            "ProviderName": seller,
-            "PublisherName": seller,
-            "ResourceId": name,
-            "ResourceName": name,
-            "ResourceType": "Commitment",
-            "ServiceCategory": "Compute",
-            "ServiceName": "Kubernetes nodes",
-            "ServiceSubcategory": "Virtual Machines",
-        }
-    )
+    named = {"ResourceId": name, "ResourceName": name, "ResourceType": "Commitment"}
+    return _of_any(start, seller) | _committed(name) | {"BilledCost": 0.0} | named
 
 
 def _committed(name: str) -> dict[str, Any]:
@@ -217,48 +215,36 @@ def _month(seconds: float) -> tuple[str | None, str | None]:
     return _time(begin.timestamp()), _time(end.timestamp())
 
 
-def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str | None, str | None]) -> Row:
+def _row(line: AllocatedCost, cost: NodeCost, node: Resource, start: float) -> Row:
     price = cost.node.price
     effective = cost.cost.total
     hours = round(HOURS_PER_MONTH * (line.usd / effective if effective else 0.0), _DIGITS)
-    row: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
+    row = _of_any(start, node.provider_name or None)
     is_covered = bool(cost.commitment_id)
     contracted = cost.on_demand_usd_per_hour if is_covered else price.usd_per_hour
     if is_covered:
         used = {"CommitmentDiscountStatus": "Used", "CommitmentDiscountQuantity": hours}
-        row |= _committed(cost.commitment_id) | used
+        row = row | _committed(cost.commitment_id) | used
     return row | {
         "AvailabilityZone": node.availability_zone or None,
         "BilledCost": 0.0 if is_covered else line.usd,
-        "BillingCurrency": "USD",
-        "BillingPeriodStart": period[0],
-        "BillingPeriodEnd": period[1],
         "ChargeCategory": "Usage",
         "ChargeDescription": f"{price.machine_type}, {price.provisioning}, {line.share} of node {node.name}",
         "ChargeFrequency": "Usage-Based",
-        "ChargePeriodStart": period[0],
-        "ChargePeriodEnd": period[1],
         "ConsumedQuantity": hours,
         "ConsumedUnit": "Hours",
         "ContractedCost": round((contracted or 0.0) * hours, _DIGITS),
         "ContractedUnitPrice": contracted,
         "EffectiveCost": line.usd,
-        "InvoiceIssuerName": node.provider_name or None,
         "ListCost": round((price.list_usd_per_hour or 0.0) * hours, _DIGITS),
         "ListUnitPrice": price.list_usd_per_hour,
         "PricingCategory": price.pricing_category.value,
-        "PricingCurrency": "USD",
         "PricingQuantity": hours,
         "PricingUnit": "Hours",
-        "ProviderName": node.provider_name or None,
-        "PublisherName": node.provider_name or None,
         "RegionId": price.region_id,
         "ResourceId": node.resource_id,
         "ResourceName": node.name,
         "ResourceType": "Node",
-        "ServiceCategory": "Compute",
-        "ServiceName": "Kubernetes nodes",
-        "ServiceSubcategory": "Virtual Machines",
         "Tags": dumps(dict(sorted(node.tags.items()))),
         "x_AllocatedTo": line.name or None,
         "x_Share": line.share.value,
