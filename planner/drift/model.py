@@ -124,7 +124,7 @@ SHOWN_ALWAYS = frozenset({Aspect.RESTARTS})  # beside any difference: what it is
 MEASURED = frozenset({Aspect.WORKING_SET, Aspect.CPU_USED, Aspect.READY, Aspect.RESTARTS})
 
 
-class Cell(Record):
+class Cell(Record, kw_only=False):
     """`amount` where the value is a number (bytes, millicores, count); `ratio` against the reference environment."""
 
     text: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from planner.drift.members import (
     Member,
@@ -19,26 +20,21 @@ from planner.ground.words import measured_bytes, ratio, written
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Container, Probe, Workload
+from planner.kubernetes.records import Container, Probe
 from planner.restarts.population import image_repository
 
-_UNSEEN = Cell(text="not known", is_unseen=True)
-_WORKLOAD_ASPECTS = (
-    Aspect.KIND, Aspect.REPLICAS, Aspect.READY, Aspect.RESTARTS, Aspect.STRATEGY, Aspect.GRACE, Aspect.NODE_POOL,
-    Aspect.PRIORITY,
-)  # fmt: skip
-_CONTAINER_ASPECTS = tuple(aspect for aspect in Aspect if aspect not in _WORKLOAD_ASPECTS)
+_UNSEEN = Cell("not known", is_unseen=True)
 
 
 def rows_of(members: Sequence[Member]) -> tuple[Row, ...]:
     """Every aspect that any of `members` (the reference first) has a value of; those of the workload before those of
     its containers."""
-    rows = [_row(aspect, "", [_workload_cell(aspect, member) for member in members]) for aspect in _WORKLOAD_ASPECTS]
+    rows = [_row(aspect, "", [cell_of(member) for member in members]) for aspect, cell_of in _OF_WORKLOAD.items()]
     names = dict.fromkeys(one.name for member in members for one in member.workload.template.spec.containers)
     for container in names:
         pairs = [(member, _container(member, container, len(names))) for member in members]
-        for aspect in _CONTAINER_ASPECTS:
-            cells = [None if one is None else _container_cell(aspect, member, one) for member, one in pairs]
+        for aspect, value_of in _OF_CONTAINER.items():
+            cells = [None if one is None else value_of(member, one) for member, one in pairs]
             rows.append(_row(aspect, container if len(names) > 1 else "", cells))
     kept = [row for row in rows if any(cell is not None and cell.text not in ("", "none") for cell in row.cells)]
     order = tuple(Aspect)
@@ -66,73 +62,6 @@ def _row(aspect: Aspect, container: str, cells: Sequence[Cell | None]) -> Row:
     return Row(aspect=aspect, container=container, cells=tuple(compared), differs=len(texts) > 1)
 
 
-def _workload_cell(aspect: Aspect, member: Member) -> Cell:
-    workload, spec = member.workload, member.workload.template.spec
-    match aspect:
-        case Aspect.KIND:
-            return Cell(text=workload.kind)
-        case Aspect.REPLICAS:
-            return Cell(text=str(workload.replicas), amount=workload.replicas)
-        case Aspect.READY:
-            if member.pods is None:
-                return _UNSEEN
-            ready = sum(pod.is_ready for pod in member.pods)
-            return Cell(text=f"{ready} of {len(member.pods)}")
-        case Aspect.RESTARTS:
-            restarts = member.restart_count
-            return _UNSEEN if restarts is None else Cell(text=str(restarts), amount=restarts)
-        case Aspect.STRATEGY:
-            return Cell(text=_strategy_text(workload))
-        case Aspect.GRACE:
-            return Cell(text=f"{spec.termination_grace_period_seconds} s", amount=spec.termination_grace_period_seconds)
-        case Aspect.NODE_POOL:
-            pools = _node_pools(member)
-            return _UNSEEN if pools is None else Cell(text=", ".join(pools))
-        case _:
-            return Cell(text=spec.priority_class_name or "none")
-
-
-def _container_cell(aspect: Aspect, member: Member, container: Container) -> Cell:
-    match aspect:
-        case Aspect.MEMORY_REQUEST:
-            return _amount_cell(container.requests.get(MEMORY), MEMORY)
-        case Aspect.MEMORY_LIMIT:
-            return _amount_cell(container.limits.get(MEMORY), MEMORY)
-        case Aspect.CPU_REQUEST:
-            return _amount_cell(container.requests.get(CPU), CPU)
-        case Aspect.CPU_LIMIT:
-            return _amount_cell(container.limits.get(CPU), CPU)
-        case Aspect.WORKING_SET:
-            seen = max((one.working_set_bytes for one in usage_of(member, container)), default=None)
-            return Cell(text="not measured" if seen is None else measured_bytes(seen), amount=seen)
-        case Aspect.CPU_USED:
-            used = max(
-                (u.cpu_millicores for u in usage_of(member, container) if u.cpu_millicores is not None), default=None
-            )
-            return Cell(text="not measured" if used is None else f"{used}m", amount=used)
-        case Aspect.GPUS:
-            gpus = {name: amount for name, amount in container.requests.items() if is_gpu_resource(name)}
-            text = ", ".join(f"{amount} {name}" for name, amount in sorted(gpus.items()))
-            return Cell(text=text or "none", amount=sum(gpus.values()) or None)
-        case Aspect.STARTUP_PROBE:
-            return Cell(text=probe_text(container.startup_probe))
-        case Aspect.READINESS_PROBE:
-            return Cell(text=probe_text(container.readiness_probe))
-        case Aspect.LIVENESS_PROBE:
-            return Cell(text=probe_text(container.liveness_probe))
-        case Aspect.IMAGE:
-            return Cell(text=image_repository(container.image))
-        case Aspect.VERSION:
-            return Cell(text=image_version(container.image))
-        case _:
-            program = f" ({container.program})" if container.program else ""
-            return Cell(text=f"{container.command_form.value.replace('_', ' ')}{program}")
-
-
-def _amount_cell(amount: int | None, resource: str) -> Cell:
-    return Cell(text=written(amount, resource), amount=amount)
-
-
 def image_version(image: str) -> str:
     """The tag, and of a digest its first letters; ``latest`` where neither is written."""
     name, _, digest = image.partition("@")
@@ -151,27 +80,92 @@ def probe_text(probe: Probe | None) -> str:
     )
 
 
-def _strategy_text(workload: Workload) -> str:
-    strategy = workload.strategy
-    if not workload.traits.rolls_out:
-        return "none"
+def _ready(member: Member) -> Cell:
+    if member.pods is None:
+        return _UNSEEN
+    return Cell(f"{sum(pod.is_ready for pod in member.pods)} of {len(member.pods)}")
+
+
+def _restarts(member: Member) -> Cell:
+    return _UNSEEN if member.restart_count is None else Cell(str(member.restart_count), member.restart_count)
+
+
+def _strategy(member: Member) -> Cell:
+    strategy = member.workload.strategy
+    if not member.workload.traits.rolls_out:
+        return Cell("none")
     if strategy.kind != ROLLING_UPDATE:
-        return strategy.kind
+        return Cell(strategy.kind)
     parts = [
         f"{name} {value}"
         for name, value in (("surge", strategy.max_surge), ("unavailable", strategy.max_unavailable))
         if value is not None
     ]
-    return f"{strategy.kind}" + (f" ({', '.join(parts)})" if parts else "")
+    return Cell(f"{strategy.kind}" + (f" ({', '.join(parts)})" if parts else ""))
 
 
-def _node_pools(member: Member) -> list[str] | None:
+def _grace(member: Member) -> Cell:
+    seconds = member.workload.template.spec.termination_grace_period_seconds
+    return Cell(f"{seconds} s", seconds)
+
+
+def _node_pools(member: Member) -> Cell:
     """The pools its pods are on now, by label; nodes without one count by their name."""
     if member.pods is None or member.nodes is None:
-        return None
-    pools = set()
-    for pod in member.pods:
-        node = member.nodes.get(pod.node_name)
-        if node is not None:
-            pools.add(node_pool(node) or node.name)
-    return sorted(pools)
+        return _UNSEEN
+    nodes = [node for pod in member.pods if (node := member.nodes.get(pod.node_name)) is not None]
+    return Cell(", ".join(sorted({node_pool(node) or node.name for node in nodes})))
+
+
+_OF_WORKLOAD: Final[Mapping[Aspect, Callable[[Member], Cell]]] = {
+    Aspect.KIND: lambda member: Cell(member.workload.kind),
+    Aspect.REPLICAS: lambda member: Cell(str(member.workload.replicas), member.workload.replicas),
+    Aspect.READY: _ready,
+    Aspect.RESTARTS: _restarts,
+    Aspect.STRATEGY: _strategy,
+    Aspect.GRACE: _grace,
+    Aspect.NODE_POOL: _node_pools,
+    Aspect.PRIORITY: lambda member: Cell(member.workload.template.spec.priority_class_name or "none"),
+}
+
+
+def _amount(amount: int | None, resource: str) -> Cell:
+    return Cell(written(amount, resource), amount)
+
+
+def _working_set(member: Member, container: Container) -> Cell:
+    seen = max((one.working_set_bytes for one in usage_of(member, container)), default=None)
+    return Cell("not measured" if seen is None else measured_bytes(seen), seen)
+
+
+def _cpu_used(member: Member, container: Container) -> Cell:
+    used = max((u.cpu_millicores for u in usage_of(member, container) if u.cpu_millicores is not None), default=None)
+    return Cell("not measured" if used is None else f"{used}m", used)
+
+
+def _gpus(_: Member, container: Container) -> Cell:
+    gpus = {name: amount for name, amount in container.requests.items() if is_gpu_resource(name)}
+    text = ", ".join(f"{amount} {name}" for name, amount in sorted(gpus.items()))
+    return Cell(text or "none", sum(gpus.values()) or None)
+
+
+def _started_as(_: Member, container: Container) -> Cell:
+    program = f" ({container.program})" if container.program else ""
+    return Cell(f"{container.command_form.value.replace('_', ' ')}{program}")
+
+
+_OF_CONTAINER: Final[Mapping[Aspect, Callable[[Member, Container], Cell]]] = {
+    Aspect.MEMORY_REQUEST: lambda _, container: _amount(container.requests.get(MEMORY), MEMORY),
+    Aspect.MEMORY_LIMIT: lambda _, container: _amount(container.limits.get(MEMORY), MEMORY),
+    Aspect.WORKING_SET: _working_set,
+    Aspect.CPU_REQUEST: lambda _, container: _amount(container.requests.get(CPU), CPU),
+    Aspect.CPU_LIMIT: lambda _, container: _amount(container.limits.get(CPU), CPU),
+    Aspect.CPU_USED: _cpu_used,
+    Aspect.GPUS: _gpus,
+    Aspect.STARTUP_PROBE: lambda _, container: Cell(probe_text(container.startup_probe)),
+    Aspect.READINESS_PROBE: lambda _, container: Cell(probe_text(container.readiness_probe)),
+    Aspect.LIVENESS_PROBE: lambda _, container: Cell(probe_text(container.liveness_probe)),
+    Aspect.IMAGE: lambda _, container: Cell(image_repository(container.image)),
+    Aspect.VERSION: lambda _, container: Cell(image_version(container.image)),
+    Aspect.START: _started_as,
+}
