@@ -29,7 +29,7 @@ from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes.budgets import protection
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
-from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
 from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated_cents, bought
 from planner.pricing.bill import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
@@ -213,11 +213,7 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
         When no node has a price.
     """
     asked = {name: value for name, value in asked.items() if name not in _OF_MONTHS}
-    return _worked_out(snapshot, book, asked) if asked else snapshot.derived.once(_unasked, snapshot, book)
-
-
-def _unasked(snapshot: Snapshot, book: PriceBook) -> FleetSavings:
-    return _worked_out(snapshot, book, {})
+    return _worked_out(snapshot, book, asked) if asked else snapshot.derived.once(_worked_out, snapshot, book, EMPTY)
 
 
 @collector.resting()
@@ -236,11 +232,11 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
     }
     prices = _Prices(book)
     kinds = tuple(_kinds(snapshot, prices, cost))
-    without_spot = _without_spot_price(snapshot, prices, cost)
-    if without_spot and not kinds:
+    demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
+    if demand and not kinds:
         raise NotKnownError(
-            f"what spot would save isn't known: none of the {count(len(without_spot), 'on-demand node')} has a price on spot "
-            f"({', '.join(sorted(set(without_spot)))})",
+            f"what spot would save isn't known: none of the {count(len(demand), 'on-demand node')} has a price on spot "
+            f"({', '.join(sorted({one.node.price.machine_type for one in demand}))})",
             mend='Read it with "headroom costs --price-list refresh", or give prices of your own as a CSV',
         )
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
@@ -257,17 +253,6 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         ]
     )
     return _summed(snapshot, prices, cost, kinds, repacked, moves, kept_off, fitness, borne)
-
-
-def _without_spot_price(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> tuple[str, ...]:
-    """Machine types of on-demand nodes whose price on spot isn't known, one a node: whether moving them saves, nobody can say."""
-    known = {node.name: node for node in snapshot.nodes}
-    return tuple(
-        one.node.price.machine_type
-        for one in cost.nodes
-        if bought(one) is Bought.ON_DEMAND
-        and prices.of(known[one.node.node], one.node.price, Provisioning.SPOT).usd_per_hour is None
-    )
 
 
 def _borne(snapshot: Snapshot, cost: ClusterCost, kind_of: Mapping[str, int]) -> dict[tuple[str, int | None], float]:
@@ -572,7 +557,7 @@ def _summed(
         idle_usd=idle,
         on_demand_nodes=len(demand),
         unpriced_nodes=sum(len(group.nodes) for group in cost.unpriced),
-        no_spot_price_nodes=len(_without_spot_price(snapshot, prices, cost)),
+        no_spot_price_nodes=len(demand) - sum(len(kind.nodes) for kind in kinds),
         freed_nodes=freed,
         packing_nodes=packed,
         spot_nodes=sum(len(one.new_nodes) for one in done),
@@ -805,22 +790,12 @@ def in_whole(fleet: FleetSavings, workload: str) -> InWhole:
     def total(name: str) -> float:
         return float(round(sum(getattr(move, name) for move in moves), 2))
 
-    def if_known(name: str) -> float | None:
-        return None if any(getattr(move, name) is None for move in every) else total(name)
-
-    return InWhole(
-        bears_usd=fleet.borne.get(workload, 0.0),
-        freed_usd=total("freed_usd"),
-        spot_usd=total("spot_usd"),
-        freed_nodes=total("freed_nodes"),
-        spot_nodes=total("spot_nodes"),
-        expected_usd=total("expected_usd") if worth else 0.0,
-        p5_usd=total("p5_usd") if worth else 0.0,
-        alone_usd=if_known("alone_usd"),
-        repacked_usd=if_known("repacked_usd"),
-        node_pools=tuple(move.node_pool for move in moves),
-        why=why,
-    )
+    sums: dict[str, Any] = {name: total(name) for name in ("freed_usd", "spot_usd", "freed_nodes", "spot_nodes")}
+    sums |= {name: total(name) if worth else 0.0 for name in ("expected_usd", "p5_usd")}
+    for name in ("alone_usd", "repacked_usd"):
+        sums[name] = None if any(getattr(move, name) is None for move in every) else total(name)
+    pools = tuple(move.node_pool for move in moves)
+    return InWhole(bears_usd=fleet.borne.get(workload, 0.0), node_pools=pools, why=why, **sums)
 
 
 def _sentence(found: FleetSavings) -> str:
