@@ -18,7 +18,7 @@ from statistics import median
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.pricing.book import age_days
 from planner.pricing.model import PriceBook, PriceChange
 
@@ -73,19 +73,13 @@ def read_changes(text: str, *, where: str) -> tuple[PriceChange, ...]:
     return tuple(sorted(changes, key=lambda row: (row.machine_type, row.region_id, row.observed_on)))
 
 
-def discount_series(
-    changes: Iterable[PriceChange], book: PriceBook, *, region_id: str = "", by_machine_type: bool = False
-) -> tuple[DiscountSeries, ...]:
+def discount_series(changes: Iterable[PriceChange], book: PriceBook) -> tuple[DiscountSeries, ...]:
     """The discount of each GPU model over time, one series a model (and one a machine type without GPUs).
 
     Parameters
     ----------
     book : PriceBook
         Tells which GPU a machine has, and which regions offer it: prices of types a region doesn't offer are left out.
-    region_id : str, optional
-        One region only; all regions of the log if empty, with lowest, median and highest over them.
-    by_machine_type : bool
-        One series a machine type instead: types with the same GPU differ by their vCPUs and memory.
 
     Returns
     -------
@@ -97,10 +91,8 @@ def discount_series(
     grouped: dict[tuple[bool, str], list[PriceChange]] = defaultdict(list)
     for row in rows:
         machine = book.machine(row.machine_type, row.region_id)
-        if (region_id and row.region_id != region_id) or machine is None or not machine.is_offered:
-            continue
-        name = machine.gpu_model if machine.gpu_model and not by_machine_type else row.machine_type
-        grouped[not machine.gpu_model, name].append(row)
+        if machine is not None and machine.is_offered:
+            grouped[not machine.gpu_model, machine.gpu_model or row.machine_type].append(row)
     series = [_series(name, found, until) for (_, name), found in sorted(grouped.items())]
     return tuple(found for found in series if found.points)
 
@@ -173,7 +165,7 @@ def _series(name: str, rows: list[PriceChange], until: str) -> DiscountSeries:
             highest=max(values),
             region_count=len({region for _, region in current}),
         )
-        if not points or _values(points[-1]) != _values(point):
+        if not points or replace(points[-1], observed_on=day) != point:
             points.append(point)
     return DiscountSeries(
         name=name,
@@ -182,7 +174,3 @@ def _series(name: str, rows: list[PriceChange], until: str) -> DiscountSeries:
         points=tuple(points),
         observed_until=until,
     )
-
-
-def _values(point: DiscountPoint) -> tuple[float, float, float, int]:
-    return point.lowest, point.median, point.highest, point.region_count

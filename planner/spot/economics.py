@@ -7,7 +7,7 @@ saving can't exceed what was spent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 from math import inf
 from operator import add
@@ -62,9 +62,9 @@ class BreakEven(Record):
     VM-hour, expected saving in USD a month), rising rates.
     """
 
-    hazard_per_hour: float | None
+    hazard_per_hour: float | None = None
     sentence: Text
-    curve: tuple[tuple[float, float], ...]
+    curve: tuple[tuple[float, float], ...] = ()
 
 
 class Savings(Record):
@@ -196,8 +196,8 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
 
     gpu_hours = assumptions.nodes * assumptions.gpus_per_node * assumptions.hours_per_month
     saved_band = band(saved)
-    useful_optimum = assumptions.work is Work.JOBS and not assumptions.saves and not assumptions.lives
-    even = break_even(assumptions)
+    has_jobs = assumptions.work is Work.JOBS
+    useful_optimum = has_jobs and not assumptions.saves and not assumptions.lives
     return Savings(
         sentence=Text(_sentence(assumptions, saved_band, before)),
         is_worth_it=saved_band.mean > 0,
@@ -215,14 +215,12 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
         lost_hours=tally(months.lost_hours),
         down_hours=tally(months.down_hours),
         shortfall_hours=shortfall_hours(months, assumptions, assumptions.spot_nodes),
-        jobs=months.pattern.jobs * months.pattern.scale * assumptions.spot_nodes
-        if assumptions.work is Work.JOBS
-        else 0.0,
-        late_jobs=tally(months.late_jobs) if assumptions.work is Work.JOBS else _NONE,
-        failed_jobs=tally(months.failed_jobs) if assumptions.work is Work.JOBS else _NONE,
+        jobs=months.pattern.jobs * months.pattern.scale * assumptions.spot_nodes if has_jobs else 0.0,
+        late_jobs=tally(months.late_jobs) if has_jobs else _NONE,
+        failed_jobs=tally(months.failed_jobs) if has_jobs else _NONE,
         usd_per_useful_gpu_hour=band(net / gpu_hours) if gpu_hours else None,
         on_demand_usd_per_gpu_hour=before / gpu_hours if gpu_hours else None,
-        break_even=even,
+        break_even=break_even(assumptions),
         flex_start_usd=_flex_start_usd(assumptions),
         best_checkpoint_minutes=_optimum(assumptions, daly_hours) if useful_optimum else None,
         young_checkpoint_minutes=_optimum(assumptions, young_hours) if useful_optimum else None,
@@ -244,12 +242,11 @@ def _flex_start_usd(assumptions: Assumptions) -> float | None:
     return kept * on_demand + flex + assumptions.committed_usd
 
 
-def _optimum(assumptions: Assumptions, rule: object) -> float | None:
-    assert rule in (daly_hours, young_hours)
+def _optimum(assumptions: Assumptions, formula: Callable[[float, float], float]) -> float | None:
+    """Minutes between checkpoints by a formula of the time to write one and the mean time between losses."""
     losses = assumptions.hazard_likely_per_hour + assumptions.zone_hazard_per_hour
     if not losses or not assumptions.checkpoint_seconds:
         return None
-    formula = daly_hours if rule is daly_hours else young_hours
     return formula(assumptions.checkpoint_seconds / 3600, 1 / losses) * 60
 
 
@@ -305,18 +302,15 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
 def break_even(assumptions: Assumptions) -> BreakEven:
     """The interruption rate at which the expected saving is 0, by bisection."""
     if assumptions.lives:
-        return BreakEven(
-            hazard_per_hour=None, sentence=Text("Lives were observed: there is no rate to vary."), curve=()
-        )
+        return BreakEven(sentence=Text("Lives were observed: there is no rate to vary."))
     if not assumptions.spot_nodes:
-        return BreakEven(hazard_per_hour=None, sentence=Text("No node is spot."), curve=())
+        return BreakEven(sentence=Text("No node is spot."))
     best, worst = expected_saved_usd(assumptions, 0.0), expected_saved_usd(assumptions, _MOST_HAZARD)
-    if best <= 0:
+    if best <= 0 or worst >= 0:
         sentence = "Spot costs more than on demand even if no node is lost one by one."
-        return BreakEven(hazard_per_hour=None, sentence=Text(sentence), curve=_curve(assumptions, None))
-    if worst >= 0:
-        sentence = "Spot costs less than on demand at any interruption rate: what is lost is covered on demand."
-        return BreakEven(hazard_per_hour=None, sentence=Text(sentence), curve=_curve(assumptions, None))
+        if best > 0:
+            sentence = "Spot costs less than on demand at any interruption rate: what is lost is covered on demand."
+        return BreakEven(sentence=Text(sentence), curve=_curve(assumptions, None))
     low, high = 0.0, _MOST_HAZARD
     for _ in range(60):
         middle = (low + high) / 2 if low == 0 and high < 1e-6 else (max(low, 1e-9) * high) ** 0.5

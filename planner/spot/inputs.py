@@ -133,10 +133,10 @@ class _NodeKind(Record):
     nodes: int  # that the pods fill
 
 
-def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] | None = None) -> Derived:
-    """What can be known of a workload's settings without asking anybody; `pods` are its own, where they are at hand."""
+def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
+    """What can be known of a workload's settings without asking anybody."""
     workload = find(snapshot, key)
-    pods = pods_of(snapshot, workload) if pods is None else pods
+    pods = pods_of(snapshot, workload)
     kinds = _kinds_of(snapshot, workload, pods)
     work, why = guess_work(workload)
     is_gang, why_gang = guess_gang(workload)

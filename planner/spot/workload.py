@@ -8,9 +8,9 @@ from typing import Any, Final
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, usd
-from planner.kubernetes.records import EMPTY, FrozenMap, Pod, Snapshot
+from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
-from planner.spot.assumptions import Assumptions, Capacity
+from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Savings, savings
 from planner.spot.fleet import InWhole, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, Derived, assume, find, table
@@ -120,17 +120,6 @@ class SavingsDetail(Record):
         )
 
 
-def suitability(
-    snapshot: Snapshot,
-    key: str,
-    capacity: Capacity,
-    job_minutes: float | None,
-    pods: tuple[Pod, ...] | None = None,
-) -> Suitability:
-    """The spot checklist of one workload; `pods` are its own, where they are at hand."""
-    return check_workload(snapshot, find(snapshot, key), capacity=capacity, job_minutes=job_minutes, pods=pods)
-
-
 def estimate(assumptions: Assumptions) -> Estimate:
     """What spot would save, and every mix of it."""
     months = simulate(assumptions)
@@ -172,7 +161,12 @@ def savings_detail(
         ways=compare(
             assumptions, found.savings, found.mix, derived.unsold, EMPTY if asked.keys() & _PRICES else derived.flexible
         ),
-        suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
+        suitability=check_workload(
+            snapshot,
+            find(snapshot, derived.workload),
+            capacity=assumptions.capacity,
+            job_minutes=asked.get("job_minutes"),
+        ),
         assumed=assumptions,
         in_whole=part,
     )
