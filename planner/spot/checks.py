@@ -1,14 +1,18 @@
-"""The points of the spot checklist: one small function each, from what the snapshot shows to what would cure it."""
+"""The points of the spot checklist: one small function each, from what the snapshot shows to an outcome of `checklist.json`, which
+has its words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from planner.ground import vocabulary
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CACHES, DATA_STORES
 from planner.ground.words import duration
 from planner.kubernetes import commands
@@ -79,7 +83,47 @@ class CheckResult(Record, kw_only=False):
     source: str = ""
 
 
-Say = Callable[..., CheckResult]  # `CheckResult` of one check: a function says the rest
+class _Outcome(Record):
+    """What a check may find: `evidence`, `cure` and `by_hand` with the names of what is put in."""
+
+    status: Status
+    evidence: str
+    cure: str = ""
+    by_hand: str = ""
+    source: str = ""
+
+
+_FILE: Final = Path(__file__).with_name("checklist.json")
+OUTCOMES: Final = msgspec.json.decode(_FILE.read_bytes(), type=dict[str, _Outcome])
+"""``controller.per_node`` → what the check of the controller says of a pod on every node."""
+
+
+def _say(
+    check: Check,
+    outcome: str,
+    *,
+    status: Status | None = None,
+    yaml: str = "",
+    is_whole_object: bool = False,
+    by_hand: str = "",
+    source: str = "",
+    **words: object,
+) -> CheckResult:
+    """An outcome of a check in words; what is given goes before what stands in the table."""
+    told = OUTCOMES[f"{check}.{outcome}"]
+    return CheckResult(
+        check,
+        status or told.status,
+        told.evidence.format_map(words),
+        told.cure.format_map(words),
+        yaml,
+        is_whole_object,
+        by_hand or told.by_hand.format_map(words),
+        source or told.source,
+    )
+
+
+Say = Callable[..., CheckResult]  # `_say` of one check
 
 
 class Case(Record):
@@ -139,68 +183,34 @@ def _spot_nodes_with(snapshot: Snapshot, labels: Labels) -> tuple[Node, ...]:
 
 
 def _check_controller(case: Case, say: Say) -> CheckResult:
-    kind, traits = case.workload.kind, case.workload.traits
-    if traits.is_per_node:
-        return say(
-            Status.UNSUITABLE,
-            f"A {kind} has a pod on every node: it goes where the nodes are.",
-            "Decide for the workloads on those nodes.",
-        )
-    if traits.has_ordinals:
-        return say(
-            Status.MIND,
-            f"A {kind} makes a lost pod again under the same name, but only once the old one is gone.",
-            "Know how to force it: kubectl delete pod --force, when the node is gone for good.",
-            source="https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/",
-        )
-    return say(Status.OK, f"A {kind} makes lost pods again.")
+    traits = case.workload.traits
+    outcome = "per_node" if traits.is_per_node else "ordinals" if traits.has_ordinals else "again"
+    return say(outcome, kind=case.workload.kind)
 
 
 def _check_replicas(case: Case, say: Say) -> CheckResult:
     workload = case.workload
     if workload.traits.is_batch:
-        evidence = f"A {workload.kind} starts lost pods again."
-        return say(Status.OK, evidence)
-    if workload.replicas > 1:
-        return say(Status.OK, f"{workload.replicas} replicas: one lost node leaves others.")
-    if workload.replicas == 0:
-        return say(Status.OK, "Scaled to 0: nothing to lose.")
-    return say(
-        Status.CHANGE,
-        "1 replica: while its node is replaced, nothing runs.",
-        "Run two or more, on different nodes.",
-        yaml=case.written({"spec": {"replicas": 2}}),
-    )
+        return say("batch", kind=workload.kind)
+    if workload.replicas == 1:
+        return say("one", yaml=case.written({"spec": {"replicas": 2}}))
+    return say("several", replicas=workload.replicas) if workload.replicas else say("none")
 
 
 def _check_budget(case: Case, say: Say) -> CheckResult:
-    workload = case.workload
-    guarded = case.protection
+    workload, guarded = case.workload, case.protection
     needs_one = workload.traits.has_replicas and workload.replicas > 1
     if workload.traits.is_per_node or not (needs_one or (guarded.budgets and workload.replicas)):
-        return say(Status.OK, "No PodDisruptionBudget is needed.")
+        return say("not_needed")
     if not guarded.budgets:
-        return say(
-            Status.CHANGE,
-            "No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
-            "Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
-            yaml=_budget_yaml(case, workload.name),
-            is_whole_object=True,
-            source="https://kubernetes.io/docs/concepts/workloads/pods/disruptions/",
-        )
-    evidence = f"PodDisruptionBudget {', '.join(f'{one.name}: {limit_text(one)}' for one in guarded.budgets)}."
+        return say("missing", yaml=_budget_yaml(case, workload.name), is_whole_object=True)
+    budgets = ", ".join(f"{one.name}: {limit_text(one)}" for one in guarded.budgets)
     if not guarded.reason:
-        unknown = " What it allows hangs on a scale that the snapshot doesn't hold." if guarded.allowed is None else ""
-        return say(Status.UNSEEN if unknown else Status.OK, evidence + unknown)
-    only = guarded.budgets[0] if len(guarded.budgets) == 1 else None
-    never = f"no disruption at all ({guarded.reason}): spot nodes can't be drained or upgraded."
-    return say(
-        Status.CHANGE,
-        f"{evidence} {'It allows' if only else 'Together they allow'} {never}",
-        "Allow at least one pod to be away." if only else "Leave one of them: narrow a selector, or delete one.",
-        yaml=_budget_yaml(case, only.name) if only else "",
-        is_whole_object=only is not None,
-    )
+        return say("of_scale" if guarded.allowed is None else "allows", budgets=budgets)
+    if len(guarded.budgets) > 1:
+        return say("never_together", budgets=budgets, reason=guarded.reason)
+    yaml = _budget_yaml(case, guarded.budgets[0].name)
+    return say("never", budgets=budgets, reason=guarded.reason, yaml=yaml, is_whole_object=True)
 
 
 def _budget_yaml(case: Case, name: str) -> str:
@@ -218,144 +228,92 @@ def _budget_yaml(case: Case, name: str) -> str:
 
 def _check_grace_period(case: Case, say: Say) -> CheckResult:
     grace, window = case.workload.template.spec.termination_grace_period_seconds, case.window
+    told = {"grace": grace, "seconds": window.seconds, "what": window.what, "source": window.source}
     if grace <= window.seconds:
-        return say(
-            Status.OK, f"Grace period {grace} s, notice {window.seconds} s ({window.what}).", source=window.source
-        )
+        return say("fits", **told)
     raised = window.raisable_seconds
     may_raise = raised is not None and grace <= raised
-    cure = f"Be done within {window.seconds} s and say so in the manifest"
-    cure += f"; or raise the node pool's window (up to {raised} s on Spot pools of this version)" if may_raise else ""
-    return say(
-        Status.CHANGE,
-        f"Grace period {grace} s, but a preemption leaves {window.seconds} s: {window.what}.",
-        f"{cure}.",
-        yaml=case.patched({"terminationGracePeriodSeconds": window.seconds}),
-        source=window.source,
+    or_raise = (
+        f"; or raise the node pool's window (up to {raised} s on Spot pools of this version)" if may_raise else ""
     )
+    yaml = case.patched({"terminationGracePeriodSeconds": window.seconds})
+    return say("too_long", or_raise=or_raise, yaml=yaml, **told)
 
 
 def _check_sigterm(case: Case, say: Say) -> CheckResult:
     found = [_signal_of(container, say) for container in case.containers]
     worst = next(
         (result for status in (Status.CHANGE, Status.UNSEEN, Status.OK) for result in found if result.status is status),
-        say(Status.UNSEEN, "No container is known."),
+        say("no_container"),
     )
     if len(found) < 2:
         return worst
-    return say(
-        worst.status,
-        " ".join(result.evidence for result in found),
-        " ".join(dict.fromkeys(result.cure for result in found if result.cure)),
+    return replace(
+        worst,
+        evidence=" ".join(result.evidence for result in found),
+        cure=" ".join(dict.fromkeys(result.cure for result in found if result.cure)),
         by_hand="".join(result.by_hand for result in found),
-        source=worst.source,
     )
+
+
+_OF_SIGNAL: Final = {
+    Signal.STOPS: Status.OK,
+    Signal.PASSES_ON: Status.UNSEEN,
+    Signal.NEEDS_HANDLER: Status.UNSEEN,
+    Signal.CUTS: Status.CHANGE,
+    Signal.DROPS: Status.CHANGE,
+}
 
 
 def _signal_of(container: Container, say: Say) -> CheckResult:
     name, program = container.name, container.program
     about = programs.known(program)
-    if container.command_form is CommandForm.SHELL:
-        runs = f" runs {program}" if program else ""
-        return say(
-            Status.CHANGE,
-            f'{name}: a shell{runs} (sh -c "…" without exec). The shell is process 1 and keeps SIGTERM to '
-            "itself, so the program is killed without notice. (Some shells step aside for a single plain command; "
-            "images differ.)",
-            "Put exec before the program, so that it takes the shell's place."
-            + (f" Then: {about.what}." if about else ""),
-            by_hand=commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n"
-            f'command: ["/bin/sh", "-c", "exec {program or "program"} …"]\n',
-            source=about.source if about else "https://docs.docker.com/reference/dockerfile/#entrypoint",
-        )
-    if container.command_form is CommandForm.INIT_SHELL:
-        return say(
-            Status.CHANGE,
-            f'{name}: an init passes SIGTERM on to a shell (sh -c "…" without exec), which ends by itself; '
-            f"{program or 'the program'} is not told and is killed with the container.",
-            "Put exec before the program, or have the init tell the whole group (tini -g).",
-            by_hand=commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n"
-            f'command: ["tini", "--", "/bin/sh", "-c", "exec {program or "program"} …"]\n',
-            source="https://github.com/krallin/tini#process-group-killing",
-        )
-    if container.command_form is CommandForm.SHELL_TRAP:
-        return say(
-            Status.UNSEEN,
-            f"{name}: the shell has a trap for SIGTERM and waits for {program or 'the program'}; what the trap does "
-            "can't be seen from here.",
-            "Have it end the program and wait for it; look with the command below.",
-            source="https://www.gnu.org/software/bash/manual/html_node/Signals.html",
-        )
-    if container.command_form is CommandForm.IMAGE:
-        return say(
-            Status.UNSEEN,
-            f"{name}: the image's own entrypoint runs; the cluster doesn't tell what it does with SIGTERM.",
-            "Look at process 1 with the command below.",
-        )
+    words = {
+        "name": name,
+        "program": program or "the program",
+        "plain": program or "program",
+        "comment": commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n",
+    }
+    match container.command_form:
+        case CommandForm.SHELL:
+            source = about.source if about else "https://docs.docker.com/reference/dockerfile/#entrypoint"
+            runs, then = f" runs {program}" if program else "", f" Then: {about.what}." if about else ""
+            return say("shell", runs=runs, then=then, source=source, **words)
+        case CommandForm.INIT_SHELL:
+            return say("init_shell", **words)
+        case CommandForm.SHELL_TRAP:
+            return say("shell_trap", **words)
+        case CommandForm.IMAGE:
+            return say("image", **words)
     form = "sh -c exec" if container.command_form is CommandForm.SHELL_EXEC else "exec form"
     if about is None:
-        return say(
-            Status.UNSEEN,
-            f"{name}: {program or 'the program'} is process 1 ({form}) and gets SIGTERM; whether it has a "
-            "handler can't be seen from here.",
-            "Look at process 1 with the command below.",
-        )
-    status = {
-        Signal.STOPS: Status.OK,
-        Signal.PASSES_ON: Status.UNSEEN,
-        Signal.NEEDS_HANDLER: Status.UNSEEN,
-        Signal.CUTS: Status.CHANGE,
-        Signal.DROPS: Status.CHANGE,
-    }[about.signal]
-    return say(
-        status,
-        f"{name}: {program} gets SIGTERM ({form}): {about.what}.",
-        f"{about.cure}." if about.cure else "",
-        source=about.source,
-    )
+        return say("unknown", form=form, **words)
+    cure = f"{about.cure}." if about.cure else ""
+    status = _OF_SIGNAL[about.signal]
+    return say("known", status=status, form=form, what=about.what, cure=cure, source=about.source, **words)
 
 
 def _check_pre_stop(case: Case, say: Say) -> CheckResult:
+    seconds = case.window.seconds
     slow = [
         f"{container.name} sleeps {container.pre_stop_seconds} s"
         for container in case.containers
-        if (container.pre_stop_seconds or 0) >= case.window.seconds
+        if (container.pre_stop_seconds or 0) >= seconds
     ]
     if slow:
-        return say(
-            Status.CHANGE,
-            f"preStop: {', '.join(slow)}, and a preemption leaves {case.window.seconds} s in all: SIGTERM never comes.",
-            f"Sleep for less than {case.window.seconds} s, so that the program has the rest to stop.",
-            source="https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
-        )
+        return say("sleeps", slow=", ".join(slow), seconds=seconds)
     hooked = [container.name for container in case.containers if container.has_pre_stop]
-    if hooked:
-        return say(
-            Status.UNSEEN,
-            f"{', '.join(hooked)}: a preStop hook runs before SIGTERM, within the same {case.window.seconds} s.",
-            "Time the hook: what it takes is missing for stopping.",
-            source="https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
-        )
-    return say(Status.OK, "No preStop hook takes time off the notice.")
+    return say("hooked", hooked=", ".join(hooked), seconds=seconds) if hooked else say("none")
 
 
 def _check_start_up(case: Case, say: Say) -> CheckResult:
     seconds = case.start.seconds if case.start else None
     learnt = f"placed to Ready in {duration(seconds)} (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
-        return say(
-            Status.CHANGE,
-            f"No readiness probe: a pod on a new node gets requests before it can answer them; {learnt}.",
-            "Add a readiness probe for the port it serves on.",
-            by_hand="# in the container\nreadinessProbe:\n  httpGet: {path: /healthz, port: …}\n  periodSeconds: 5\n",
-        )
+        return say("no_probe", learnt=learnt)
     if seconds is not None and seconds > _LONG_START_SECONDS:
-        return say(
-            Status.MIND,
-            f"Slow start: {learnt}; each interruption costs that much on top of the node's own start.",
-            "Image streaming, a smaller image, the model on a volume that can be mounted at once.",
-        )
-    return say(Status.OK, f"{learnt[:1].upper()}{learnt[1:]}.")
+        return say("slow", learnt=learnt)
+    return say("learnt", learnt=f"{learnt[:1].upper()}{learnt[1:]}")
 
 
 def _data_store(image: str) -> str:
@@ -365,83 +323,39 @@ def _data_store(image: str) -> str:
 
 
 def _check_storage(case: Case, say: Say) -> CheckResult:
-    volumes = case.workload.template.spec.volumes
+    volumes, templates = case.workload.template.spec.volumes, case.workload.claim_templates
     snapshot = case.snapshot
     found = node_data(volumes, case.workload.namespace, snapshot.persistent_volume_claims, snapshot.persistent_volumes)
     if found.kept:
-        return say(
-            Status.UNSUITABLE,
-            f"{', '.join(found.kept)}: data on the node's own disk is gone with a spot node.",
-            "Keep what must last on a network volume or in object storage.",
-        )
+        return say("kept", names=", ".join(found.kept))
     store = next((name for one in case.containers if (name := _data_store(one.image))), "")
-    if store and not case.workload.claim_templates and not any(one.kind == "persistentVolumeClaim" for one in volumes):
-        is_cache = store in CACHES
-        lost = (
-            "what it holds is gone with its node, and is made again from where it came"
-            if is_cache
-            else "its data is gone with its node"
-        )
-        return say(
-            Status.MIND if is_cache else Status.UNSUITABLE,
-            f"{store} without a volume: {lost}.",
-            "Mind the load behind it while it fills again."
-            if is_cache
-            else "Keep it on demand, or give its data a volume.",
-        )
+    if store and not templates and not any(one.kind == "persistentVolumeClaim" for one in volumes):
+        return say("cache" if store in CACHES else "store", store=store)
     claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
-    claims += [template.name for template in case.workload.claim_templates]
+    claims += [template.name for template in templates]
     if claims:
-        return say(
-            Status.MIND,
-            f"{', '.join(claims)}: the volume outlives the node, but a zonal disk needs its next node in the "
-            "same zone, and is attached only after it is detached from the lost one.",
-            "Regional disks, or accept that a stock-out of one zone stops this pod.",
-        )
+        return say("claims", names=", ".join(claims))
     if found.scratch:
-        return say(
-            Status.UNSEEN,
-            f"{', '.join(found.scratch)}: an emptyDir is gone with its node.",
-            "Use it for what can be made again; checkpoints belong into object storage.",
-        )
+        return say("scratch", names=", ".join(found.scratch))
     if found.system:
-        places = ", ".join(f"{name} (in {place})" for name, place in found.system)
-        return say(
-            Status.MIND,
-            f"{places}: the node's own; each node like it has the same.",
-            "Make sure that spot nodes have it too (drivers, sockets).",
-        )
-    return say(Status.OK, "No volume that a lost node would take along.")
+        return say("system", names=", ".join(f"{name} (in {place})" for name, place in found.system))
+    return say("none")
 
 
 def _check_job_length(case: Case, say: Say) -> CheckResult:
     if case.work is Work.SERVING:
-        return say(Status.OK, "It serves; there is no job to lose.")
-    seen = _seen_hours(case)
-    hours = case.job_minutes / 60 if case.job_minutes is not None else seen
+        return say("serves")
+    hours = case.job_minutes / 60 if case.job_minutes is not None else _seen_hours(case)
     if hours is None:
-        return say(
-            Status.UNSEEN,
-            "How long its jobs run can't be seen from here.",
-            "Give the length of a job; what is longer than the notice has to be checkpointed or done again.",
-        )
-    source = "as given" if case.job_minutes is not None else "the longest pod seen"
+        return say("unknown")
+    words = {
+        "length": duration(hours * 3_600),
+        "whose": "as given" if case.job_minutes is not None else "the longest pod seen",
+        "seconds": case.window.seconds,
+    }
     if case.capacity is Capacity.PREEMPTIBLE and hours >= PREEMPTIBLE_HOURS:
-        return say(
-            Status.CHANGE,
-            f"Jobs of {duration(hours * 3_600)} ({source}); preemptible VMs live {duration(PREEMPTIBLE_HOURS * 3_600)} at most.",
-            "Write checkpoints, or use Spot VMs, which have no maximum run time.",
-        )
-    if hours * 3600 <= case.window.seconds:
-        return say(
-            Status.OK, f"Jobs of {duration(hours * 3_600)} ({source}) end within the {case.window.seconds} s of notice."
-        )
-    return say(
-        Status.MIND,
-        f"Jobs of {duration(hours * 3_600)} ({source}) don't end within {case.window.seconds} s of notice: "
-        "the running one is lost, or goes on from its last checkpoint.",
-        "What that costs is in the estimate.",
-    )
+        return say("capped", cap=duration(PREEMPTIBLE_HOURS * 3_600), **words)
+    return say("within" if hours * 3600 <= case.window.seconds else "longer", **words)
 
 
 def _seen_hours(case: Case) -> float | None:
@@ -465,30 +379,18 @@ def _longest_runs(snapshot: Snapshot) -> dict[str, float]:
 def _check_retries(case: Case, say: Say) -> CheckResult:
     workload = case.workload
     if not workload.traits.is_batch:
-        return say(Status.OK, "Its controller starts lost pods without limit.")
+        return say("no_limit")
     limit = 6 if workload.backoff_limit is None else workload.backoff_limit
     if workload.ignores_disruptions:
-        return say(
-            Status.OK,
-            f"backoffLimit {limit}, and its podFailurePolicy ignores pods that a disruption ended.",
-            source="https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy",
-        )
-    return say(
-        Status.CHANGE,
-        f"backoffLimit {limit}: each pod lost to a preemption counts as a failure: no podFailurePolicy ignores it.",
-        "Ignore disruptions when failures are counted"
-        + ("" if workload.template.spec.restart_policy == "Never" else "; it needs restartPolicy: Never")
-        + ". A Job's template can't be changed: do it where it is made.",
-        by_hand="# in the Job's spec\npodFailurePolicy:\n  rules:\n  - action: Ignore\n    onPodConditions:\n"
-        "    - type: DisruptionTarget\n",
-        source="https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy",
-    )
+        return say("ignored", limit=limit)
+    may_ignore = workload.template.spec.restart_policy == "Never"
+    return say("counted", limit=limit, needs="" if may_ignore else "; it needs restartPolicy: Never")
 
 
 def _check_placement(case: Case, say: Say) -> CheckResult:
     spec, is_job = case.workload.template.spec, case.workload.traits.is_batch
     if case.runs_on_spot:
-        return say(Status.OK, "Its pods run on spot nodes already.")
+        return say("there")
     selector, taint = _spot_selector(case.window.provider, case.capacity)
     pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in tables().pool]
     wanted: dict[str, Any] = {}
@@ -503,14 +405,14 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
         missing.append(f"a toleration of {taint.key}")
     pool = "" if case.fitting_spot_nodes else " No spot node of its kind is in the cluster: add a pool first."
     if not missing:
-        status = Status.OK if case.fitting_spot_nodes else Status.CHANGE
-        return say(status, f"Selector and tolerations allow spot nodes.{pool}", by_hand=_new_pool(case))
-    evidence = f"To run on spot it lacks {' and '.join(missing)}."
-    evidence += f" {', '.join(pinned)} ties it to its present pool." if pinned else ""
+        is_there = bool(case.fitting_spot_nodes)
+        return say("allowed") if is_there else say("no_pool", no_pool=pool, by_hand=_new_pool(case))
     return say(
-        Status.CHANGE,
-        evidence + pool,
-        f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
+        "lacking",
+        missing=" and ".join(missing),
+        pinned=f" {', '.join(pinned)} ties it to its present pool." if pinned else "",
+        no_pool=pool,
+        where=", where the Job is made" if is_job else "",
         yaml="" if is_job else case.patched(wanted),
         by_hand=_new_pool(case) + (case.written(wanted) if is_job else ""),
     )
@@ -572,17 +474,10 @@ def _check_quota(case: Case, say: Say) -> CheckResult:
         else ""
     )
     if case.window.provider is not Provider.GKE or not any(gpus[node.name] for node in case.nodes) or case.runs_on_spot:
-        status = Status.MIND if ssd else Status.OK
-        return say(status, f"No quota of spot GPUs is asked for.{ssd}")
+        return say("disks" if ssd else "not_asked", ssd=ssd)
     model = gpu_model(case.nodes[0]).replace("-", "_") or "MODEL"
-    return say(
-        Status.UNSEEN,
-        f"Spot GPUs count against a quota of their own, PREEMPTIBLE_NVIDIA_{model}_GPUS of the region, or the ordinary one "
-        f"where none was granted; a cluster doesn't tell it.{ssd}",
-        "Look before the move: so many GPUs have to be granted.",
-        by_hand=commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n",
-        source="https://cloud.google.com/compute/resource-usage#gpu_quota",
-    )
+    where = commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n"
+    return say("asked", model=model, ssd=ssd, by_hand=where)
 
 
 def _gpus_of_nodes(snapshot: Snapshot) -> dict[str, int]:
@@ -594,14 +489,7 @@ def _with_local_ssd(snapshot: Snapshot) -> frozenset[str]:
 
 
 def _check_users(case: Case, say: Say) -> CheckResult:
-    if case.work is Work.JOBS:
-        return say(Status.OK, f"Nobody waits for an answer: {case.work_evidence}.")
-    return say(
-        Status.MIND,
-        f"It seems to answer users: {case.work_evidence}.",
-        "Keep a base on demand that carries the load when all spot nodes of a zone go at once; "
-        "choose it in the mix below.",
-    )
+    return say("nobody" if case.work is Work.JOBS else "waiting", evidence=case.work_evidence)
 
 
 def _check_priority(case: Case, say: Say) -> CheckResult:
@@ -610,16 +498,9 @@ def _check_priority(case: Case, say: Say) -> CheckResult:
     value = priority(spec, classes)
     name = f"{spec.priority_class_name} ({value:,})" if spec.priority_class_name else f"{value:,}"
     if value >= SYSTEM_CRITICAL_PRIORITY:
-        return say(Status.UNSUITABLE, f"Priority {name}: the cluster itself needs it.", "Keep it on nodes that stay.")
+        return say("system", name=name)
     others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_CRITICAL_PRIORITY]
-    if value > 0 and value >= max(others, default=value):
-        return say(
-            Status.MIND,
-            f"Priority {name} is the highest here: somebody found it important. The cloud doesn't ask for it "
-            "when it takes a node.",
-            "Ask them; a base on demand keeps what must not stop.",
-        )
-    return say(Status.OK, f"Priority {name}.")
+    return say("highest" if value > 0 and value >= max(others, default=value) else "plain", name=name)
 
 
 _CHECKS: Final[Mapping[Check, tuple[str, Callable[[Case, Say], CheckResult]]]] = {
@@ -643,7 +524,7 @@ CHECK_NAME: Final = {check: name for check, (name, _) in _CHECKS.items()}
 
 def checked(case: Case) -> tuple[CheckResult, ...]:
     """What every check says of it."""
-    return tuple(function(case, partial(CheckResult, check)) for check, (_, function) in _CHECKS.items())
+    return tuple(function(case, partial(_say, check)) for check, (_, function) in _CHECKS.items())
 
 
 def in_sentence(check: Check) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +24,9 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.startup import LearntStart, learn_start
 from planner.sources import demo
+from planner.spot import checks
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECK_NAME, Check, CheckResult, Status, in_sentence
+from planner.spot.checks import CHECK_NAME, OUTCOMES, Check, CheckResult, Status, in_sentence
 from planner.spot.suitability import Fitness, check_workload, guess_work, pods_by_workload
 from tests.spot import clusters
 from tests.spot.clusters import PROBE, budget, cluster, container, node, pod, spec, workload
@@ -40,6 +43,21 @@ def test_the_checklist_has_every_point_once() -> None:
     found = check_workload(cluster(workload()), workload())
     assert [result.check for result in found.checks] == list(Check)
     assert list(CHECK_NAME) == list(Check)
+
+
+def test_every_outcome_of_the_checklist_is_one_that_a_check_says() -> None:
+    """A name in `checks.py` that the table lacks, or a row that nothing says, is a slip of the pen."""
+    tree = ast.parse(Path(checks.__file__).read_text(encoding="utf-8"))
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "say"]
+    said = {
+        text.value
+        for call in calls
+        for text in ast.walk(call.args[0])
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+    }
+    said |= {"per_node", "ordinals", "again"}  # the controller's, by its traits
+    assert said == {key.partition(".")[2] for key in OUTCOMES}
+    assert {key.partition(".")[0] for key in OUTCOMES} == {check.value for check in Check}
 
 
 @pytest.mark.parametrize("check", list(Check))

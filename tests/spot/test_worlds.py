@@ -58,7 +58,7 @@ def test_losses_that_coincide_are_noticed() -> None:
     found = of("whole zones lost")
     assert not found.goes_together
     assert found.zone_losses_per_month == pytest.approx(6, rel=0.5)
-    alone = [life for life in found.lives]
+    alone = list(found.lives)
     rate = sum(life.ended for life in alone) / sum(life.hours - life.since for life in alone)
     assert rate == pytest.approx(1 / 160, rel=0.5)
     assert of("renewal").zone_losses_per_month < 0.3
