@@ -13,11 +13,11 @@ from datetime import date
 from difflib import get_close_matches
 from functools import partial
 from hashlib import blake2b
-from io import StringIO
 from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
+from planner.ground.tables import as_csv
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.catalogue import is_catalogue, read_catalogue
 from planner.pricing.lists import PriceList
@@ -275,28 +275,23 @@ def _without(prices: FrozenMap[float], ways: set[str]) -> FrozenMap[float]:
 
 def format_units(units: Iterable[UnitPrice]) -> str:
     """Unit prices as the CSV that `read_table` reads: sorted, every number in full."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(UNIT_COLUMNS)
+    rows = []
     for unit in sorted(units, key=lambda unit: str(unit.key)):
-        key = unit.key
-        writer.writerow(
-            (
-                key.component.value,
-                key.product,
-                key.region_id,
-                key.provisioning.value,
-                key.provisioning.pricing_category.value,
-                repr(unit.list_unit_price),
+        key, way = unit.key, unit.key.provisioning
+        cells = (
+            *(key.component.value, key.product, key.region_id, way.value, way.pricing_category.value),
+            *(
+                unit.list_unit_price,
                 PRICING_UNIT[key.component],
                 "USD",
                 unit.sku_id,
                 unit.as_of,
                 unit.source,
                 unit.note,
-            )
+            ),
         )
-    return text.getvalue()
+        rows.append(dict(zip(UNIT_COLUMNS, cells, strict=True)))
+    return as_csv(rows)
 
 
 def age_days(as_of: str, now: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any, Final
 
 from planner.ground.errors import InputError
@@ -46,10 +46,8 @@ ASSUMED_GAP_HOURS: Final = 1.36  # of a node that is up 61% of the time and lost
 
 POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
 
-_FILE: Final = Path(__file__).with_name("assumptions.json")
-_TOLD: Final[dict[str, dict[str, Any]]] = json.loads(
-    _FILE.read_text(encoding="utf-8").replace("{gap}", duration(ASSUMED_GAP_HOURS * 3_600))
-)
+_TABLE: Final = (get_data(__name__, "assumptions.json") or b"").decode()  # of the package, read as its code is
+_TOLD: Final[dict[str, dict[str, Any]]] = json.loads(_TABLE.replace("{gap}", duration(ASSUMED_GAP_HOURS * 3_600)))
 """Setting → what `planner.ground.settings.setting` is told of it: its group, label, unit, bounds, meaning and source."""
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any, Final
 
 import msgspec
@@ -93,8 +93,8 @@ class _Outcome(Record):
     source: str = ""
 
 
-_FILE: Final = Path(__file__).with_name("checklist.json")
-OUTCOMES: Final = msgspec.json.decode(_FILE.read_bytes(), type=dict[str, _Outcome])
+_TABLE: Final = get_data(__name__, "checklist.json") or b""  # of the package, read as its code is
+OUTCOMES: Final = msgspec.json.decode(_TABLE, type=dict[str, _Outcome])
 """``controller.per_node`` → what the check of the controller says of a pod on every node."""
 
 

@@ -7,7 +7,7 @@ program which would simply die elsewhere goes on working here until it is killed
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
+from pkgutil import get_data
 from typing import Final
 
 import msgspec
@@ -35,13 +35,12 @@ class Program(Record):
     source: str
 
 
-_FILE: Final = Path(__file__).with_name("programs.json")
-PROGRAMS: Final = {
-    name: one for one in msgspec.json.decode(_FILE.read_bytes(), type=tuple[Program, ...]) for name in one.names
-}
+_TABLE: Final = get_data(__name__, "programs.json") or b""  # of the package, read as its code is
+PROGRAMS: Final = {name: one for one in msgspec.json.decode(_TABLE, type=tuple[Program, ...]) for name in one.names}
 
 
 def known(program: str) -> Program | None:
     """What is known of a program by its name (``python3.11`` counts as ``python3``); None for the others."""
-    found = PROGRAMS.get(program) or PROGRAMS.get(Path(program).suffix)
+    _, dot, ending = program.rpartition(".")
+    found = PROGRAMS.get(program) or PROGRAMS.get(dot + ending)
     return PROGRAMS["python3"] if found is None and program.startswith("python3.") else found
