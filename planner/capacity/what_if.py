@@ -37,7 +37,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.selectors import tolerates_taints
-from planner.rollout.controllers.deployment import NEW_HASH
+from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.evicting import these
 from planner.rollout.happenings import is_called

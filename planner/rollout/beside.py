@@ -20,7 +20,7 @@ from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, Replic
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.by_themselves import Bound, at_bound
-from planner.rollout.controllers.deployment import NEW_HASH
+from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.in_flight import InFlight, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.waiting import waiting_of

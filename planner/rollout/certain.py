@@ -19,7 +19,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.beside import beside, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import DaemonSetController
-from planner.rollout.controllers.deployment import NEW_HASH
+from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray

@@ -9,28 +9,24 @@ a pause to be over, gets it once nothing else moves (`go_on`).
 
 from __future__ import annotations
 
-from planner.ground.records import replace
 from planner.ground.vocabulary import (
     ROLLOUTS_DESIRED_REPLICAS,
     ROLLOUTS_POD_TEMPLATE_HASH,
     ROLLOUTS_SCALE_DOWN_DEADLINE,
 )
-from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, CanaryStep, Progress
-from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
-from planner.rollout.admission import object_count
+from planner.kubernetes.records import ReplicaSet, Workload
 from planner.rollout.controllers.argo_counts import CanaryCounts, SetNumbers
+from planner.rollout.controllers.over_sets import NEW_HASH, OverSets
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import ENDING, READY
-from planner.scheduling.pod import LivePod
 
-NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
 _AT_ONCE_SECONDS = 1.5  # a delay that is over before a quiet moment is
 
 
-class ArgoController:
+class ArgoController(OverSets):
     """One Rollout of Argo during a rollout.
 
     Parameters
@@ -41,21 +37,19 @@ class ArgoController:
         As it was; another list of steps begins anew.
     """
 
-    retry_at: float | None = None
+    hash_label = ROLLOUTS_POD_TEMPLATE_HASH
 
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
     ) -> None:
-        self.workload = workload
-        self.key = workload.key
-        self.replicas = workload.replicas
-        self.min_ready_seconds = workload.min_ready_seconds
+        super().__init__(workload)
         self.canary, self.blue_green = workload.strategy.canary, workload.strategy.blue_green
         self.sets: dict[str, ReplicaSetController] = {}  # by hash, oldest first
         self.has_new_template = has_new_template
         known = sorted(sets_by_owner(simulation.cluster).get(workload.uid, []), key=_age)
         for one in known:
-            self._own(simulation, _hash(one), self._controller(one))
+            self.sets[_hash(one)] = self._controller(one)
+            self.own(simulation, self.sets[_hash(one)])
         equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
         told = (before or workload).progress or Progress()
         self.new_hash = _hash(min(equal, key=_age)) if equal else NEW_HASH
@@ -90,22 +84,7 @@ class ArgoController:
             related=self.owners,
         )
 
-    def _own(self, simulation: Simulation, hash_: str, controller: ReplicaSetController) -> None:
-        self.sets[hash_] = controller
-        simulation.controllers[controller.key] = controller
-        simulation.scales[controller.key] = (self.key, self.replicas)
-
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def owners(self) -> tuple[str, ...]:
-        return tuple(one.key for one in self.sets.values())
-
-    def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        """Its pods that aren't gone, terminating ones included."""
-        return [pod for one in self.sets.values() for pod in one.pods(simulation)]
-
-    def is_terminating(self, simulation: Simulation) -> bool:
-        return any(one.tally(simulation).count(ENDING) for one in self.sets.values())
-
     @property
     def new(self) -> ReplicaSetController | None:
         return self.sets.get(self.new_hash)
@@ -155,13 +134,6 @@ class ArgoController:
         return "time" if any(not is_over for is_over in self.delayed.values()) else ""
 
     # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
-    def scale(self, simulation: Simulation, replicas: int) -> None:
-        self.workload = replace(self.workload, replicas=replicas)
-        self.replicas = replicas
-        for key in (self.key, *self.owners()):
-            simulation.scales[key] = (self.key, replicas)
-        simulation.clock.wake(self.key)
-
     def go_on(self, simulation: Simulation, *, may_promote: bool) -> bool:
         """Nothing else moves: a pause is over, or somebody promotes it (``kubectl argo rollouts promote``); whether it goes on."""
         waits_for = self.waits_for
@@ -189,23 +161,10 @@ class ArgoController:
 
     def _make_new(self, simulation: Simulation) -> bool:
         """`createDesiredReplicaSet`: without pods."""
-        workload, name = self.workload, f"{self.workload.name}-{NEW_HASH}"
-        if not simulation.make_object(
-            self.key, REPLICA_SET.name, workload.namespace, name, object_count("replicasets.apps")
-        ):
-            return False
-        labels = FrozenMap({**workload.template.labels, ROLLOUTS_POD_TEMPLATE_HASH: NEW_HASH})
-        selector = replace(
-            workload.selector,
-            match_labels=FrozenMap({**workload.selector.match_labels, ROLLOUTS_POD_TEMPLATE_HASH: NEW_HASH}),
-        )
-        made = ReplicaSetController(
-            namespace=workload.namespace, name=name, uid=f"{workload.uid}-{NEW_HASH}", labels=labels,
-            spec=workload.template.spec, selector=selector, replicas=0, created_at=simulation.clock.now, is_new=True,
-            desired=self.replicas, min_ready_seconds=self.min_ready_seconds, related=self.owners,
-        )  # fmt: skip
-        self._own(simulation, NEW_HASH, made)
-        return True
+        made = self.new_set(simulation, 0)
+        if made is not None:
+            self.sets[NEW_HASH] = made
+        return made is not None
 
     def _begin(self) -> None:
         """`resetRolloutStatus`: another template, or other steps."""

@@ -24,13 +24,11 @@ from planner.kubernetes.records import (  # fmt: skip
 )
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout.admission import object_count
-from planner.rollout.controllers import revisions
+from planner.rollout.controllers.revisions import NEW_REVISION, OverRevisions, newest, used_again
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
 
-NEW_HASH = "new"
 # Source: pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations
 _ALWAYS_TOLERATED = (
     Toleration(key=TAINT_NOT_READY, operator="Exists", effect="NoExecute"),
@@ -60,22 +58,17 @@ _ALONE = (NodeState.NEW_READY, NodeState.NEW_WAITS, NodeState.OLD_READY, NodeSta
 _CROWDS = (NodeState.REPLACED, NodeState.CROWDED, NodeState.SURGING)
 
 
-class DaemonSetController:
+class DaemonSetController(OverRevisions):
     """One DaemonSet during a rollout.
 
     `revision` is the hash of the revision its pods shall have, where there are pods that have it; "": with a new template
     none has it, else all have.
     """
 
-    retry_at: float | None = None
-
     def __init__(self, workload: Workload, *, has_new_template: bool, revision: str = "") -> None:
-        self.workload = workload
-        self.key = workload.key
-        self.min_ready_seconds = workload.min_ready_seconds
+        super().__init__(workload)
         self.has_new_template = has_new_template
         self.revision = revision
-        self._made_revision = False
         spec = workload.template.spec
         extra: tuple[Toleration, ...] = _ALWAYS_TOLERATED
         if spec.host_network:
@@ -99,15 +92,12 @@ class DaemonSetController:
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> DaemonSetController:
         if not has_new_template or before is None:
-            return cls(workload, has_new_template=has_new_template, revision=revisions.newest(simulation, workload))
-        again = revisions.used_again(simulation, before, workload)
+            return cls(workload, has_new_template=has_new_template, revision=newest(simulation, workload))
+        again = used_again(simulation, before, workload)
         controller = cls(workload, has_new_template=True, revision=again)
         for pod in controller.all_pods(simulation):
             pod.is_new = bool(again) and pod.revision == again
         return controller
-
-    def owners(self) -> tuple[str, ...]:
-        return (self.key,)
 
     def targets(self, simulation: Simulation) -> tuple[int, ...]:
         """Nodes it should run on (`nodeShouldRunDaemonPod`: affinity and taints, not resources)."""
@@ -125,9 +115,6 @@ class DaemonSetController:
         return node_affinity_matches(self.spec, node.labels, node.name) and tolerates_taints(
             self.spec.tolerations, node.taints
         )
-
-    def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return simulation.pods.of(self.key, self.workload.uid)
 
     def _is_updated(self, pod: LivePod) -> bool:
         return pod.is_new or (pod.revision == self.revision if self.revision else not self.has_new_template)
@@ -203,9 +190,6 @@ class DaemonSetController:
         return sum(len(self._nodes[state]) for state in states)
 
     # ── status ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    def is_terminating(self, simulation: Simulation) -> bool:
-        return any(p.is_terminating for p in self.all_pods(simulation))
-
     def status(self, simulation: Simulation) -> dict[str, int]:
         self._begin(simulation)
         targets = self.targets(simulation)
@@ -232,7 +216,7 @@ class DaemonSetController:
         if self.workload.strategy.kind == ON_DELETE and self.has_new_template:
             return False
         self._begin(simulation)
-        return not self._lacks_revision and len(self._nodes[NodeState.NEW_READY]) == len(self._target_set)
+        return not self.lacks_revision and len(self._nodes[NodeState.NEW_READY]) == len(self._target_set)
 
     def _begin(self, simulation: Simulation) -> None:
         if self._read < 0:
@@ -259,7 +243,7 @@ class DaemonSetController:
     def sync(self, simulation: Simulation) -> bool:
         """`updateDaemonSet`: a refused pod is an error, with which the rolling update isn't reached."""
         self._begin(simulation)
-        if not self._has_revision(simulation):
+        if not self.has_revision(simulation):
             return False
         made, was_refused = self._fill(simulation)
         busy = self._prune(simulation) or made
@@ -269,18 +253,8 @@ class DaemonSetController:
         return busy
 
     @property
-    def _lacks_revision(self) -> bool:
-        """Its new revision's ControllerRevision isn't made: until then its status doesn't observe the change either."""
-        return self.has_new_template and not self.revision and not self._made_revision
-
-    def _has_revision(self, simulation: Simulation) -> bool:
-        """As a StatefulSet's (`constructHistory`)."""
-        if self._lacks_revision:
-            name, counted = f"{self.workload.name}-{NEW_HASH}", object_count("controllerrevisions.apps")
-            where = self.workload.namespace
-            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
-            return self._made_revision
-        return True
+    def is_of_new_revision(self) -> bool:
+        return self.has_new_template and not self.revision
 
     def _fill(self, simulation: Simulation) -> tuple[bool, bool]:
         """`podsShouldBeOnNode`: a pod on every target node without; where one is terminating, only a surging DaemonSet
@@ -388,12 +362,12 @@ class DaemonSetController:
             self.key,
             self.workload.namespace,
             f"{self.workload.name}-{simulation.random.getrandbits(24):06x}",
-            FrozenMap({**self.workload.template.labels, CONTROLLER_REVISION_HASH: NEW_HASH}),
+            FrozenMap({**self.workload.template.labels, CONTROLLER_REVISION_HASH: NEW_REVISION}),
             pinned(self.spec, simulation.cluster.node_names[node]),
             None,
             is_new=self.has_new_template,
             ordinal=node,
-            revision=self.revision or NEW_HASH,
+            revision=self.revision or NEW_REVISION,
         )
         return pod is not None
 

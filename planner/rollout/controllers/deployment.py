@@ -5,22 +5,18 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
-from planner.ground.records import replace
 from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
-from planner.kubernetes.kinds import RECREATE, REPLICA_SET, ROLLING_UPDATE
-from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
+from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
+from planner.kubernetes.records import ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout.admission import object_count
+from planner.rollout.controllers.over_sets import OverSets
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import AVAILABLE, ENDING, READY
-from planner.scheduling.pod import LivePod
-
-NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
 
 
-class DeploymentController:
+class DeploymentController(OverSets):
     """One Deployment during a rollout.
 
     Parameters
@@ -37,19 +33,15 @@ class DeploymentController:
     how an undo uses one again.
     """
 
-    retry_at: float | None = None  # its own writes aren't refused; those of its ReplicaSets are
+    hash_label = POD_TEMPLATE_HASH
 
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
     ) -> None:
-        self.workload = workload
-        self.key = workload.key
-        self.replicas = workload.replicas
-        self.min_ready_seconds = workload.min_ready_seconds
+        super().__init__(workload)
         self.strategy = workload.strategy
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
-        self._sets: list[ReplicaSetController] = []  # the old ones, and the new one last
         self._at_rest: list[tuple[int | None, ...]] = []  # what its ReplicaSets had written when it had nothing to do
         known = sets_by_owner(simulation.cluster).get(workload.uid, [])
         equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
@@ -58,7 +50,7 @@ class DeploymentController:
             current = max(known, key=_revision, default=None)
         for replica_set in known:
             controller = self._controller(replica_set, is_current=replica_set is current)
-            self._own(simulation, controller)
+            self.own(simulation, controller)
             if replica_set is current:
                 self.new = controller
                 if has_new_template:
@@ -74,17 +66,10 @@ class DeploymentController:
     ) -> DeploymentController:
         return cls(simulation, workload, has_new_template=has_new_template, before=before)
 
-    def owners(self) -> tuple[str, ...]:
-        return tuple(s.key for s in self.all_sets())
-
     def scale(self, simulation: Simulation, replicas: int) -> None:
-        self.workload = replace(self.workload, replicas=replicas)
-        self.replicas = replicas
+        super().scale(simulation, replicas)
         self.surge, self.unavailable = rolling_limits(self.workload)
         self._at_rest = []
-        for key in (self.key, *self.owners()):
-            simulation.scales[key] = (self.key, replicas)
-        simulation.clock.wake(self.key)
 
     def _controller(self, replica_set: ReplicaSet, *, is_current: bool) -> ReplicaSetController:
         """Only the current ReplicaSet follows the Deployment's ``minReadySeconds`` (`getNewReplicaSet`)."""
@@ -96,21 +81,7 @@ class DeploymentController:
             related=self.owners,
         )
 
-    def _own(self, simulation: Simulation, replica_set: ReplicaSetController) -> None:
-        simulation.controllers[replica_set.key] = replica_set
-        simulation.scales[replica_set.key] = (self.key, self.replicas)
-
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def all_sets(self) -> list[ReplicaSetController]:
-        return self._sets
-
-    def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        """Its pods that aren't gone, terminating ones included."""
-        return [p for s in self.all_sets() for p in s.pods(simulation)]
-
-    def is_terminating(self, simulation: Simulation) -> bool:
-        return any(one.tally(simulation).count(ENDING) for one in self.all_sets())
-
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``, as `calculateStatus` gives them."""
         tallies = [one.tally(simulation) for one in self.all_sets()]
@@ -244,35 +215,8 @@ class DeploymentController:
 
     def _make_new(self, simulation: Simulation, replicas: int) -> bool:
         """The new ReplicaSet, unless a quota refuses it; whether it was made."""
-        workload = self.workload
-        name = f"{workload.name}-{NEW_HASH}"
-        counted = object_count("replicasets.apps")
-        if not simulation.make_object(self.key, REPLICA_SET.name, workload.namespace, name, counted):
-            return False
-        labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
-        selector = workload.selector
-        new = ReplicaSetController(
-            namespace=workload.namespace,
-            name=name,
-            uid=f"{workload.uid}/{NEW_HASH}",
-            labels=labels,
-            spec=workload.template.spec,
-            selector=type(selector)(
-                match_labels=FrozenMap({**selector.match_labels, POD_TEMPLATE_HASH: NEW_HASH}),
-                match_expressions=selector.match_expressions,
-            ),
-            replicas=replicas,
-            created_at=simulation.clock.now,
-            is_new=True,
-            desired=self.replicas,
-            maximum=self.replicas + self.surge,
-            min_ready_seconds=workload.min_ready_seconds,
-            related=self.owners,
-        )
-        self.new = new
-        self._sets.append(new)
-        self._own(simulation, new)
-        return True
+        self.new = self.new_set(simulation, replicas, maximum=self.replicas + self.surge)
+        return self.new is not None
 
     def _roll(self, simulation: Simulation) -> bool:
         """`rolloutRolling`, one write a sync."""

@@ -43,13 +43,12 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.shares import scaled_value
+from planner.rollout.controllers.revisions import NEW_REVISION
 from planner.rollout.controllers.statefulset import StatefulSetController
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-
-NEW_REVISION = "new"
 
 
 class _State(NamedTuple):

@@ -18,11 +18,58 @@ from planner.ground.vocabulary import (
     ZONE,
 )
 from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
+from planner.rollout.admission import object_count
 from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner
 from planner.rollout.simulation import Simulation
+from planner.scheduling.pod import LivePod
 
 # labels that the controller adds, and the API server when a pod is bound (admission plugin PodTopologyLabels)
 _ADDED = frozenset({CONTROLLER_REVISION_HASH, POD_INDEX, POD_TEMPLATE_GENERATION, STATEFULSET_POD_NAME, REGION, ZONE})
+
+
+NEW_REVISION = "new"  # stands for the hash of a template that doesn't exist yet
+
+
+class OverRevisions:
+    """What the controllers of StatefulSets and DaemonSets have in common: their pods are their own, and each new template is a
+    ControllerRevision."""
+
+    retry_at: float | None = None
+    _made_revision = False
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self.key = workload.key
+        self.min_ready_seconds = workload.min_ready_seconds
+
+    def owners(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        return simulation.pods.of(self.key, self.workload.uid)
+
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(pod.is_terminating for pod in self.all_pods(simulation))
+
+    @property
+    def is_of_new_revision(self) -> bool:
+        """Whether its template is one that no ControllerRevision holds."""
+        raise NotImplementedError
+
+    @property
+    def lacks_revision(self) -> bool:
+        """Its new revision's ControllerRevision isn't made: until then its status doesn't observe the change either."""
+        return self.is_of_new_revision and not self._made_revision
+
+    def has_revision(self, simulation: Simulation) -> bool:
+        """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
+        refuses it (`performUpdate`, `constructHistory`)."""
+        if self.lacks_revision:
+            name, counted = f"{self.workload.name}-{NEW_REVISION}", object_count("controllerrevisions.apps")
+            where = self.workload.namespace
+            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
+            return self._made_revision
+        return True
 
 
 def used_again(simulation: Simulation, before: Workload, after: Workload) -> str:

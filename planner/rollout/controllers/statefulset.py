@@ -12,9 +12,9 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATE
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import ClaimTemplate, FrozenMap, Labels, PodSpec, Template, Volume, Workload
 from planner.kubernetes.shares import scaled_value
-from planner.rollout.admission import object_count, volume_claim_usage
-from planner.rollout.controllers import revisions
+from planner.rollout.admission import volume_claim_usage
 from planner.rollout.controllers.ordinals import Ordinals
+from planner.rollout.controllers.revisions import NEW_REVISION, OverRevisions, used_again
 from planner.rollout.ownership import template_of_revision
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import ENDING, READY
@@ -22,27 +22,20 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.storage import claims_by_key
 
-NEW_REVISION = "new"
 
-
-class StatefulSetController:
+class StatefulSetController(OverRevisions):
     """One StatefulSet during a rollout. `before` is what its old revision looks like, `again` the hash of a revision
     that a change goes back to."""
 
-    retry_at: float | None = None
-
     def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool, again: str = "") -> None:
-        self.workload = workload
+        super().__init__(workload)
         self.before = before
-        self.key = workload.key
         self.replicas = workload.replicas
-        self.min_ready_seconds = workload.min_ready_seconds
         current = before.update_revision or before.current_revision or "current"
         self.current_revision = before.current_revision or current
         self.update_revision = (again or NEW_REVISION) if has_new_template else current
         self.is_changed = has_new_template
         self.partition = workload.strategy.partition
-        self._made_revision = False
         self._made_claims: set[str] = set()
         self.is_parallel = workload.pod_management_policy == "Parallel"
         self.max_unavailable = workload.strategy.max_unavailable
@@ -58,14 +51,11 @@ class StatefulSetController:
             workload = replace(workload, strategy=replace(workload.strategy, max_unavailable=None))
         if before is None or not has_new_template:
             return cls(workload, before or workload, has_new_template=False)
-        again = revisions.used_again(simulation, before, workload)
+        again = used_again(simulation, before, workload)
         controller = cls(workload, before, has_new_template=True, again=again)
         for pod in controller.all_pods(simulation):
             pod.is_new = pod.revision == again
         return controller
-
-    def owners(self) -> tuple[str, ...]:
-        return (self.key,)
 
     def scale(self, simulation: Simulation, replicas: int) -> None:
         self.workload = replace(self.workload, replicas=replicas)
@@ -73,12 +63,6 @@ class StatefulSetController:
         self._pods, self._seen = None, -1
         simulation.scales[self.key] = (self.key, replicas)
         simulation.clock.wake(self.key)
-
-    def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return simulation.pods.of(self.key, self.workload.uid)
-
-    def is_terminating(self, simulation: Simulation) -> bool:
-        return any(p.is_terminating for p in self.all_pods(simulation))
 
     def status(self, simulation: Simulation) -> dict[str, int]:
         pods = self.all_pods(simulation)
@@ -103,7 +87,7 @@ class StatefulSetController:
         standing = simulation.pods.tally(self.key, self.workload.uid).count(lacking=ENDING)
         wanted = max(0, self.replicas - self.partition)
         is_updated = self._ordinals(simulation).updated >= wanted
-        return not self._lacks_revision and is_updated and self._all_ready(simulation) and standing == self.replicas
+        return not self.lacks_revision and is_updated and self._all_ready(simulation) and standing == self.replicas
 
     def _all_ready(self, simulation: Simulation) -> bool:
         return simulation.pods.tally(self.key, self.workload.uid).count(READY, lacking=ENDING) >= self.replicas
@@ -132,7 +116,7 @@ class StatefulSetController:
     def _sync(self, simulation: Simulation) -> bool:
         """`performUpdate`: the first pod missing is made, then the surplus goes, then old ones; where it isn't Parallel,
         one at a time, and none as long as one before it isn't available."""
-        if not self._has_revision(simulation):
+        if not self.has_revision(simulation):
             return False
         pods = self._ordinals(simulation)
         if self.is_parallel:
@@ -169,19 +153,8 @@ class StatefulSetController:
         return self._update(simulation, pods) or busy
 
     @property
-    def _lacks_revision(self) -> bool:
-        """Its new revision's ControllerRevision isn't made: until then its status doesn't observe the change either."""
-        return self.update_revision == NEW_REVISION and not self._made_revision
-
-    def _has_revision(self, simulation: Simulation) -> bool:
-        """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
-        refuses it (`performUpdate`)."""
-        if self._lacks_revision:
-            name, counted = f"{self.workload.name}-{NEW_REVISION}", object_count("controllerrevisions.apps")
-            where = self.workload.namespace
-            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
-            return self._made_revision
-        return True
+    def is_of_new_revision(self) -> bool:
+        return self.update_revision == NEW_REVISION
 
     def _update(self, simulation: Simulation, pods: Ordinals) -> bool:
         lowest = self.workload.start_ordinal + self.partition

@@ -1,0 +1,76 @@
+"""What the controllers of Deployments and of Argo's Rollouts have in common: they make their pods through ReplicaSets."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from planner.ground.records import replace
+from planner.kubernetes.kinds import REPLICA_SET
+from planner.kubernetes.records import FrozenMap, Workload
+from planner.rollout.admission import object_count
+from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.simulation import Simulation
+from planner.rollout.tally import ENDING
+from planner.scheduling.pod import LivePod
+
+NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
+
+
+class OverSets:
+    """One such workload with the change in it."""
+
+    retry_at: float | None = None  # its own writes aren't refused; those of its ReplicaSets are
+    hash_label: ClassVar[str]  # by which the pods of its ReplicaSets are told apart
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self.key = workload.key
+        self.replicas = workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
+        self._sets: list[ReplicaSetController] = []  # the old ones, and a new one last
+
+    def all_sets(self) -> list[ReplicaSetController]:
+        return self._sets
+
+    def owners(self) -> tuple[str, ...]:
+        return tuple(one.key for one in self._sets)
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, terminating ones included."""
+        return [pod for one in self._sets for pod in one.pods(simulation)]
+
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(one.tally(simulation).count(ENDING) for one in self._sets)
+
+    def scale(self, simulation: Simulation, replicas: int) -> None:
+        """Somebody writes its replicas."""
+        self.workload = replace(self.workload, replicas=replicas)
+        self.replicas = replicas
+        for key in (self.key, *self.owners()):
+            simulation.scales[key] = (self.key, replicas)
+        simulation.clock.wake(self.key)
+
+    def own(self, simulation: Simulation, one: ReplicaSetController) -> None:
+        """Take a ReplicaSet for its own, after those that it has."""
+        self._sets.append(one)
+        simulation.controllers[one.key] = one
+        simulation.scales[one.key] = (self.key, self.replicas)
+
+    def new_set(
+        self, simulation: Simulation, replicas: int, *, maximum: int | None = None
+    ) -> ReplicaSetController | None:
+        """The ReplicaSet of its new template, made; None where a quota refuses it."""
+        workload, name = self.workload, f"{self.workload.name}-{NEW_HASH}"
+        counted = object_count("replicasets.apps")
+        if not simulation.make_object(self.key, REPLICA_SET.name, workload.namespace, name, counted):
+            return None
+        own = {self.hash_label: NEW_HASH}
+        made = ReplicaSetController(
+            namespace=workload.namespace, name=name, uid=f"{workload.uid}/{NEW_HASH}",
+            labels=FrozenMap({**workload.template.labels, **own}), spec=workload.template.spec,
+            selector=replace(workload.selector, match_labels=FrozenMap({**workload.selector.match_labels, **own})),
+            replicas=replicas, created_at=simulation.clock.now, is_new=True, desired=self.replicas, maximum=maximum,
+            min_ready_seconds=self.min_ready_seconds, related=self.owners,
+        )  # fmt: skip
+        self.own(simulation, made)
+        return made
