@@ -261,8 +261,7 @@ def _grown(
     keys: dict[str, str], seed: int, how: Autoscaling,
 ) -> RolloutResult:  # fmt: skip
     """The stuck result, or what it comes to once a pool has grown, where one may."""
-    revisions = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
-    answer = grow(cluster, revisions, run, waiting_shape(run, stuck), pools, seed=seed, how=how)
+    answer = grow(cluster, prepared.timed, run, waiting_shape(run, stuck), pools, seed=seed, how=how)
     if answer.growth is not None:
         return _needs_growth(result, prepared, answer.growth, keys, how)
     more = f"; {answer.sentence}" if answer.sentence else ""
@@ -292,9 +291,8 @@ def _with_unasked(
     book: PriceBook | None,
 ) -> RolloutResult:
     """The result that completes, with the nodes that an autoscaler brings all the same."""
-    revisions = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
     try:
-        found = unasked(cluster, revisions, pools, how, seed=seed)
+        found = unasked(cluster, prepared.timed, pools, how, seed=seed)
     except TooLargeError:
         return result
     if found is None:

@@ -35,12 +35,13 @@ def with_brought(
         return tuple(options)
     prepared = prepare(snapshot, scenario)
     cluster = compiled(prepared.snapshot)
-    timed = [replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True)]
     asked = [one for one in options if one.is_best or one.is_current][:_MOST]
 
     def brought(one: Option) -> Brought | None:
         strategy = Strategy(kind=RECREATE) if one.is_recreate else rolling(one.max_surge, one.max_unavailable)
-        changed = [replace(r, after=replace(r.after, strategy=strategy)) if r.after.key == key else r for r in timed]
+        changed = [
+            replace(r, after=replace(r.after, strategy=strategy)) if r.after.key == key else r for r in prepared.timed
+        ]
         try:
             found = unasked(cluster, changed, pools, how, seed=scenario.seed)
         except TooLargeError:

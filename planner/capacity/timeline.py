@@ -95,10 +95,9 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
         else:
             found = _happening(case, one, prepared)
         planned.append(found)
-    revisions = tuple(replace(r, times=t) for r, t in zip(prepared.revisions, prepared.pod_times, strict=True))
     return Timeline(
-        prepared=replace(prepared, revisions=revisions),
-        asked=revisions,
+        prepared=replace(prepared, revisions=prepared.timed),
+        asked=prepared.timed,
         cluster=cluster.expecting(tuple(one.happening for one in planned if one.happening is not None)),
         planned=tuple(planned),
     )
@@ -122,36 +121,25 @@ def _added(case: Case, one: Later, place: int) -> tuple[Cluster, Planned]:
 
 
 def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
-    kind, target = one.change.kind, one.change.target
+    kind, target, at = one.change.kind, one.change.target, one.after_seconds
     if kind is ChangeKind.DELETE:
-        found = Happening(
-            after_seconds=one.after_seconds, words=f"{_nodes(case.nodes())} deleted", nodes_go=case.nodes()
-        )
+        found = Happening(after_seconds=at, words=f"{_nodes(case.nodes())} deleted", nodes_go=case.nodes())
     elif kind is ChangeKind.REMOVE_ZONE:
         nodes = case.zone()
-        found = Happening(
-            after_seconds=one.after_seconds, words=f"zone {target} with {_nodes(nodes)} gone", nodes_go=nodes
-        )
+        found = Happening(after_seconds=at, words=f"zone {target} with {_nodes(nodes)} gone", nodes_go=nodes)
     elif kind is ChangeKind.DRAIN:
-        _check_cordons(case, case.nodes(), prepared)
-        found = Happening(
-            after_seconds=one.after_seconds,
-            words=f"{_nodes(case.nodes())} drained",
-            closes=case.nodes(),
-            drains=case.nodes(),
-        )
+        nodes = case.nodes()
+        _check_cordons(case, nodes, prepared)
+        found = Happening(after_seconds=at, words=f"{_nodes(nodes)} drained", closes=nodes, drains=nodes)
     elif kind is ChangeKind.TAINT:
         found = _tainted(case, one, prepared)
     elif kind is ChangeKind.MOVE:
-        if one.change.value not in case.cluster.node_index:
-            raise ChangeError(f"there is no node {one.change.value}", where=str(one)[:120], mend="Name a node")
-        _check_cordons(case, [name for name in case.cluster.node_names if name != one.change.value], prepared)
-        found = Happening(
-            after_seconds=one.after_seconds, words=f"pod {target} moved to {one.change.value}", evicts=(case.pod(),),
-            leads_to=one.change.value,
-        )  # fmt: skip
+        others = case.others()
+        _check_cordons(case, others, prepared)
+        words = f"pod {target} moved to {one.change.value}"
+        found = Happening(after_seconds=at, words=words, evicts=(case.pod(),), leads_to=one.change.value)
     elif kind is ChangeKind.EVICT:
-        found = Happening(after_seconds=one.after_seconds, words=f"pod {target} evicted", evicts=(case.pod(),))
+        found = Happening(after_seconds=at, words=f"pod {target} evicted", evicts=(case.pod(),))
     elif kind is ChangeKind.QUOTA:
         if is_of_queue(one.change):
             raise ChangeError(
@@ -160,20 +148,14 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
                 mend="Ask what-if, or headroom queues --change",
             )
         quota, hard = case.quota()
-        found = Happening(
-            after_seconds=one.after_seconds,
-            words=quota_words(one.change),
-            quota=f"{quota.namespace}/{quota.name}",
-            hard=hard,
-        )
+        words = quota_words(one.change)
+        found = Happening(after_seconds=at, words=words, quota=f"{quota.namespace}/{quota.name}", hard=hard)
     elif kind is ChangeKind.JOB_ENDS:
-        found = Happening(after_seconds=one.after_seconds, words=f"Job {target} ends", ends=case.job().key)
+        found = Happening(after_seconds=at, words=f"Job {target} ends", ends=case.job().key)
     else:
-        if not (case.gated() or any(_is_gated(revision, target) for revision in prepared.revisions)):
-            raise ChangeError(f"no pod of {target} waits behind a scheduling gate", where=str(one)[:120])
-        found = Happening(
-            after_seconds=one.after_seconds, words=f"pods of {target} lose their scheduling gates", ungates=target
-        )
+        if not any(_is_gated(revision, target) for revision in prepared.revisions):
+            case.gated()
+        found = Happening(after_seconds=at, words=f"pods of {target} lose their scheduling gates", ungates=target)
     return Planned(later=one, words=found.words, happening=found)
 
 

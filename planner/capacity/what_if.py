@@ -117,19 +117,21 @@ class Case(Record, kw_only=False, eq=False):
             if pool.name == name:
                 return pool
         names = ", ".join(pool.name for pool in known)
-        raise ChangeError(
-            f"there is no pool {name} with nodes", where=str(self.change)[:120], mend=f"Pools: {names[:300]}"
-        )
+        raise self.refused(f"there is no pool {name} with nodes", f"Pools: {names[:300]}")
 
     def nodes(self) -> tuple[str, ...]:
         """The nodes the change names: one, or all of a pool."""
         if self.change.target.startswith("pool/"):
             return self.pool().nodes
         if self.change.target not in self.cluster.node_index:
-            raise ChangeError(
-                f"there is no node {self.change.target}", where=str(self.change)[:120], mend="Name a node, or pool/NAME"
-            )
+            raise self.refused(f"there is no node {self.change.target}", "Name a node, or pool/NAME")
         return (self.change.target,)
+
+    def others(self) -> tuple[str, ...]:
+        """All nodes but the one that a pod is moved to."""
+        if self.change.value not in self.cluster.node_index:
+            raise self.refused(f"there is no node {self.change.value}", "Name a node")
+        return tuple(name for name in self.cluster.node_names if name != self.change.value)
 
     def pod(self) -> int:
         """The pod on a node that the change names, by its place in the snapshot."""
@@ -146,9 +148,7 @@ class Case(Record, kw_only=False, eq=False):
         names = tuple(node.name for node in self.cluster.nodes if zone(node) == self.change.target)
         if not names:
             known = ", ".join(sorted({zone(node) for node in self.cluster.nodes} - {""}))
-            raise ChangeError(
-                f"no node is in zone {self.change.target}", where=str(self.change)[:120], mend=f"Zones: {known[:300]}"
-            )
+            raise self.refused(f"no node is in zone {self.change.target}", f"Zones: {known[:300]}")
         return names
 
     def quota(self) -> tuple[ResourceQuota, FrozenMap[int]]:
@@ -160,10 +160,8 @@ class Case(Record, kw_only=False, eq=False):
         hard = {key: parse(value, key) for key, value in self.change.settings().items()}
         for key in hard:
             if key not in known[name].hard:
-                raise ChangeError(
-                    f"ResourceQuota {name} says nothing of {key}, so how much of it is used isn't known",
-                    where=str(self.change)[:120], mend=f"It has {', '.join(sorted(known[name].hard))[:300]}",
-                )  # fmt: skip
+                what = f"ResourceQuota {name} says nothing of {key}, so how much of it is used isn't known"
+                raise self.refused(what, f"It has {', '.join(sorted(known[name].hard))[:300]}")
         return known[name], FrozenMap(hard)
 
     def job(self) -> Workload:
@@ -187,15 +185,15 @@ class Case(Record, kw_only=False, eq=False):
             if pod.namespace == namespace and pod.spec.scheduling_gates:
                 owner = pod.owner.key(namespace) if pod.owner else ""
                 found += [index] if is_called(name, pod.name, owners.get(owner, owner)) else []
+        if not found:
+            raise self.refused(f"no pod of {self.change.target} waits behind a scheduling gate")
         return found
 
     def workload(self) -> tuple[Workload, WorkloadChange, str]:
         """The workload the change names, what is asked of it, and that in words."""
         before = self.snapshot.workload(self.change.target)
         if before is None:
-            raise ChangeError(
-                f"there is no {self.change.target}", where=str(self.change)[:120], mend="Write kind/namespace/name"
-            )
+            raise self.refused(f"there is no {self.change.target}", "Write kind/namespace/name")
         is_scaled = self.change.kind is ChangeKind.REPLICAS
         is_restarted = self.change.kind is ChangeKind.ROLLOUT
         settings = {"replicas": self.change.value} if is_scaled else self.change.settings()
@@ -214,7 +212,11 @@ class Case(Record, kw_only=False, eq=False):
 
     def _missing(self, what: str, kind: str, known: Iterable[str]) -> ChangeError:
         names = ", ".join(sorted(known)) or "none"
-        return ChangeError(f"there is no {what}", where=str(self.change)[:120], mend=f"{kind}s there: {names[:300]}")
+        return self.refused(f"there is no {what}", f"{kind}s there: {names[:300]}")
+
+    def refused(self, what: str, mend: str = "") -> ChangeError:
+        """That the change can't be made."""
+        return ChangeError(what, where=str(self.change)[:120], mend=mend)
 
     def step(self, sentence: str, *, is_done: bool = True, drain: DrainResult | None = None) -> Step:
         return Step(change=self.change, is_done=is_done, sentence=Text(sentence), drain=drain)
@@ -295,10 +297,9 @@ def _evict(case: Case) -> tuple[Snapshot, Step]:
 
 
 def _move(case: Case) -> tuple[Snapshot, Step]:
-    if case.change.value not in case.cluster.node_index:
-        raise ChangeError(f"there is no node {case.change.value}", where=str(case.change)[:120], mend="Name a node")
-    others = tuple(node if node.name == case.change.value else cordoned(node) for node in case.cluster.nodes)
-    return _moved(case, case.cluster.with_nodes(others))
+    others = set(case.others())
+    closed = tuple(cordoned(node) if node.name in others else node for node in case.cluster.nodes)
+    return _moved(case, case.cluster.with_nodes(closed))
 
 
 def _moved(case: Case, cluster: Cluster) -> tuple[Snapshot, Step]:
@@ -516,7 +517,7 @@ def _untaint(case: Case) -> tuple[Snapshot, Step]:
     key = case.change.value.partition(":")[0]
     members = set(pool.nodes)
     if not any(t.key == key for n in case.cluster.nodes if n.name in members for t in n.taints):
-        raise ChangeError(f"pool {pool.name} has no taint {key}", where=str(case.change)[:120])
+        raise case.refused(f"pool {pool.name} has no taint {key}")
     nodes = tuple(
         replace(node, taints=tuple(t for t in node.taints if t.key != key)) if node.name in members else node
         for node in case.cluster.nodes
@@ -605,10 +606,6 @@ def _job_ends(case: Case) -> tuple[Snapshot, Step]:
 
 def _ungate(case: Case) -> tuple[Snapshot, Step]:
     mine = set(case.gated())
-    if not mine:
-        raise ChangeError(
-            f"no pod of {case.change.target} waits behind a scheduling gate", where=str(case.change)[:120]
-        )
     pods = tuple(
         replace(pod, spec=replace(pod.spec, scheduling_gates=())) if index in mine else pod
         for index, pod in enumerate(case.snapshot.pods)
@@ -621,10 +618,8 @@ def _ungate(case: Case) -> tuple[Snapshot, Step]:
 
 
 def _apply(case: Case) -> tuple[Snapshot, Step]:
-    raise ChangeError(
-        "apply is played beside a rollout, not by itself", where=str(case.change)[:120],
-        mend="headroom rollout CLUSTER -f FILE asks what a manifest comes to",
-    )  # fmt: skip
+    mend = "headroom rollout CLUSTER -f FILE asks what a manifest comes to"
+    raise case.refused("apply is played beside a rollout, not by itself", mend)
 
 
 _MADE_BY: dict[ChangeKind, Callable[[Case], tuple[Snapshot, Step]]] = {

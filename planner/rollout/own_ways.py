@@ -1,4 +1,4 @@
-"""Other strategies of the kinds of other projects, in their own fields: each a patch, and the strategy that it makes.
+"""Other strategies, those of other projects' kinds in their own fields: each a patch, and the strategy that it makes.
 
 Source: argo-rollouts 1.9 `utils/replicaset/canary.go` (with a router the canary comes on top of the stable set, unless
 ``dynamicStableScale`` takes from it as the weight shifts); lws 0.8 ``rollingUpdateParameters`` (surge groups come first).
@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
+from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.progressive import BlueGreen, Canary, CanaryStep
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import GPUS, Nouns, units_of
-from planner.rollout.choice import Choice, Pair, Weights, choose
-from planner.rollout.grid import axis, play_cell
+from planner.rollout.choice import Choice, Pair, Weights, choose, strategy_name
+from planner.rollout.grid import axis, play_cell, rolling
 from planner.rollout.run import Revision
 from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster import Cluster
@@ -28,11 +29,25 @@ _FEW: Final = 4  # numbers on an axis of its limits: each pair is played
 
 
 class OwnWay(Record):
-    """`patch`: of the kind's strategy field."""
+    """Another strategy. `patch`: of the kind's strategy field."""
 
     title: str
     strategy: Strategy
     patch: dict[str, Any]
+
+
+def rolling_way(pair: Pair) -> OwnWay:
+    """RollingUpdate with these limits of surge and unavailable, in the fields of the built-in kinds."""
+    limits = {"maxSurge": pair[0], "maxUnavailable": pair[1]}
+    patch = {"type": ROLLING_UPDATE, "rollingUpdate": limits}
+    return OwnWay(title=strategy_name(pair), strategy=rolling(*pair), patch=patch)
+
+
+def recreate_way(workload: Workload) -> Iterator[OwnWay]:
+    """Recreate, where the kind has it and it isn't today's."""
+    if RECREATE in workload.traits.strategies and workload.strategy.kind != RECREATE:
+        patch = {"type": RECREATE, "rollingUpdate": None}
+        yield OwnWay(title=RECREATE, strategy=Strategy(kind=RECREATE), patch=patch)
 
 
 def own_ways(workload: Workload) -> Iterator[OwnWay]:

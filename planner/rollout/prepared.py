@@ -89,6 +89,11 @@ class Prepared(Record):
     findings: tuple[Finding, ...]
     unknown: tuple[UnknownObject, ...] = ()
 
+    @property
+    def timed(self) -> tuple[Revision, ...]:
+        """The changes with how long their pods take, for where something else happens at a time."""
+        return tuple(replace(r, times=t) for r, t in zip(self.revisions, self.pod_times, strict=True))
+
 
 def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     """Work a scenario out: which workloads change into what.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -18,19 +18,18 @@ from planner.inventory.applied import MANIFEST, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
-from planner.kubernetes.kinds import DEPLOYMENT, RECREATE, ROLLING_UPDATE
+from planner.kubernetes.kinds import DEPLOYMENT, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, node_pool
 from planner.kubernetes.patches import Object, as_yaml
-from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
+from planner.kubernetes.records import FrozenMap, Node, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import units_of
 from planner.rollout import steps
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
-from planner.rollout.choice import strategy_name
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
-from planner.rollout.own_ways import own_ways
+from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import Room, are_kept, has_room
@@ -169,7 +168,7 @@ def find_remedies(
 ) -> tuple[Remedy, ...]:
     """Ways out for the stuck workload `key`, those that keep most pods Ready first; only those of `kinds` are looked for. Who asks for
     many workloads gives a `grown` that keeps the last few clusters."""
-    found = _found(cluster, revisions, key, run, why, pod_times, seed=seed, kinds=kinds, grown=grown)
+    found = _found(_case(cluster, revisions, key, run, why, pod_times, seed, grown), kinds)
     return tuple(
         sorted(
             found,
@@ -188,23 +187,17 @@ def first_remedy(
     cluster: Cluster, revisions: Sequence[Revision], key: str, run: Run, why: Explanation, pod_times: PodTimes
 ) -> Remedy | None:
     """The way out that is found first, where there is no time for all: another strategy, if one does."""
-    return next(_found(cluster, revisions, key, run, why, pod_times, seed=0), None)
+    return next(_found(_case(cluster, revisions, key, run, why, pod_times, 0, grown), frozenset(RemedyKind)), None)
 
 
-def _found(
-    cluster: Cluster,
-    revisions: Sequence[Revision],
-    key: str,
-    run: Run,
-    why: Explanation,
-    pod_times: PodTimes,
-    *,
-    seed: int,
-    kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
-    grown: Grow = grown,
-) -> Iterator[Remedy]:
+def _case(
+    cluster: Cluster, revisions: Sequence[Revision], key: str, run: Run, why: Explanation, pod_times: PodTimes, seed: int, grown: Grow
+) -> _Case:  # fmt: skip
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
-    case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
+    return _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
+
+
+def _found(case: _Case, kinds: frozenset[RemedyKind]) -> Iterator[Remedy]:
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
     return (remedy for kind, search in _SEARCHES if kind in kinds for remedy in search(case))
@@ -253,63 +246,32 @@ def _wait(case: _Case) -> Iterator[Remedy]:
 
 
 def _other_strategy(case: _Case) -> Iterator[Remedy]:
-    """Surge 0 with as few unavailable as completes, and today's surge with one more unavailable."""
+    """Surge 0 with as few unavailable as completes, and today's surge with one more unavailable; of other projects' kinds in their own
+    fields."""
     workload = case.workload
-    if workload.traits.is_per_node:
-        yield from _daemon_strategy(case)
-        return
     if workload.traits.is_custom:
-        yield from _own_strategy(case)
-        return
-    if not workload.traits.surges_freely or workload.replicas == 0:
-        return
-    surge, unavailable = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
-    tried = set()
-    for candidate in ((0, 1), (surge, unavailable + 1)):
-        if candidate in tried or candidate == (surge, unavailable) or candidate[1] > workload.replicas:
-            continue
-        tried.add(candidate)
-        strategy = Strategy(kind=ROLLING_UPDATE, max_surge=candidate[0], max_unavailable=candidate[1])
-        run = case.attempt(replace(workload, strategy=strategy))
-        if run is not None:
-            title = strategy_name(candidate)
-            yield case.remedy(
-                RemedyKind.SWITCH_STRATEGY, title, _availability(case, run), run,
-                patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": candidate[0], "maxUnavailable": candidate[1]}}}},
-            )  # fmt: skip
-            return
-
-
-def _own_strategy(case: _Case) -> Iterator[Remedy]:
-    """In the fields of the kind itself: the first that completes."""
-    for way in own_ways(case.workload):
-        run = case.attempt(replace(case.workload, strategy=way.strategy))
-        if run is not None:
-            patch = {"spec": {case.workload.traits.strategy_field: way.patch}}
-            yield case.remedy(RemedyKind.SWITCH_STRATEGY, way.title, _availability(case, run), run, patch=patch)
-            return
-
-
-def _daemon_strategy(case: _Case) -> Iterator[Remedy]:
-    workload = case.workload
-    run = case.attempt(replace(workload, strategy=Strategy(kind=ROLLING_UPDATE, max_surge=0, max_unavailable=1)))
-    if run is not None:
-        yield case.remedy(
-            RemedyKind.SWITCH_STRATEGY, strategy_name((0, 1)), _availability(case, run), run,
-            patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}},
-        )  # fmt: skip
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, own_ways(workload))
+    elif workload.traits.is_per_node:
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, [rolling_way((0, 1))])
+    elif workload.traits.surges_freely and workload.replicas:
+        today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
+        pairs = dict.fromkeys(((0, 1), (today[0], today[1] + 1)))
+        ways = [rolling_way(pair) for pair in pairs if pair != today and pair[1] <= workload.replicas]
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
 
 
 def _recreate(case: _Case) -> Iterator[Remedy]:
-    workload = case.workload
-    if RECREATE not in workload.traits.strategies or workload.strategy.kind == RECREATE:
-        return
-    run = case.attempt(replace(workload, strategy=Strategy(kind=RECREATE)))
-    if run is not None:
-        yield case.remedy(
-            RemedyKind.RECREATE, RECREATE, _availability(case, run), run,
-            patch={"spec": {workload.traits.strategy_field: {"type": RECREATE, "rollingUpdate": None}}},
-        )  # fmt: skip
+    yield from _first_of(case, RemedyKind.RECREATE, recreate_way(case.workload))
+
+
+def _first_of(case: _Case, kind: RemedyKind, ways: Iterable[OwnWay]) -> Iterator[Remedy]:
+    """The first of other strategies that completes."""
+    for way in ways:
+        run = case.attempt(replace(case.workload, strategy=way.strategy))
+        if run is not None:
+            patch = {"spec": {case.workload.traits.strategy_field: way.patch}}
+            yield case.remedy(kind, way.title, _availability(case, run), run, patch=patch)
+            return
 
 
 def _smaller_first(case: _Case) -> Iterator[Remedy]:
@@ -576,38 +538,34 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     workloads = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
     others = [w for key in keys if (w := workloads.get(key)) is not None and w.traits.part and w.owner is None]
-    if not others or len(others) < len(keys) or case.attempt(replace(workload, strategy=_ONE_BY_ONE)) is not None:
+    if (
+        not others
+        or len(others) < len(keys)
+        or case.attempt(replace(workload, strategy=_ONE_BY_ONE.strategy)) is not None
+    ):
         return
     paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in others]
     changed = list(case.revisions)
-    changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE))
+    changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE.strategy))
     run = case.played([*paused, *changed])
     each = [] if run is None else [_rest_seconds(case, one, 0) for one in others]
     first_seconds = sum(one for one in each if one is not None)  # one is waited for after the other
     if run is not None and None not in each:
         names = listing([f"{r.namespace}/{r.name}" for r in others])
-        patch = {
-            "spec": {
-                workload.traits.strategy_field: {
-                    "type": ROLLING_UPDATE,
-                    "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
-                }
-            }
-        }
         yield case.remedy(
             RemedyKind.FREE_CAPACITY,
-            f"maxSurge 0, maxUnavailable 1, with {names} at 0 replicas meanwhile",
+            f"{_ONE_BY_ONE.title}, with {names} at 0 replicas meanwhile",
             f"{_at_worst(case, run)}; without that, {names} {plural(len(others), 'takes', 'take')} the place of the first old pod",
             run,
-            patch=patch,
-            what="maxSurge 0, maxUnavailable 1",
+            patch={"spec": {workload.traits.strategy_field: _ONE_BY_ONE.patch}},
+            what=_ONE_BY_ONE.title,
             first=tuple(steps.scaled(one, 0) for one in others),
             first_seconds=first_seconds,
             last=tuple(map(steps.scaled_back, others)),
         )
 
 
-_ONE_BY_ONE = Strategy(kind=ROLLING_UPDATE, max_surge=0, max_unavailable=1)
+_ONE_BY_ONE = rolling_way((0, 1))
 
 
 def _other_selector(case: _Case) -> Iterator[Remedy]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +69,10 @@ class Explanation(Record):
     quota_message: Text = NO_WORDS
     lacking: tuple[str, ...] = ()  # resources short on the nodes that match
     names_objects: bool = False
+
+
+def _stuck(reason: Reason, why: str, headline: str, **more: Any) -> Explanation:
+    return Explanation(reason=reason, sentence=Text(f"stuck: {why}"), headline=Text(headline), **more)
 
 
 def _asks(c: _Context, names: tuple[str, ...]) -> str:
@@ -173,21 +178,17 @@ def _why(run: Run, revision: Revision) -> Explanation:
     refusal = _refusal(run, key)
     is_rolling = revision.has_new_template or _is_midway(run, key)
     if revision.after.is_paused and (is_rolling or not (waiting or refusal)):  # one at rest scales all the same
-        return Explanation(
-            reason=Reason.PAUSED,
-            sentence=Text(
-                f"stuck: the {revision.after.kind} is paused, so the controller rolls nothing out. "
-                f"Resume it with {commands.resume(revision.after.key)}"
-            ),
-            headline=Text(f"the {revision.after.kind} is paused, so nothing is rolled out until it is resumed"),
+        return _stuck(
+            Reason.PAUSED,
+            f"the {revision.after.kind} is paused, so the controller rolls nothing out. "
+            f"Resume it with {commands.resume(revision.after.key)}",
+            f"the {revision.after.kind} is paused, so nothing is rolled out until it is resumed",
         )
     if revision.after.strategy.kind == ON_DELETE and revision.has_new_template:
-        return Explanation(
-            reason=Reason.ON_DELETE,
-            sentence=Text(
-                "stuck: the update strategy is OnDelete, so each pod keeps the old revision until someone deletes it"
-            ),
-            headline=Text("each old pod stays until somebody deletes it"),
+        return _stuck(
+            Reason.ON_DELETE,
+            "the update strategy is OnDelete, so each pod keeps the old revision until someone deletes it",
+            "each old pod stays until somebody deletes it",
         )
     controller = run.simulation.controllers.get(key)
     if isinstance(controller, LeaderWorkerSetController) and controller.never_starts(run.simulation):
@@ -204,10 +205,10 @@ def _why(run: Run, revision: Revision) -> Explanation:
     starting = [p for p in pods if p.is_bound and not p.is_ready and not p.is_terminating]
     if starting:
         return _never_ready(revision, starting)
-    return Explanation(
-        reason=Reason.UNKNOWN,
-        sentence=Text("stuck: nothing moves any more, and the cause is not known"),
-        headline=Text("nothing moves any more, and the cause is not known"),
+    return _stuck(
+        Reason.UNKNOWN,
+        "nothing moves any more, and the cause is not known",
+        "nothing moves any more, and the cause is not known",
     )
 
 
@@ -224,23 +225,19 @@ def _replaces(run: Run, revision: Revision) -> bool:
 
 def _surge_dropped(revision: Revision) -> Explanation:
     groups = count(revision.after.replicas, "group")
-    return Explanation(
-        reason=Reason.SURGE_DROPPED,
-        sentence=Text(
-            f"stuck: of {groups} none may be missing, and LeaderWorkerSet 0.8 gives a surge of as many groups back before it is "
-            "made, so that it never starts, whatever is free. Set maxSurge 0 and maxUnavailable 1"
-        ),
-        headline=Text(
-            f"its surge is given back before it is made, and none of {groups} may be missing: it never starts"
-        ),
+    return _stuck(
+        Reason.SURGE_DROPPED,
+        f"of {groups} none may be missing, and LeaderWorkerSet 0.8 gives a surge of as many groups back before it is "
+        "made, so that it never starts, whatever is free. Set maxSurge 0 and maxUnavailable 1",
+        f"its surge is given back before it is made, and none of {groups} may be missing: it never starts",
     )
 
 
 def _not_promoted(revision: Revision) -> Explanation:
-    return Explanation(
-        reason=Reason.PAUSED,
-        sentence=Text(f"stuck: it waits for a promotion. Promote it with {commands.promote(revision.after.key)}"),
-        headline=Text("it waits until somebody promotes it"),
+    return _stuck(
+        Reason.PAUSED,
+        f"it waits for a promotion. Promote it with {commands.promote(revision.after.key)}",
+        "it waits until somebody promotes it",
     )
 
 
@@ -249,16 +246,12 @@ def _stale(revision: Revision, stale: ReplicaSetController) -> Explanation:
         "kubectl", "annotate", f"replicaset/{stale.name}", "-n", stale.namespace, "--overwrite",
         f"{DESIRED_REPLICAS}={stale.replicas}",
     )  # fmt: skip
-    return Explanation(
-        reason=Reason.STALE_ANNOTATION,
-        sentence=Text(
-            f"stuck: ReplicaSet {stale.name} has {count(stale.replicas, 'replica')}, as it should, and its annotation "
-            f"{DESIRED_REPLICAS} says {stale.desired}: the Deployment controller takes that for a scaling it never ends, and "
-            f"rolls nothing out (kubernetes#138036). Set it right with {mend}"
-        ),
-        headline=Text(
-            f"an annotation of ReplicaSet {stale.name} keeps the controller from rolling {revision.after.name} out"
-        ),
+    return _stuck(
+        Reason.STALE_ANNOTATION,
+        f"ReplicaSet {stale.name} has {count(stale.replicas, 'replica')}, as it should, and its annotation "
+        f"{DESIRED_REPLICAS} says {stale.desired}: the Deployment controller takes that for a scaling it never ends, and "
+        f"rolls nothing out (kubernetes#138036). Set it right with {mend}",
+        f"an annotation of ReplicaSet {stale.name} keeps the controller from rolling {revision.after.name} out",
     )
 
 
@@ -268,23 +261,19 @@ def _refusal(run: Run, key: str) -> Refusal | None:
 
 def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     if not refusal.quota:
-        return Explanation(
-            reason=Reason.ADMISSION,
-            sentence=Text(f"stuck: the API server refuses the new pods: {refusal.problem}"),
-            headline=Text("the API server refuses the new pods"),
+        return _stuck(
+            Reason.ADMISSION,
+            f"the API server refuses the new pods: {refusal.problem}",
+            "the API server refuses the new pods",
             quota_message=Text(refusal.message),
         )
     name = f"ResourceQuota {refusal.quota}"
     if refusal.unstated:
-        return Explanation(
-            reason=Reason.QUOTA,
-            sentence=Text(
-                f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
-                f"{listing(list(refusal.unstated))}"
-            ),
-            headline=Text(
-                f"namespace {revision.after.namespace} only takes pods that state {listing(list(refusal.unstated))}"
-            ),
+        return _stuck(
+            Reason.QUOTA,
+            f"{name} of namespace {revision.after.namespace} refuses pods that don't state "
+            f"{listing(list(refusal.unstated))}",
+            f"namespace {revision.after.namespace} only takes pods that state {listing(list(refusal.unstated))}",
             quota_message=Text(refusal.message),
         )
     used = listing(
@@ -304,10 +293,10 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
             WaitForEdge(source=name, target="old pods", label="used up by"),
             WaitForEdge(source="old pods", target=controller, label="are kept by"),
         )
-    return Explanation(
-        reason=Reason.QUOTA,
-        sentence=Text(f"stuck: {name} refuses a new {refusal.what}: {used}{keeps}"),
-        headline=Text(f"{headline} beside the old ones" if keeps else headline),
+    return _stuck(
+        Reason.QUOTA,
+        f"{name} refuses a new {refusal.what}: {used}{keeps}",
+        f"{headline} beside the old ones" if keeps else headline,
         wait_for=edges,
         quota_message=Text(refusal.message),
     )
@@ -317,21 +306,16 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
     new = [p for p in starting if p.is_new]
     if not new and revision.after.traits.has_ordinals:
         pod = starting[0]
-        return Explanation(
-            reason=Reason.POD_MANAGEMENT,
-            sentence=Text(
-                f"stuck: {pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is"
-            ),
-            headline=Text(f"pod {pod.name} is not Ready, and the others wait for it"),
+        return _stuck(
+            Reason.POD_MANAGEMENT,
+            f"{pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is",
+            f"pod {pod.name} is not Ready, and the others wait for it",
         )
     group = new or starting
-    return Explanation(
-        reason=Reason.NEVER_READY,
-        sentence=Text(
-            f"stuck: {count(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
-            "so the old pods are kept"
-        ),
-        headline=Text(f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready"),
+    return _stuck(
+        Reason.NEVER_READY,
+        f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready, so the old pods are kept",
+        f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready",
     )
 
 
@@ -345,10 +329,10 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if pod.is_gated:
         return _gated(pod, revision)
     if shape.blocked:
-        return Explanation(
-            reason=Reason.VOLUME,
-            sentence=Text(f"stuck: the new pod can't be scheduled: {shape.blocked}"),
-            headline=Text("the new pod's volume keeps it from every node"),
+        return _stuck(
+            Reason.VOLUME,
+            f"the new pod can't be scheduled: {shape.blocked}",
+            "the new pod's volume keeps it from every node",
             scheduler_message=Text(message),
         )
     codes = fails(state, shape)
@@ -364,10 +348,10 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
         elif not matching.any():
             is_full = (kept_away[static] == NO_SPACE).any()
             can = "has room for a volume as large as it asks for" if is_full else "can reach its volume"
-            return Explanation(
-                reason=Reason.VOLUME,
-                sentence=Text(f"stuck: no node that matches the pod {can}"),
-                headline=Text(f"no node that the new pod may run on {can}"),
+            return _stuck(
+                Reason.VOLUME,
+                f"no node that matches the pod {can}",
+                f"no node that the new pod may run on {can}",
                 scheduler_message=Text(message),
             )
     where = _where(run, matching)
@@ -401,12 +385,10 @@ class _Context(Record, kw_only=False):
 def _gated(pod: LivePod, revision: Revision) -> Explanation:
     missing = pod.shape.devices.missing
     if missing:
-        return Explanation(
-            reason=Reason.MISSING_OBJECT,
-            sentence=Text(
-                f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}"
-            ),
-            headline=Text(f"the new pod needs {missing}, and there is none"),
+        return _stuck(
+            Reason.MISSING_OBJECT,
+            f"the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}",
+            f"the new pod needs {missing}, and there is none",
             names_objects=True,
         )
     spec = pod.shape.spec
@@ -419,17 +401,17 @@ def _gated(pod: LivePod, revision: Revision) -> Explanation:
             headline=Text(f'the new pod is left to another scheduler, "{spec.scheduler_name}"'),
         )
     if revision.queued is not None and revision.queued.keeps_out:
-        return Explanation(
-            reason=Reason.QUEUE,
-            sentence=Text(f"stuck: Kueue doesn't let the new pods in: {revision.queued.said}"),
-            headline=Text("Kueue's queue doesn't let the new pods in"),
+        return _stuck(
+            Reason.QUEUE,
+            f"Kueue doesn't let the new pods in: {revision.queued.said}",
+            "Kueue's queue doesn't let the new pods in",
             names_objects=True,
         )
     gates = ", ".join(spec.scheduling_gates)
-    return Explanation(
-        reason=Reason.SCHEDULING_GATE,
-        sentence=Text(f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there"),
-        headline=Text("the new pod waits until its scheduling gates are taken away"),
+    return _stuck(
+        Reason.SCHEDULING_GATE,
+        f"the new pod is never tried while its scheduling gates ({gates}) are there",
+        "the new pod waits until its scheduling gates are taken away",
     )
 
 
@@ -445,10 +427,10 @@ def _no_node(shape: Shape, message: str) -> Explanation:
     ):
         if codes.get(code):
             parts.append(f"{codes[code]} {words}")
-    return Explanation(
-        reason=Reason.NO_MATCHING_NODE,
-        sentence=Text(f"stuck: no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})"),
-        headline=Text("no node is one that the new pod may run on" if parts else "the cluster has no nodes"),
+    return _stuck(
+        Reason.NO_MATCHING_NODE,
+        f"no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})",
+        "no node is one that the new pod may run on" if parts else "the cluster has no nodes",
         scheduler_message=Text(message),
     )
 

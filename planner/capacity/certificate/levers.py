@@ -17,16 +17,15 @@ import numpy as np
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import settled
-from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
+from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout.choice import strategy_name
 from planner.rollout.controllers.statefulset import takes_max_unavailable
-from planner.rollout.grid import FULL_UP_TO, axis, rolling
+from planner.rollout.grid import FULL_UP_TO, axis
 from planner.rollout.in_flight import in_flight
-from planner.rollout.own_ways import own_ways
+from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes
@@ -223,8 +222,7 @@ def _may_be_smaller(case: Case, revision: Revision) -> bool:
 def _strategies(case: Case, workload: Workload, cut: list[str]) -> Iterator[Way]:
     field = workload.traits.strategy_field
     if workload.traits.is_custom:
-        for own in own_ways(workload):
-            yield Way(title=own.title, strategy=own.strategy, patch={"spec": {field: own.patch}})
+        yield from (_way(field, own) for own in own_ways(workload))
         cut.append(f"of {workload.kind} {workload.name} a few settings of its own are looked at")
         return
     if workload.traits.is_per_node:
@@ -242,12 +240,8 @@ def _strategies(case: Case, workload: Workload, cut: list[str]) -> Iterator[Way]
     if len(values) <= workload.replicas:
         cut.append(f"of {workload.replicas + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
     pairs = ((surge, missing) for missing in values for surge in values if surge or missing)
-    for pair in pairs:
-        if pair != today:
-            yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
-    if RECREATE in workload.traits.strategies and workload.strategy.kind != RECREATE:
-        patch = {"spec": {field: {"type": RECREATE, "rollingUpdate": None}}}
-        yield Way(title=RECREATE, strategy=Strategy(kind=RECREATE), patch=patch)
+    yield from (_way(field, rolling_way(pair)) for pair in pairs if pair != today)
+    yield from (_way(field, own) for own in recreate_way(workload))
 
 
 def _of_daemons(case: Case, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
@@ -257,12 +251,8 @@ def _of_daemons(case: Case, workload: Workload, field: str, cut: list[str]) -> I
     if len(values) <= number:
         cut.append(f"of {number + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
     today = rolling_limits(workload, number) if workload.strategy.kind == ROLLING_UPDATE else None
-    for pair in ((0, missing) for missing in values if missing):
-        if pair != today:
-            yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
-    for pair in ((surge, 0) for surge in values if surge):
-        if pair != today:
-            yield Way(title=strategy_name(pair), strategy=rolling(*pair), patch=_rolling_patch(field, pair))
+    pairs = [*((0, missing) for missing in values if missing), *((surge, 0) for surge in values if surge)]
+    yield from (_way(field, rolling_way(pair)) for pair in pairs if pair != today)
 
 
 def _of_ordinals(case: Case, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
@@ -287,9 +277,8 @@ def _of_ordinals(case: Case, workload: Workload, field: str, cut: list[str]) -> 
             )  # fmt: skip
 
 
-def _rolling_patch(field: str, pair: tuple[int, int]) -> dict[str, Any]:
-    limits = {"maxSurge": pair[0], "maxUnavailable": pair[1]}
-    return {"spec": {field: {"type": ROLLING_UPDATE, "rollingUpdate": limits}}}
+def _way(field: str, own: OwnWay) -> Way:
+    return Way(title=own.title, strategy=own.strategy, patch={"spec": {field: own.patch}})
 
 
 def _orders(case: Case) -> Iterator[tuple[int, ...] | None]:
