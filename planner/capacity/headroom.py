@@ -128,7 +128,7 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
     state = _state(cluster)
     placed = _count(state, shape)
     if placed is None:
-        placed = _one_by_one(state, shape, seed, most)
+        placed, _ = _one_by_one(state, [(shape, 1)], seed, most)
     else:
         _fill(state, shape, placed.counts)
         placed.message = _scheduler(state, seed).attempt(_pod(shape, 0)).message
@@ -157,7 +157,7 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED
             if placed is None:
                 shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
                 shape = _offered_so(cluster, one.sharing, shape)
-                placed = _one_by_one(_state(cluster), shape, 0, most)
+                placed, _ = _one_by_one(_state(cluster), [(shape, 1)], 0, most)
             known[key] = replace(_described(cluster, one.name, shape, placed), sharing=one.sharing)
         answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
     return tuple(answers)
@@ -383,40 +383,17 @@ def _pod(shape: Shape, number: int) -> LivePod:
     )  # fmt: skip
 
 
-def _one_by_one(state: State, shape: Shape, seed: int, most: int) -> _Placed:
-    """The scheduler itself, pod after pod."""
-    scheduler = _scheduler(state, seed)
-    counts = np.zeros(state.cluster.node_count, dtype=np.int64)
-    message, is_at_least = "", True
-    budget, units = current(), units_of_attempt(shape)
-    for number in range(most):
-        if budget.left < units:
-            break
-        budget.spend(units)
-        pod = _pod(shape, number)
-        attempt = scheduler.attempt(pod)
-        if attempt.node == NOWHERE:
-            message, is_at_least = attempt.message, False
-            break
-        scheduler.bind(pod, attempt.node)
-        counts[attempt.node] += 1
-    codes = fails(state, shape)
-    none = np.zeros_like(counts)
-    return _Placed(counts, codes, _shortages(state, shape, none, codes), is_at_least, message)
-
-
-def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
-    """Whole groups, one after another: pods of a group that isn't placed whole do nothing."""
-    pods = ((asked.spec, asked.labels, 1), *asked.beside)
-    shapes = [(compile_shape(cluster, asked.namespace, labels, spec), number) for spec, labels, number in pods]
-    state = _state(cluster)
-    scheduler, counts = _scheduler(state, seed), np.zeros(cluster.node_count, dtype=np.int64)
-    budget, units = current(), sum(units_of_attempt(shape) * number for shape, number in shapes)
-    failed, message, number = shapes[0][0], "", 0
-    while budget.left >= units and number < most and not message:
+def _one_by_one(state: State, group: Sequence[tuple[Shape, int]], seed: int, most: int) -> tuple[_Placed, Shape]:
+    """The scheduler itself, pod after pod, and of which shape the pod is that doesn't fit. Of several pods only whole groups count:
+    others do nothing. A group stands where its first pod does."""
+    scheduler, counts = _scheduler(state, seed), np.zeros(state.cluster.node_count, dtype=np.int64)
+    budget, units = current(), sum(units_of_attempt(shape) * number for shape, number in group)
+    failed: Shape | None = None
+    message, number = "", 0
+    while failed is None and budget.left >= units and number < most:
         budget.spend(units)
         nodes: list[int] = []
-        for shape in (shape for shape, some in shapes for _ in range(some)):
+        for shape in (shape for shape, some in group for _ in range(some)):
             pod, number = _pod(shape, number), number + 1
             attempt = scheduler.attempt(pod)
             if attempt.node == NOWHERE:
@@ -425,10 +402,19 @@ def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
             scheduler.bind(pod, attempt.node)
             nodes.append(attempt.node)
         else:
-            counts[nodes[0]] += 1  # a group stands where its leader does
-    codes = fails(state, failed)
-    short = _shortages(state, failed, np.zeros_like(counts), codes)
-    placed = _Placed(counts, codes, short, not message, message)
+            counts[nodes[0]] += 1
+    shape = failed or group[0][0]
+    codes = fails(state, shape)
+    return _Placed(
+        counts, codes, _shortages(state, shape, np.zeros_like(counts), codes), failed is None, message
+    ), shape
+
+
+def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
+    """Whole groups, one after another."""
+    pods = ((asked.spec, asked.labels, 1), *asked.beside)
+    shapes = [(compile_shape(cluster, asked.namespace, labels, spec), number) for spec, labels, number in pods]
+    placed, failed = _one_by_one(_state(cluster), shapes, seed, most)
     found = _described(cluster, f"{asked.name} (groups of {asked.group_size} pods)", failed, placed)
     quotas = any(quota.used for quota in cluster.remember(_quotas).get(asked.namespace, ()))
     lacks = "its groups keep each other away, which isn't counted" if asked.keeps_apart else ""
@@ -436,7 +422,7 @@ def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
     said = (
         Text(f"not known: {lacks}") if lacks else Text(str(found.sentence).replace(" more fit", " more groups fit", 1))
     )
-    return replace(found, group_size=asked.group_size, message=message, unknown=lacks, sentence=said)
+    return replace(found, group_size=asked.group_size, message=placed.message, unknown=lacks, sentence=said)
 
 
 def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:

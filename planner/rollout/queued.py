@@ -513,18 +513,27 @@ def _as_flavored(snapshot: Snapshot, one: Revision, way: Sequence[Sequence[str]]
 
     names = sorted({name for each in way for name in each})
     said = f"ClusterQueue {queue} has quota of {listing(names)} for it" if queue and names else "Kueue lets it in"
-    queued = Queued(said=said)
+    templates = [added(template, some) for template, some in zip(_templates(one), (*way, *way[-1:]), strict=False)]
+    return _with_templates(replace(one, queued=Queued(said=said)), templates)
+
+
+def _templates(one: Revision) -> list[Template]:
+    """Those of the pods that Kueue lets in; what stands beside comes later, and isn't placed."""
     if one.placed is not None:
-        sets = tuple(  # those that stand beside come later, and aren't placed
-            replace(each, template=added(each.template, some)) for each, some in zip(one.placed.sets, way, strict=False)
-        )
-        return replace(one, queued=queued, placed=_resumed(replace(one.placed, sets=sets)))
-    template = added(one.after.template, way[0])
-    worker = one.after.worker_template
-    if template is not one.after.template or worker is not None:
-        worker = None if worker is None else added(worker, way[-1])
-        return replace(one, queued=queued, after=replace(one.after, template=template, worker_template=worker))
-    return replace(one, queued=queued)
+        return [each.template for each in one.placed.sets]
+    return [one.after.template, *([one.after.worker_template] if one.after.worker_template is not None else [])]
+
+
+def _with_templates(one: Revision, templates: Sequence[Template]) -> Revision:
+    """The change with other templates of the same pods, and without the suspension that Kueue takes away."""
+    if one.placed is not None:
+        sets = tuple(replace(each, template=own) for each, own in zip(one.placed.sets, templates, strict=True))
+        idle = Idle.NO if one.placed.idle is Idle.SUSPENDED else one.placed.idle
+        return replace(one, placed=replace(one.placed, sets=sets, idle=idle))
+    template, *workers = templates
+    if template is one.after.template and not workers:
+        return one
+    return replace(one, after=replace(one.after, template=template, worker_template=next(iter(workers), None)))
 
 
 def _rolled(
@@ -568,20 +577,7 @@ def _only_flavors(snapshot: Snapshot, queue: str) -> tuple[str, ...] | None:
 
 def _gated(one: Revision, said: str) -> Revision:
     """Not let in: its new pods keep Kueue's gate."""
-
-    def shut(template: Template) -> Template:
-        return replace(template, spec=replace(template.spec, scheduling_gates=(KUEUE_ADMISSION_GATE,)))
-
-    queued = Queued(said=said, keeps_out=True)
-    if one.placed is not None:
-        sets = tuple(replace(each, template=shut(each.template)) for each in one.placed.sets)
-        return replace(one, queued=queued, placed=_resumed(replace(one.placed, sets=sets)))
-    after = replace(one.after, template=shut(one.after.template))
-    if after.worker_template is not None:
-        after = replace(after, worker_template=shut(after.worker_template))
-    return replace(one, queued=queued, after=after)
-
-
-def _resumed(placed: Placed) -> Placed:
-    """Kueue takes its suspension away."""
-    return replace(placed, idle=Idle.NO if placed.idle is Idle.SUSPENDED else placed.idle)
+    shut = [
+        replace(each, spec=replace(each.spec, scheduling_gates=(KUEUE_ADMISSION_GATE,))) for each in _templates(one)
+    ]
+    return _with_templates(replace(one, queued=Queued(said=said, keeps_out=True)), shut)

@@ -64,7 +64,7 @@ def test_sum_of_floors_is_what_the_scheduler_places(seed: int) -> None:
     for asked in workload_shapes(cluster):
         shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec)
         counted = headroom._count(State(cluster), shape)
-        placed = headroom._one_by_one(State(cluster), shape, seed, 10_000)
+        placed, _ = headroom._one_by_one(State(cluster), [(shape, 1)], seed, 10_000)
         assert counted is None or np.array_equal(counted.counts, placed.counts)
         assert fits(cluster, [asked])[0].on_nodes == int(placed.counts.sum())
 
