@@ -34,7 +34,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.said_of_nodes import node_pools, offers
 
 STANDARD_GPUS = (1, 2, 4, 8)
@@ -137,12 +137,9 @@ def _usual_share(cluster: Cluster, resource: str) -> tuple[int, int, str]:
     return _rounded(median(millicores), 100), _rounded(median(size), 2**28), basis
 
 
+@once_a_cluster
 def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], ...]:
     """The pods that ask for `resource`, bound or waiting: each kind with the number of its pods."""
-    return cluster.remember(_asking_pods, resource)
-
-
-def _asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], ...]:
     pods = cluster.snapshot.pods
     counts: dict[tuple[str, int, int], list[int]] = {}  # namespace, ids of labels and spec → first pod, how many
     for index in (*(i for group in cluster.groups for i in group.pods), *cluster.waiting):

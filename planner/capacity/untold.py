@@ -27,6 +27,7 @@ from planner.ground.words import count, duration, listing, plural
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.clouds import KARPENTER, brought_by, may_be_written
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Snapshot
 from planner.kubernetes.requests import pod_requests
@@ -46,12 +47,9 @@ _MOST_CLAIMS: Final = 64  # played each by itself
 _DISCOVERED: Final = ("feature.node.kubernetes.io/", "nvidia.com/", "amd.com/", "beta.amd.com/", "gpu.intel.com/")
 
 
+@once_a_snapshot
 def autoscalers_seen(snapshot: Snapshot) -> dict[str, str]:
     """The autoscalers of nodes that are at work, and what of the snapshot shows it: ``node n0 is Karpenter's``."""
-    return snapshot.derived.once(_seen, snapshot)
-
-
-def _seen(snapshot: Snapshot) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in snapshot.nodes:
         if name := brought_by(node):

@@ -17,6 +17,7 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS
 from planner.ground.words import duration, listing, plural, short_name
 from planner.kubernetes import budgets, commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
 from planner.kubernetes.owners import owners_of, unjudged, unjudged_above, workload_key
@@ -89,12 +90,9 @@ _NEEDED_FOR_REVISIONS = {
 }
 
 
+@once_a_snapshot
 def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     """The kinds that answers about this cluster need → how much, and what they lack without."""
-    return snapshot.derived.once(_needed_kinds, snapshot)
-
-
-def _needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     every = [*(pod.spec for pod in snapshot.pods), *(one.template.spec for one in snapshot.workloads)]
     specs = {id(spec): spec for spec in every}.values()
     needed = dict(_NEEDED)

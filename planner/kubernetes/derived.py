@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Final, Generic, TypeVar, TypeVarTuple
+from functools import wraps
+from typing import Any, Final, Generic, Protocol, TypeVar, TypeVarTuple
 from weakref import WeakValueDictionary
 
 S = TypeVar("S")
@@ -70,3 +71,23 @@ class Derived:
 
     def __reduce__(self) -> tuple[type[Derived], tuple[()]]:
         return Derived, ()
+
+
+class Deriving(Protocol):
+    """What keeps what is worked out of it."""
+
+    @property
+    def derived(self) -> Derived: ...
+
+
+Keeps = TypeVar("Keeps", bound=Deriving)
+
+
+def once_a_snapshot(make: Callable[[Keeps, *About], T]) -> Callable[[Keeps, *About], T]:
+    """A function of a snapshot, and of what can be hashed, that is worked out once for the same."""
+
+    @wraps(make)
+    def known(source: Keeps, *about: *About) -> T:
+        return source.derived.once(make, source, *about)
+
+    return known

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from planner.ground.records import Record
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, kind_called, kind_in
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.records import Owner, Pod, Snapshot
@@ -30,16 +31,13 @@ def owners_of(snapshot: Snapshot) -> Owners:
     }
 
 
+@once_a_snapshot
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:
     """For every pod of `snapshot`: its uid → the key of its workload (``Deployment/prod/api``).
 
     A ReplicaSet is followed to its Deployment; a pod without an owner is its own workload (``Pod/dev/notebook``). Made
     once a snapshot; don't change it.
     """
-    return snapshot.derived.once(_workload_keys, snapshot)
-
-
-def _workload_keys(snapshot: Snapshot) -> dict[str, str]:
     owners = owners_of(snapshot)
     known: dict[tuple[str, int], str] = {}  # what many pods are owned by is one object, and one workload's
     found: dict[str, str] = {}
@@ -91,12 +89,9 @@ class Held(Record):
     nouns: Nouns = GPUS  # what `gpus` are a number of
 
 
+@once_a_snapshot
 def held_below(snapshot: Snapshot) -> Mapping[str, Held]:
     """What the pods below each object hold, by its key: whatever made them is above them, in as many steps as it took."""
-    return snapshot.derived.once(_held_below, snapshot)
-
-
-def _held_below(snapshot: Snapshot) -> Mapping[str, Held]:
     owners = owners_of(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
@@ -145,17 +140,9 @@ class Unjudged(Record):
     nouns: Nouns = GPUS  # what `gpus` are a number of
 
 
+@once_a_snapshot
 def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     """By kind, those that have pods which aren't finished; an object without any holds nothing."""
-    return snapshot.derived.once(_unjudged, snapshot)
-
-
-def of_unknown_kinds(snapshot: Snapshot) -> tuple[Unjudged, ...]:
-    """Those of them whose kind is in no table, and whose pods hold GPUs: nobody knows when they go, or whether they come back."""
-    return tuple(one for one in unjudged(snapshot) if one.gpus and one.kind not in _UNPLAYED | _MODELLED)
-
-
-def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     above = unjudged_above(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
@@ -182,16 +169,18 @@ def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     )
 
 
+def of_unknown_kinds(snapshot: Snapshot) -> tuple[Unjudged, ...]:
+    """Those of them whose kind is in no table, and whose pods hold GPUs: nobody knows when they go, or whether they come back."""
+    return tuple(one for one in unjudged(snapshot) if one.gpus and one.kind not in _UNPLAYED | _MODELLED)
+
+
+@once_a_snapshot
 def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
     """For each pod that isn't finished and is of an object whose rollout isn't played: its uid → that object's key.
 
     The topmost of the table's kinds counts (a RayService, though a RayCluster stands between), else the pod's workload, where its
     kind isn't known at all, or is another project's and wasn't listed.
     """
-    return snapshot.derived.once(_unjudged_above, snapshot)
-
-
-def _unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
     keys, owners = workload_keys(snapshot), owners_of(snapshot)
     found = {}
     for pod in snapshot.pods:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from planner.ground import words
 from planner.ground.vocabulary import KUEUE_ADMISSION_GATE, KUEUE_QUEUE
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.records import Labels, Presence, Snapshot, Template
 
 GROUP: Final = "kueue.x-k8s.io"
@@ -72,12 +73,9 @@ def is_there(snapshot: Snapshot) -> bool:
     )
 
 
+@once_a_snapshot
 def version(snapshot: Snapshot) -> str:
     """Kueue's version, by the image of its controllers' pods: ``0.14``; "" where none is seen. A mirror may call it otherwise."""
-    return snapshot.derived.once(_version, snapshot)
-
-
-def _version(snapshot: Snapshot) -> str:
     specs = {id(pod.spec): pod.spec for pod in snapshot.pods if not pod.is_terminal}.values()
     found = [_IMAGE.search(one.image) for spec in specs for one in spec.containers]
     return next((one[1] for one in found if one is not None), "")

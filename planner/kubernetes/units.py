@@ -12,6 +12,7 @@ from planner.ground.records import Record
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import listing, roughly
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, is_of_extender, once, unit
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import Sharing, hami_cards, is_virtual, mig_profile, noun_of, sharing
 from planner.kubernetes.records import Node, Snapshot
 from planner.kubernetes.requests import pod_requests
@@ -116,12 +117,9 @@ def units_among(nodes: Iterable[Node]) -> Units:
     return Units(offered=dict(ranked))
 
 
+@once_a_snapshot
 def units_of(snapshot: Snapshot) -> Units:
     """What the cluster's machines offer."""
-    return snapshot.derived.once(_units_of, snapshot)
-
-
-def _units_of(snapshot: Snapshot) -> Units:
     return units_among(snapshot.nodes)
 
 
@@ -133,13 +131,10 @@ def card_by_card(snapshot: Snapshot, resources: Collection[str]) -> tuple[str, .
     return tuple(name for name in resources if is_of_extender(name) or name in known)
 
 
+@once_a_snapshot
 def parts_held(snapshot: Snapshot) -> Mapping[str, str]:
     """A resource of devices → what pods hold of parts of such devices by another name, ``100 of 400 koordinator.sh/gpu-core``:
     of which devices nobody tells, so that as many may be less free."""
-    return snapshot.derived.once(_parts_held, snapshot)
-
-
-def _parts_held(snapshot: Snapshot) -> Mapping[str, str]:
     offered = {node.name: node.allocatable for node in snapshot.nodes if any(map(_is_part, node.allocatable))}
     held: dict[tuple[str, str], int] = {}
     for pod in snapshot.pods:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from planner.ground.records import Record
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import minor_version
 from planner.kubernetes.records import Finding, PodSpec, Severity, Snapshot
 
@@ -127,12 +128,9 @@ GATES: Final = (
 """Every gate that a rule hangs on."""
 
 
+@once_a_snapshot
 def minor_of(snapshot: Snapshot) -> int | None:
     """The minor version of the newest kubelet; None where no node tells one."""
-    return snapshot.derived.once(_minor_of, snapshot)
-
-
-def _minor_of(snapshot: Snapshot) -> int | None:
     each = {one.kubelet_version: one for one in snapshot.nodes}  # of thousands of nodes a few
     return max((minor for one in each.values() if (minor := minor_version(one)) is not None), default=None)
 

@@ -11,14 +11,18 @@ from hashlib import blake2b
 from typing import Any
 
 from planner.inventory import succession
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 
 
+@once_a_snapshot
 def identity(snapshot: Snapshot) -> str:
     """Hex BLAKE2b of the whole record, worked out once. Snapshots that differ in anything have different ones; equal
     ones may, which costs a cache nothing but room."""
-    return snapshot.derived.once(_identity, snapshot)
+    if name := succession.name_of(snapshot):  # of a live cluster: nothing is gone through each time it changes
+        return name
+    return blake2b(pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL), digest_size=16).hexdigest()
 
 
 def key_in_pool(name: str) -> str:
@@ -65,9 +69,3 @@ class _Packer(pickle.Pickler):
             return None
         self.named[name] = obj
         return name
-
-
-def _identity(snapshot: Snapshot) -> str:
-    if name := succession.name_of(snapshot):  # of a live cluster: nothing is gone through each time it changes
-        return name
-    return blake2b(pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL), digest_size=16).hexdigest()

@@ -24,7 +24,7 @@ from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.in_flight import InFlight, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.waiting import waiting_of
-from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import anti_terms, speaking, spoken_of
 
@@ -329,12 +329,9 @@ def _has_nodes(cluster: Cluster, workload: Workload, shape: Shape, places: IntAr
     return len(nodes) - blocked >= most
 
 
+@once_a_cluster
 def ruled_namespaces(cluster: Cluster) -> frozenset[str]:
     """Those whose quotas, limit ranges or levels of Pod Security have a say in new pods; made once a cluster."""
-    return cluster.remember(_ruled)
-
-
-def _ruled(cluster: Cluster) -> frozenset[str]:
     snapshot = cluster.snapshot
     return frozenset(
         [q.namespace for q in snapshot.resource_quotas]

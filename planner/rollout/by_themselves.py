@@ -36,7 +36,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
 from planner.rollout.in_flight import InFlight, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 
 
 class Bound(StrEnum):
@@ -82,12 +82,9 @@ class Coming(Record):
     pods: InFlight
 
 
+@once_a_cluster
 def coming(cluster: Cluster) -> tuple[Coming, ...]:
     """All of them; made once a cluster."""
-    return cluster.remember(_coming)
-
-
-def _coming(cluster: Cluster) -> tuple[Coming, ...]:
     return tuple(_find(cluster))
 
 
@@ -190,12 +187,9 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
     return found
 
 
+@once_a_cluster
 def recovering(cluster: Cluster) -> tuple[int, ...]:
     """The nodes that may take some pods again by themselves; made once a cluster."""
-    return cluster.remember(_recovering)
-
-
-def _recovering(cluster: Cluster) -> tuple[int, ...]:
     sliced = {one.node_name for one in cluster.snapshot.resource_slices}
     return tuple(
         place

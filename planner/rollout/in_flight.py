@@ -43,7 +43,7 @@ from planner.rollout.ownership import (
     sets_by_owner,
     workloads_by_key,
 )
-from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.cluster import BoolArray, Cluster, once_a_cluster
 from planner.scheduling.shape import compile_shape
 
 _OVERDUE = "False/ProgressDeadlineExceeded"
@@ -110,32 +110,9 @@ def what_it_does(cluster: Cluster, one: InFlight) -> str:
     return "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
 
 
+@once_a_cluster
 def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
     """All that aren't at rest, in the order of the snapshot; made once a cluster."""
-    return cluster.remember(_find)
-
-
-def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
-    """The kinds whose controllers are played and that weren't listed, but of which pods are there that are on their way: not Ready,
-    terminating, waiting, or of several revisions. What such a controller does next nobody sees. Made once a cluster."""
-    return cluster.remember(_perhaps)
-
-
-def _perhaps(cluster: Cluster) -> tuple[str, ...]:
-    snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
-    unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}
-    found = set[str]()
-    for pod in snapshot.pods:
-        if pod.owner is None or pod.is_terminal or pod.owner.kind not in unlisted:
-            continue
-        seen = revisions.setdefault((pod.owner.kind, pod.owner.uid), set())
-        seen.add(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
-        if len(seen) > 1 or not pod.is_ready or pod.deleted_at is not None:
-            found.add(pod.owner.kind)
-    return tuple(sorted(found))
-
-
-def _find(cluster: Cluster) -> tuple[InFlight, ...]:
     snapshot = cluster.snapshot
     if snapshot.presence.get(POD.name) is not Presence.PRESENT:
         return ()
@@ -165,6 +142,23 @@ def _find(cluster: Cluster) -> tuple[InFlight, ...]:
     known_to_move = {one.key for one in found if one is not None}
     found += [InFlight(workload=one) for one in _scaled(cluster) if one.key not in known_to_move]
     return tuple(one for one in found if one is not None)
+
+
+@once_a_cluster
+def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
+    """The kinds whose controllers are played and that weren't listed, but of which pods are there that are on their way: not Ready,
+    terminating, waiting, or of several revisions. What such a controller does next nobody sees. Made once a cluster."""
+    snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
+    unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}
+    found = set[str]()
+    for pod in snapshot.pods:
+        if pod.owner is None or pod.is_terminal or pod.owner.kind not in unlisted:
+            continue
+        seen = revisions.setdefault((pod.owner.kind, pod.owner.uid), set())
+        seen.add(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
+        if len(seen) > 1 or not pod.is_ready or pod.deleted_at is not None:
+            found.add(pod.owner.kind)
+    return tuple(sorted(found))
 
 
 def _scaled(cluster: Cluster) -> Iterator[Workload]:
@@ -391,12 +385,9 @@ def _first(pods: Iterable[Pod]) -> float | None:
 
 
 # ── what isn't expected to start ─────────────────────────────────────────────────────────────────────────────────────
+@once_a_cluster
 def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """(owner's key, revision) of pods of whom some fail and none is Ready: others like them would fail too."""
-    return cluster.remember(_failing)
-
-
-def _failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     found = set[tuple[str, str]]()
     unready = [pod for pod in cluster.snapshot.pods if not pod.is_ready]
     for pod in unready:

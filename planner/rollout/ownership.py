@@ -8,15 +8,12 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFI
 from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
-from planner.scheduling.cluster import Cluster, PodGroup
+from planner.scheduling.cluster import Cluster, PodGroup, once_a_cluster
 
 
+@once_a_cluster
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     """uid of an owner → indices of its pods that aren't Succeeded or Failed; made once a cluster."""
-    return cluster.remember(_pods_by_owner)
-
-
-def _pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for i, pod in enumerate(cluster.snapshot.pods):
         if pod.owner is not None and not pod.is_terminal:
@@ -24,12 +21,9 @@ def _pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     return found
 
 
+@once_a_cluster
 def pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
     """Node → indices of the pods bound to it that aren't Succeeded or Failed; made once a cluster."""
-    return cluster.remember(_pods_by_node)
-
-
-def _pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
     return _by_node(cluster.groups)
 
 
@@ -41,12 +35,9 @@ def _by_node(groups: Iterable[PodGroup]) -> dict[int, list[int]]:
     return found
 
 
+@once_a_cluster
 def pods_below(cluster: Cluster, priority: int) -> dict[int, list[int]]:
     """The same of those of a lower priority only."""
-    return cluster.remember(_pods_below, priority)
-
-
-def _pods_below(cluster: Cluster, priority: int) -> dict[int, list[int]]:
     groups = (group for group in cluster.groups if cluster.priority_of(group.spec) < priority)
     return _by_node(groups)
 
@@ -60,44 +51,32 @@ def is_starting(pod: Pod) -> bool:
 
 
 # ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@once_a_cluster
 def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
     """Key of what a workload makes its pods through → that workload's key; made once a cluster."""
-    return cluster.remember(_workloads_by_owner)
-
-
-def _workloads_by_owner(cluster: Cluster) -> dict[str, str]:
     owners = owners_of(cluster.snapshot)
     return {key: above for key in owners if (above := topmost(key, owners)) != key}
 
 
+@once_a_cluster
 def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
     """The snapshot's workloads by key; made once a cluster."""
-    return cluster.remember(_workloads_by_key)
-
-
-def _workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
     return {one.key: one for one in cluster.snapshot.every_workload}
 
 
+@once_a_cluster
 def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
     """The snapshot's ReplicaSets, and its ReplicationControllers, by key; made once a cluster."""
-    return cluster.remember(_sets_by_key)
-
-
-def _sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
     return {one.key: one for one in (*cluster.snapshot.replica_sets, *replication_controllers(cluster))}
 
 
+@once_a_cluster
 def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
     """Those that were read, and those that pods name as their owners, each to have as many pods as there are; made once a cluster.
 
     Not those of an OpenShift DeploymentConfig: that scales them, as it goes on.
     Source: kubernetes `pkg/controller/replication/replication_controller.go`, which is the ReplicaSet's controller.
     """
-    return cluster.remember(_replication_controllers)
-
-
-def _replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
     pods, found = cluster.snapshot.pods, list[ReplicaSet]()
     told = {
         one.uid: one
@@ -125,12 +104,9 @@ def _controller(namespace: str, name: str, uid: str, replicas: int, template: Te
     )  # fmt: skip
 
 
+@once_a_cluster
 def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
     """uid of a Deployment → its ReplicaSets; made once a cluster."""
-    return cluster.remember(_sets_by_owner)
-
-
-def _sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
     found: dict[str, list[ReplicaSet]] = {}
     for one in cluster.snapshot.replica_sets:
         if one.owner is not None:
@@ -149,12 +125,9 @@ def sets_again(
     return [one for one in known if one.template.makes_the_same_pods(workload.template)]
 
 
+@once_a_cluster
 def revisions_by_owner(cluster: Cluster) -> dict[str, list[ControllerRevision]]:
     """uid of a StatefulSet or DaemonSet → its ControllerRevisions, the latest first; made once a cluster."""
-    return cluster.remember(_revisions_by_owner)
-
-
-def _revisions_by_owner(cluster: Cluster) -> dict[str, list[ControllerRevision]]:
     found: dict[str, list[ControllerRevision]] = {}
     for one in sorted(cluster.snapshot.controller_revisions, key=lambda one: -one.number):
         if one.owner is not None:

@@ -13,6 +13,7 @@ from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory.account import get_command, hides, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change, patch_of
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest, unread_in
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD, ROLLING_TEXT, kind_in
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
@@ -62,13 +63,10 @@ class Scenario(Record):
             raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
 
 
+@once_a_snapshot
+@collector.resting()
 def compiled(snapshot: Snapshot) -> Cluster:
     """The snapshot compiled for scheduling, once: kept by the snapshot, and as long as it."""
-    return snapshot.derived.once(_compiled, snapshot)
-
-
-@collector.resting()
-def _compiled(snapshot: Snapshot) -> Cluster:
     return Cluster(snapshot)
 
 

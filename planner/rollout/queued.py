@@ -25,6 +25,7 @@ from planner.ground.vocabulary import (
 )
 from planner.ground.words import listing
 from planner.kubernetes import queues
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Gang, Idle, Placed, PlacedSet
@@ -352,12 +353,9 @@ class Held(NamedTuple):
     kept: tuple[KeptBack, ...] = ()
 
 
+@once_a_snapshot
 def held(snapshot: Snapshot) -> Held:
     """Who waits for Kueue, by the same rules that `let_in` asks."""
-    return snapshot.derived.once(_held, snapshot)
-
-
-def _held(snapshot: Snapshot) -> Held:
     shut = {(one.namespace, one.name): one for one in snapshot.pods if one.node_name == "" and not one.is_terminal
             and KUEUE_ADMISSION_GATE in one.spec.scheduling_gates}  # fmt: skip
     found = played(snapshot) if _is_seen(snapshot) else {}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from planner.ground.records import Record
-from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.filters import could_preempt, fails, feasible_nodes, is_judged_alone, refusing
 from planner.scheduling.pod import LivePod, Words
 from planner.scheduling.shape import Alike, Shape, Static, alike, compile_shape
@@ -92,12 +92,9 @@ class Waiting(Record, kw_only=False, eq=False):
         return fits & self.masks[self.mask_of, node] if fits.any() else fits
 
 
+@once_a_cluster
 def waiting_of(cluster: Cluster) -> Waiting:
     """The snapshot's waiting pods; made once a cluster."""
-    return cluster.remember(_line_up)
-
-
-def _line_up(cluster: Cluster) -> Waiting:
     pods, state = cluster.snapshot.pods, State(cluster)
     order = tuple(sorted(cluster.unbound, key=lambda i: pods[i].created_at or 0.0))
     kinds: dict[Alike, list[int]] = {}

@@ -8,6 +8,7 @@ pod's selectors, affinity and tolerations are evaluated once a class and not onc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import TypeVar, TypeVarTuple
 
 import numpy as np
@@ -375,3 +376,13 @@ class Cluster:
     def remember(self, make: Callable[[Cluster, *About], T], *about: *About) -> T:
         """``make(cluster, *about)``, made once a cluster; `make` is a function of a module or a class."""
         return self._derived.once(make, self, *about)
+
+
+def once_a_cluster(make: Callable[[Cluster, *About], T]) -> Callable[[Cluster, *About], T]:
+    """A function of a cluster, and of what can be hashed, that is worked out once for the same."""
+
+    @wraps(make)
+    def known(cluster: Cluster, *about: *About) -> T:
+        return cluster.remember(make, *about)
+
+    return known

@@ -21,27 +21,32 @@ from planner.kubernetes.nodes import (
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import Offer, offer
-from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import BoolArray, Cluster, IntArray, once_a_cluster
 
 
+@once_a_cluster
 def gpu_models(cluster: Cluster) -> list[str]:
     """`gpu_model` by node."""
-    return cluster.remember(_gpu_models)
+    return _by_node(cluster, gpu_model, (*tables().model, *tables().machine_type))
 
 
+@once_a_cluster
 def gpu_labels(cluster: Cluster) -> list[str]:
     """`gpu_label` by node, "" where it is the model's own name."""
-    return cluster.remember(_gpu_labels)
+    return _by_node(cluster, lambda node: ", ".join(labels_beside([node])), (*tables().model, *tables().machine_type))
 
 
+@once_a_cluster
 def node_pools(cluster: Cluster) -> list[str]:
     """`node_pool` by node."""
-    return cluster.remember(_node_pools)
+    roles = (key for key in cluster.identifying_labels if key.startswith(ROLE))
+    return _by_node(cluster, node_pool, (*tables().pool, *roles))
 
 
+@once_a_cluster
 def zones(cluster: Cluster) -> list[str]:
     """`zone` by node."""
-    return cluster.remember(_zones)
+    return _by_node(cluster, zone, (*tables().zone, *tables().region))
 
 
 class Unheld(Record, eq=False):
@@ -51,32 +56,23 @@ class Unheld(Record, eq=False):
     out_of_use: IntArray
 
 
+@once_a_cluster
 def unheld(cluster: Cluster) -> Unheld:
     """What is left on each node; a node whose pods ask for more than it has lacks nothing elsewhere. Don't change it."""
-    return cluster.remember(_unheld)
-
-
-def _unheld(cluster: Cluster) -> Unheld:
     left = np.maximum(cluster.allocatable - cluster.requested, 0) * machines(cluster)
     is_used = takes_pods(cluster)
     return Unheld(free=left * is_used, out_of_use=left * ~is_used)
 
 
+@once_a_cluster
 def takes_pods(cluster: Cluster) -> BoolArray:
     """Whether each node takes new pods (`out_of_use`): bool[node]."""
-    return cluster.remember(_takes_pods)
-
-
-def _takes_pods(cluster: Cluster) -> BoolArray:
     return np.array([not out_of_use(node) for node in cluster.nodes], dtype=np.bool_)
 
 
+@once_a_cluster
 def machines(cluster: Cluster) -> BoolArray:
     """Whether each node is a machine, and no virtual kubelet (`is_virtual`): bool[node]."""
-    return cluster.remember(_machines)
-
-
-def _machines(cluster: Cluster) -> BoolArray:
     return np.array([not is_virtual(node) for node in cluster.nodes], dtype=np.bool_)
 
 
@@ -90,13 +86,10 @@ class Counted(Record, eq=False):
     out_of_use: IntArray
 
 
+@once_a_cluster
 def counted(cluster: Cluster) -> tuple[Counted, ...]:
     """The accelerators of the machines: what pods hold a number of, and parts (memory, cores) of those that have no number.
     Don't change it."""
-    return cluster.remember(_counted)
-
-
-def _counted(cluster: Cluster) -> tuple[Counted, ...]:
     known = {name: row for name, row in cluster.row.items() if accelerator(name) is not None}
     requested = {name: cluster.requested[row].copy() for name, row in known.items()}
     allocatable = {name: cluster.allocatable[row] * machines(cluster) for name, row in known.items()}
@@ -141,12 +134,9 @@ def counted_as(cluster: Cluster, n: int, resource: str) -> str:
     return first if row is not None and cluster.allocatable[row, n] else resource
 
 
+@once_a_cluster
 def offers(cluster: Cluster) -> tuple[tuple[str, Sharing], ...]:
     """(resource, how it is offered) of what pods hold a number of here: whole devices first, of those the commonest."""
-    return cluster.remember(_offers)
-
-
-def _offers(cluster: Cluster) -> tuple[tuple[str, Sharing], ...]:
     amounts: dict[tuple[str, Sharing], int] = {}
     for one in counted(cluster):
         if is_gpu_resource(one.resource):
@@ -157,42 +147,19 @@ def _offers(cluster: Cluster) -> tuple[tuple[str, Sharing], ...]:
     return tuple(sorted(amounts, key=lambda key: (key[1] is not Sharing.WHOLE, -amounts[key])))
 
 
+@once_a_cluster
 def offers_by_node(cluster: Cluster, resource: str) -> list[Offer]:
     """How each node offers `resource`, or would."""
-    return cluster.remember(_offers_by_node, resource)
-
-
-def _offers_by_node(cluster: Cluster, resource: str) -> list[Offer]:
     known: dict[Offer, Offer] = {}
     return [known.setdefault(one, one) for one in (offer(node, resource) for node in cluster.nodes)]
 
 
+@once_a_cluster
 def offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
     """The machines that offer `resource` so: bool[node]."""
-    return cluster.remember(_offering, resource, how)
-
-
-def _offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
     is_so = np.array([one.sharing is how for one in offers_by_node(cluster, resource)], dtype=np.bool_)
     there = [one.allocatable > 0 for one in counted(cluster) if one.resource == resource]
     return is_so & (there[0] if there else False)
-
-
-def _gpu_models(cluster: Cluster) -> list[str]:
-    return _by_node(cluster, gpu_model, (*tables().model, *tables().machine_type))
-
-
-def _gpu_labels(cluster: Cluster) -> list[str]:
-    return _by_node(cluster, lambda node: ", ".join(labels_beside([node])), (*tables().model, *tables().machine_type))
-
-
-def _node_pools(cluster: Cluster) -> list[str]:
-    roles = (key for key in cluster.identifying_labels if key.startswith(ROLE))
-    return _by_node(cluster, node_pool, (*tables().pool, *roles))
-
-
-def _zones(cluster: Cluster) -> list[str]:
-    return _by_node(cluster, zone, (*tables().zone, *tables().region))
 
 
 def _by_node(cluster: Cluster, ask: Callable[[Node], str], labels: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ from planner.ground.words import Text
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import protection
 from planner.kubernetes.clouds import CLOUDS
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
@@ -121,12 +122,9 @@ def check_workload(
     )
 
 
+@once_a_snapshot
 def pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
     """Workload key → its pods that aren't finished; made once a snapshot, don't change it."""
-    return snapshot.derived.once(_pods_by_workload, snapshot)
-
-
-def _pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
     keys = workload_keys(snapshot)
     found: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:

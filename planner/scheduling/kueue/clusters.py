@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.ground.records import replace
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.queues import FAIR_SINCE, NEEDED, is_before, version
 from planner.kubernetes.records import ClusterQueue, Presence, QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
@@ -36,9 +37,10 @@ def rules_of(snapshot: Snapshot) -> Rules:
     return Rules(fair=STRATEGIES if is_fair else None, is_old=is_fair and is_before(version(snapshot), FAIR_SINCE))
 
 
+@once_a_snapshot
 def played(snapshot: Snapshot) -> dict[str, Verdict]:
     """Of every workload that waits, once a snapshot."""
-    return snapshot.derived.once(_played, snapshot)
+    return play(objects_of(snapshot), snapshot.namespaces, rules_of(snapshot))
 
 
 def played_with(snapshot: Snapshot, more: Sequence[QueuedWorkload]) -> dict[str, Verdict]:
@@ -47,10 +49,6 @@ def played_with(snapshot: Snapshot, more: Sequence[QueuedWorkload]) -> dict[str,
     return play(
         replace(objects, workloads=(*objects.workloads, *more)), snapshot.namespaces, rules_of(snapshot)
     )  # fmt: skip
-
-
-def _played(snapshot: Snapshot) -> dict[str, Verdict]:
-    return play(objects_of(snapshot), snapshot.namespaces, rules_of(snapshot))
 
 
 def with_nominal(queue: ClusterQueue, flavor: str, resource: str, nominal: int) -> ClusterQueue:
