@@ -115,9 +115,13 @@ def parse_changes(text: str) -> tuple[Change, ...]:
     ChangeError
         For a text that isn't a change.
     """
-    found = tuple(parse_change(part) for part in (piece.strip() for piece in text.split(";")) if part)
+    return tuple(map(parse_change, _listed(text, "changes")))
+
+
+def _listed(text: str, called: str) -> list[str]:
+    found = [part for part in (piece.strip() for piece in text.split(";")) if part]
     if len(found) > MOST_CHANGES:
-        raise ChangeError(f"there are {len(found)} changes", mend=f"Give {MOST_CHANGES} at most")
+        raise ChangeError(f"there are {len(found)} {called}", mend=f"Give {MOST_CHANGES} at most")
     return found
 
 
@@ -161,10 +165,7 @@ def parse_later(text: str) -> tuple[Later, ...]:
     ChangeError
         For a text that isn't such a list, and a change that isn't played while a rollout goes on.
     """
-    found = tuple(_later(part) for part in (piece.strip() for piece in text.split(";")) if part)
-    if len(found) > MOST_CHANGES:
-        raise ChangeError(f"there are {len(found)} events", mend=f"Give {MOST_CHANGES} at most")
-    return found
+    return tuple(map(_later, _listed(text, "events")))
 
 
 def _later(text: str) -> Later:

@@ -270,9 +270,11 @@ def developed(
     is_revised : a change makes new pods; else every pod made meanwhile counts as new
     """
     names = set(about)
-    lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised), *_waiting(cluster, camera, resource)]
+    lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised)]
+    lives += _unplayed(cluster, camera, resource, cluster.waiting)
     rows, more = _rows(cluster, [one for one in lives if one.is_played], names, candidates, resource)
-    lives = _in_sight([*lives, *_still(cluster, camera, resource, rows)], names, set(rows))
+    there = (number for node in rows for number in pods_by_node(cluster).get(node, ()))
+    lives = _in_sight([*lives, *_unplayed(cluster, camera, resource, there)], names, set(rows))
     order = sorted(lives, key=lambda one: (one.since[0][0], one.workload not in names, one.workload, one.name))
     blocks, widest = _seated(order, {node: row for row, node in enumerate(rows)}, looks, _seats(cluster, resource))
     return Film(
@@ -332,32 +334,17 @@ def _played(
         )  # fmt: skip
 
 
-def _waiting(cluster: Cluster, camera: Camera, resource: str) -> Iterable[_Life]:
-    """Others that wait for the same all along."""
+def _unplayed(cluster: Cluster, camera: Camera, resource: str, numbers: Iterable[int]) -> Iterable[_Life]:
+    """Of these pods those that ask for the film's resource, and to which nothing happens."""
     of = workload_keys(cluster.snapshot)
-    for number in cluster.waiting if resource else ():
+    for number in numbers if resource else ():
         pod = cluster.snapshot.pods[number]
         amount = pod_requests(pod.spec).get(resource, 0)
         if pod.uid not in camera.seen and amount:
-            yield _unplayed(cluster, pod, of[pod.uid], amount)
-
-
-def _still(cluster: Cluster, camera: Camera, resource: str, rows: Iterable[int]) -> Iterable[_Life]:
-    """Pods on the film's nodes that hold seats, and to which nothing happens."""
-    of, on = workload_keys(cluster.snapshot), pods_by_node(cluster)
-    for node in rows if resource else ():
-        for number in on.get(node, ()):
-            pod = cluster.snapshot.pods[number]
-            amount = pod_requests(pod.spec).get(resource, 0)
-            if pod.uid not in camera.seen and amount:
-                yield _unplayed(cluster, pod, of[pod.uid], amount)
-
-
-def _unplayed(cluster: Cluster, pod: Pod, workload: str, amount: int) -> _Life:
-    name = f"{pod.namespace}/{pod.name}"
-    return _Life(
-        name=name, workload=workload, is_new=False, amount=amount, is_played=False, since=((0, at_first(cluster, pod)),)
-    )  # fmt: skip
+            yield _Life(
+                name=f"{pod.namespace}/{pod.name}", workload=of[pod.uid], is_new=False, amount=amount, is_played=False,
+                since=((0, at_first(cluster, pod)),),
+            )  # fmt: skip
 
 
 def _rows(
