@@ -72,7 +72,7 @@ def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
     found = []
     for spec in (one for given in specs for one in source.expanded(given)):
         snapshot = read_cluster(spec)
-        is_named = names.is_place(spec) or spec in source.EMBEDDED
+        is_named = names.is_place(spec) or spec in source.EMBEDDED or spec.startswith(source.CONTEXT_PREFIX)
         found.append(snapshot if is_named else replace(snapshot, source=spec))
     return found
 

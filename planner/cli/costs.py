@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from planner.cli import terminal
 from planner.cli.given import FILE
-from planner.cli.plain import command_of
+from planner.cli.plain import Called, Hooks, command_of
 from planner.ground.words import usd
-from planner.kubernetes.records import Snapshot
 from planner.pricing.actual import reconciled
 from planner.pricing.bill import ClusterBill
 from planner.sources.bills import load_bill
@@ -22,12 +20,13 @@ _ACTUAL: Final = click.option(
 )  # fmt: skip
 
 
-def _print_actual(snapshot: Snapshot, bill: ClusterBill, values: Mapping[str, Any]) -> None:
+def _print_actual(called: Called, bill: ClusterBill) -> None:
     """The line that tells, and where bill and list part; beside tables and JSON on standard error."""
-    if values["bill_file"] is None:
+    file = called.values["bill_file"]
+    if file is None:
         return
-    found = reconciled(bill, snapshot.nodes, load_bill(values["bill_file"]))
-    if values["output_format"] != "text":
+    found = reconciled(bill, called.snapshots[0].nodes, load_bill(file))
+    if called.values["output_format"] != "text":
         click.echo(found.sentence, err=True)
         return
     terminal.say(f"\n{found.sentence}")
@@ -51,4 +50,4 @@ def _print_actual(snapshot: Snapshot, bill: ClusterBill, values: Mapping[str, An
     terminal.say_rows(rows)
 
 
-command = command_of("costs", _ACTUAL, _print_actual)
+command = command_of("costs", Hooks(options=_ACTUAL, beside=_print_actual))

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from planner.cli import gate_formats, options, output
+from planner.cli import gate_formats, options, output, plain
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import (
-    manifests_of,
-    policy_of,
-    policy_option,
-    pool_limits,
-    pool_options,
-    price_book,
-    price_options,
-)
+from planner.cli.given import manifests_of, policy_of, policy_option
 from planner.ground import tables
 from planner.ground.records import replace
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.questions.gate import QUESTION, GateSettings, answer
-from planner.questions.question import FACTS, Given, document
+from planner.questions.question import FACTS, Want, document
 from planner.rollout.answers import Verdict
 from planner.sources import manifests
 
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
+_WANTS: Final = (Want.POOLS, Want.PRICES, Want.CLOCK)
 
 
 class _Write(click.ParamType[Any]):
@@ -52,8 +44,7 @@ class _Write(click.ParamType[Any]):
 @click.option("--recursive", "-R", is_flag=True, help="Folders below a folder as well.")
 @policy_option
 @options.asked(GateSettings)
-@pool_options
-@price_options
+@plain.taking(*_WANTS)
 @click.option("--link", default="", metavar="URL", help="The dashboard's address, for links in the comment.")
 @click.option("--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
               help="Words; a versioned document (JSON, YAML); rows (CSV); a comment (Markdown); reports of pipelines.")  # fmt: skip
@@ -66,10 +57,6 @@ def command(
     names: tuple[str, ...],
     recursive: bool,
     policy_file: str | None,
-    pool_files: tuple[str, ...],
-    gke: str | None,
-    own_prices: tuple[Path, ...],
-    discounts: tuple[str, ...],
     link: str,
     output_format: str,
     rows: str,
@@ -90,9 +77,7 @@ def command(
     later = manifests_of(asked["then"])
     settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later)
     settings = replace(settings, policy=policy)
-    given = Given(
-        limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts), now=time.time()
-    )
+    given = plain.given_of(plain.Called((cluster,), [snapshot], settings, asked), *_WANTS)
     found = answer(snapshot, settings, given)
     places = given_manifests.places
 

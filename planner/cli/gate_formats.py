@@ -5,7 +5,7 @@ Names come out of clusters and manifests: each format escapes what its reader wo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import quote
@@ -17,8 +17,8 @@ from planner.ground.exit_status import MEANING, ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
 from planner.kubernetes.records import Severity
-from planner.kubernetes.units import GPUS
-from planner.questions.gate import GateAnswer
+from planner.questions.gate import SIGN, WORKLOADS, GateAnswer
+from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
 from planner.sources.manifests import Place
 
@@ -26,7 +26,6 @@ MARK: Final = "<!-- headroom gate -->"  # a pipeline finds its own comment by it
 _MOST_CHARACTERS: Final = 60_000  # GitHub takes 65,536 of a comment
 _MOST_ROWS: Final = 100
 _MOST_TOLD: Final = 20
-_SIGN: Final = {True: "✓", False: "✗"}
 _SARIF: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RULES: Final = {
     Verdict.STUCK: "The rollout would never complete",
@@ -40,7 +39,7 @@ def text(found: GateAnswer, source: str) -> str:
     """For a terminal and a log."""
     parts = [str(found.sentence), ""]
     if found.workloads:
-        parts.append(as_text(_rows(found.workloads), room=terminal.width()))
+        parts.append(as_text(_rows(found), room=terminal.width()))
     for part in _worth_telling(found):
         parts += [f"{part.workload}: {part.sentence}"]
         parts += [f"  growth: {_growth(part)}"] if part.extra_nodes else []
@@ -69,10 +68,10 @@ def text(found: GateAnswer, source: str) -> str:
 
 def markdown(found: GateAnswer, source: str, link: str = "") -> str:
     """A comment for a pull request: verdict table, why, ways out, cost, link. It begins with `MARK`."""
-    head = f"{MARK}\n### {_SIGN[found.passes]} Headroom: {literal(printable(str(found.sentence), one_line=True))}\n"
+    head = f"{MARK}\n### {SIGN[found.passes]} Headroom: {literal(printable(str(found.sentence), one_line=True))}\n"
     parts = [head]
     if found.workloads:
-        parts.append(as_markdown(_rows(found.workloads[:_MOST_ROWS])))
+        parts.append(as_markdown(_rows(found, _MOST_ROWS)))
         if len(found.workloads) > _MOST_ROWS:
             parts.append(f"… and {len(found.workloads) - _MOST_ROWS} more\n")
     told = _worth_telling(found)
@@ -193,38 +192,8 @@ def _command(value: str) -> str:
 
 
 # ── what they share ──────────────────────────────────────────────────────────────────────────────────────────────────
-def _rows(parts: Iterable[GatedWorkload]) -> list[Row]:
-    return [
-        {
-            "": "–" if part.exception else _SIGN[part.passes],
-            "workload": part.workload,
-            "alone": _verdict(part.alone),
-            "together": _verdict(part.together),
-            "Ready at worst": _at_worst(part),
-            "about": duration(part.seconds) if part.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else "",
-            "GPUs": _gpus(part),
-            "a month": None if part.more_usd_per_month is None else usd(part.more_usd_per_month),
-        }
-        for part in parts
-    ]
-
-
-def _gpus(part: GatedWorkload) -> str:
-    noun = "" if part.nouns == GPUS else f" {part.nouns.one if abs(part.more_gpus) == 1 else part.nouns.many}"
-    said = f"{part.more_gpus:+d}{noun}" if part.more_gpus else "0"
-    return said if part.is_told else f"{said} or more" if part.more_gpus else "not known"
-
-
-def _at_worst(part: GatedWorkload) -> str:
-    if part.is_placement_only:
-        return "placement only"
-    if not part.is_told:
-        return "not known"
-    return "new" if part.lowest_ready is None else f"{part.lowest_ready} of {part.replicas}"
-
-
-def _verdict(verdict: Verdict) -> str:
-    return verdict.value.replace("_", " ")
+def _rows(found: GateAnswer, most: int | None = None) -> list[Row]:
+    return listed(WORKLOADS, found, found.workloads[:most])
 
 
 def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:

@@ -13,7 +13,6 @@ from planner.capacity.changes import ChangeKind
 from planner.cli import options
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
-from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
 from planner.questions.meanwhile_settings import MeanwhileSettings
@@ -37,7 +36,7 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke]).",
     )(command)
     command = click.option(
-        "--instance-types", multiple=True, metavar="FILE", expose_value=False, callback=_keep_types, is_eager=True,
+        "--instance-types", multiple=True, metavar="FILE",
         help="Which machines Karpenter may bring: a JSON list as its kwok provider takes (name, resources, offerings); repeatable.",
     )(command)  # fmt: skip
     return click.option(
@@ -48,19 +47,10 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)  # fmt: skip
 
 
-def _keep_types(context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
-    context.meta[_TYPES] = files
-
-
-_TYPES = "headroom.instance_types"
-
-
 def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> tuple[PoolLimits, ...]:
     """What files and the cloud say of node pools."""
     from planner.sources import gcloud, node_pools
 
-    context = click.get_current_context(silent=True)
-    files += context.meta.get(_TYPES, ()) if context is not None else ()
     known = tuple(one for name in files for one in node_pools.read(name))
     return node_pools.stated(snapshot, known + (gcloud.read_live(gke) if gke else ()))
 
@@ -88,10 +78,9 @@ def policy_of(name: str | None) -> GatePolicy:
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--prices``, ``--discount`` and ``--commitments``, which `price_book` finds in the command's context."""
+    """``--prices``, ``--discount`` and ``--commitments``."""
     command = click.option(
-        "--commitments", type=FILE, metavar="FILE", envvar="HEADROOM_COMMITMENTS", expose_value=False, is_eager=True,
-        callback=_keep_commitments,
+        "--commitments", type=FILE, metavar="FILE", envvar="HEADROOM_COMMITMENTS",
         help="Commitments that the account owns, once for all workloads: CSV, machine_type, region, nodes, term (1y, 3y), and "
         "usd_per_hour of a node and id where known.",
     )(command)  # fmt: skip
@@ -104,21 +93,14 @@ def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def _keep_commitments(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
-    context.meta[_COMMITMENTS] = path
-
-
-_COMMITMENTS = "headroom.commitments"
-
-
-def price_book(own: tuple[Path, ...], discounts: tuple[str, ...], refreshed: Path | None = None) -> PriceBook:
+def price_book(
+    own: tuple[Path, ...], discounts: tuple[str, ...], commitments: Path | None = None, refreshed: Path | None = None
+) -> PriceBook:
     """The book that commands reckon with."""
     from planner.sources.prices import load_book, load_commitments
 
-    context = click.get_current_context(silent=True)
-    path = context.meta.get(_COMMITMENTS) if context is not None else None
     book = load_book(own, refreshed=refreshed).with_discounts(read_discounts(discounts))
-    return book.with_commitments(load_commitments(path)) if path else book
+    return book.with_commitments(load_commitments(commitments)) if commitments else book
 
 
 def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
@@ -179,16 +161,6 @@ def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus]
     for warning in server.warnings:
         click.echo(f"Prometheus warns: {warning}", err=True)
     return found
-
-
-def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days: int) -> tuple[Usage, ...] | None:
-    """What Prometheus knows of the snapshot's namespaces; None where no address is given."""
-    if not url:
-        options.need("--prometheus", ["--days"])
-        return None
-    from planner.sources.prometheus import usage_before
-
-    return ask_prometheus(url, token_file, lambda server: usage_before(server, snapshot, days))
 
 
 def manifests_of(then: Any) -> dict[str, str]:

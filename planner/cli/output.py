@@ -84,7 +84,9 @@ def show(
     rows: str = "",
     also: Iterable[Mapping[str, Any]] = (),
 ) -> None:
-    """Print `answer` as asked; `text` prints the words. Where it hangs on a list that wasn't seen, that is printed."""
+    """Print `answer` as asked; `text` prints the words, `rows` of another question stand for its first ones. Where it hangs on a list
+    that wasn't seen, that is printed."""
+    rows = rows if rows in (*question.tables, FACTS) else ""
     clusters = [snapshots] if isinstance(snapshots, Snapshot) else snapshots
     lacking = question.not_known(snapshots, answer)
     if lacking and output in ("csv", "markdown"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -20,15 +21,16 @@ from planner.cli.given import (
 )
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
-from planner.ground.records import Record
-from planner.ground.settings import settings_of
+from planner.ground.records import Record, replace
 from planner.ground.sheet import Listing
 from planner.ground.words import moment, sentence
 from planner.history import names
 from planner.history.levels import History
 from planner.inventory.account import ServerLoad
+from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.queue_runs import RUN_DAYS, lengths_of
 from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
 from planner.questions import question_called
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.questions.wording import listed
@@ -37,13 +39,15 @@ from planner.rollout.scripts import in_context
 from planner.rollout.wording import WORD
 from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED, context_of
 
+Settings = TypeVar("Settings")
 Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 _COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
+_APART: Final = 2  # lines under a row; with more of them it stands apart
 _ASIDE: Final = 48  # letters of what stands before a tab; longer ones push the rest aside
 
 
-class _Asked(Record, kw_only=False):
-    """What the command was called with."""
+class Called(Record, kw_only=False):
+    """What a command was called with, and what was read of it."""
 
     specs: tuple[str, ...]
     snapshots: list[Snapshot]
@@ -52,41 +56,42 @@ class _Asked(Record, kw_only=False):
     history: History | None = None
 
 
-def _gpu_use(asked: _Asked) -> dict[str, Any]:
-    url = asked.values["prometheus_url"]
+def _gpu_use(called: Called) -> dict[str, Any]:
+    url = called.values["prometheus_url"]
     if not url:
         mend = "Name one that scrapes DCGM's or AMD's exporter: --prometheus http://prometheus.example:9090"
         raise InputError("no Prometheus is given", where="--prometheus", mend=mend)
     from planner.sources.prometheus_gpus import gpu_use
 
-    end, days, busy = asked.snapshots[0].taken_at, asked.values["days"], asked.settings.busy_percent
-    token = asked.values["prometheus_token_file"]
+    end, days, busy = called.snapshots[0].taken_at, called.values["days"], called.settings.busy_percent
+    token = called.values["prometheus_token_file"]
     return {
         "gpu_uses": ask_prometheus(url, token, lambda server: gpu_use(server, end=end, days=days, busy_percent=busy))
     }
 
 
-def _load(asked: _Asked) -> dict[str, Any]:
-    if not asked.specs[0].startswith(CONTEXT_PREFIX):
+def _load(called: Called) -> dict[str, Any]:
+    if not called.specs[0].startswith(CONTEXT_PREFIX):
         return {}
     from planner.sources.connection import MOST_PER_MINUTE, requests_last_minute
 
     return {"load": ServerLoad(requests_last_minute=requests_last_minute(), most_per_minute=MOST_PER_MINUTE)}
 
 
-def _manifest_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    said = "A manifest, or - for standard input; repeatable."
+def manifest_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--filename``."""
+    said = 'Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.'
     return click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help=said)(command)
 
 
-def _another(asked: _Asked) -> dict[str, Any]:
+def _another(called: Called) -> dict[str, Any]:
     """The second cluster; of two times of one cluster in a store, what its snapshots said until the later one."""
-    others: dict[str, Any] = {"others": tuple(asked.snapshots[1:])}
-    if not others["others"] or not all(map(names.is_place, asked.specs)):
+    others: dict[str, Any] = {"others": tuple(called.snapshots[1:])}
+    if not others["others"] or not all(map(names.is_place, called.specs)):
         return others
     from planner.sources.store import Store
 
-    first, last = map(names.read_place, asked.specs)
+    first, last = map(names.read_place, called.specs)
     if (first.url, first.cluster) != (last.url, last.cluster):
         return others
     store = Store(last.url)
@@ -105,40 +110,74 @@ def _runs_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--history", "runs_of", metavar="STORE", help=said)(command)
 
 
-def _runs(asked: _Asked) -> dict[str, Any]:
-    spec = asked.values["runs_of"] or asked.specs[0]
-    if asked.values["runs_of"] and not names.is_place(spec):
+def _runs(called: Called) -> dict[str, Any]:
+    spec = called.values["runs_of"] or called.specs[0]
+    if called.values["runs_of"] and not names.is_place(spec):
         raise InputError(f"{spec[:80]} is in no store", where="--history", mend="Write it like store:URL#cluster")
     if not names.is_place(spec):
         return {}
     from planner.sources.store import Store, days_before
 
-    place, until = names.read_place(spec), asked.snapshots[0].taken_at
+    place, until = names.read_place(spec), called.snapshots[0].taken_at
     return {"runs": lengths_of(Store(place.url).runs_seen(place, days_before(until, RUN_DAYS), until))}
 
 
-_WANTED: Final[Mapping[Want, tuple[Options | None, Callable[[_Asked], dict[str, Any]]]]] = {
-    Want.PRICES: (
-        price_options,
-        lambda asked: {"book": price_book(asked.values["own_prices"], asked.values["discounts"])},
-    ),
+def _usage(called: Called) -> dict[str, Any]:
+    """What Prometheus knows of the first snapshot's namespaces; nothing where no address is given."""
+    url, days = called.values["prometheus_url"], called.values["days"]
+    if not url:
+        options.need("--prometheus", ["--days"])
+        return {}
+    from planner.sources.prometheus import usage_before
+
+    token = called.values["prometheus_token_file"]
+    return {"usages": ask_prometheus(url, token, lambda server: usage_before(server, called.snapshots[0], days))}
+
+
+_WANTED: Final[Mapping[Want, tuple[Options | None, Callable[[Called], dict[str, Any]]]]] = {
+    Want.PRICES: (price_options, lambda called: {"book": book_of(called.values)}),
     Want.GPU_USE: (
         prometheus_options(what="It scrapes NVIDIA's DCGM exporter or AMD's device-metrics-exporter; needed."),
         _gpu_use,
     ),
-    Want.CLOCK: (None, lambda asked: {"now": time.time(), "is_embedded": asked.specs[0] in EMBEDDED}),
-    Want.OTHERS: (None, lambda asked: {"others": tuple(asked.snapshots[1:])}),
-    Want.HISTORY: (_history_options, lambda asked: {"history": asked.history, "others": tuple(asked.snapshots[1:])}),
+    Want.USAGE: (prometheus_options(), _usage),
+    Want.CLOCK: (None, lambda called: {"now": time.time(), "is_embedded": called.specs[0] in EMBEDDED}),
+    Want.OTHERS: (None, lambda called: {"others": tuple(called.snapshots[1:])}),
+    Want.HISTORY: (_history_options, lambda called: {"history": called.history, "others": tuple(called.snapshots[1:])}),
     Want.LOAD: (None, _load),
-    Want.POOLS: (
-        pool_options,
-        lambda asked: {"limits": pool_limits(asked.snapshots[0], asked.values["pool_files"], asked.values["gke"])},
-    ),
+    Want.POOLS: (pool_options, lambda called: {"limits": limits_of(called.snapshots[0], called.values)}),
     Want.RUNS: (_runs_option, _runs),
-    Want.MANIFEST: (_manifest_option, lambda _: {}),
+    Want.MANIFEST: (manifest_option, lambda _: {}),
     Want.ANOTHER: (None, _another),
 }
 """What a question wants → the options that bring it, the fields of `Given` that it becomes."""
+
+
+def book_of(values: Mapping[str, Any]) -> PriceBook:
+    """The prices that `price_options` name."""
+    return price_book(values["own_prices"], values["discounts"], values["commitments"])
+
+
+def limits_of(snapshot: Snapshot, values: Mapping[str, Any]) -> tuple[PoolLimits, ...]:
+    """What the files and the cloud that `pool_options` name say of node pools."""
+    return pool_limits(snapshot, (*values["pool_files"], *values["instance_types"]), values["gke"])
+
+
+def taking(*wants: Want) -> Options:
+    """The options that bring what is wanted."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        for want in reversed(wants):
+            more = _WANTED[want][0]
+            command = more(command) if more else command
+        return command
+
+    return with_options
+
+
+def given_of(called: Called, *wants: Want) -> Given:
+    """What was given beside the snapshot, of what is wanted."""
+    return Given(**{name: value for want in wants for name, value in _WANTED[want][1](called).items()})
 
 
 def _argument(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -149,44 +188,66 @@ def _argument(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Ca
     return (lambda command: one(other(command))) if Want.ANOTHER in question.wants else one
 
 
-def _asked(question: Question[Any, Any], specs: tuple[str, ...], values: Mapping[str, Any]) -> _Asked:
+def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mapping[str, Any]) -> Called:
     """What is read before anything is answered."""
-    settings = _settings(question, specs, values)
+    settings = settings_of(question.settings, specs, values)
     if Want.HISTORY in question.wants:
         from planner.sources.store import Store, days_before
 
         store, days = Store(specs[0]), values["last_days"]
         history = store.history(values["of_clusters"], None if days is None else days_before(time.time(), days))
         newest = {one.cluster: one for one in store.snapshots(history.clusters)}
-        return _Asked(specs, [store.snapshot(one) for one in newest.values()], settings, values, history)
+        return Called(specs, [store.snapshot(one) for one in newest.values()], settings, values, history)
     if Want.OTHERS in question.wants:
-        return _Asked(specs, read_clusters(specs), settings, values)
+        return Called(specs, read_clusters(specs), settings, values)
     if other := values.get("other"):
         one_reader_of_stdin(*specs, other)
-        return _Asked((*specs, other), [read_cluster(*specs), read_cluster(other)], settings, values)
-    return _Asked(specs, [read_cluster(*specs, is_told=Want.LOAD not in question.wants)], settings, values)
+        return Called((*specs, other), [read_cluster(*specs), read_cluster(other)], settings, values)
+    return Called(specs, [read_cluster(*specs, is_told=Want.LOAD not in question.wants)], settings, values)
 
 
 _AS_SCRIPT: Final = "Print the steps as a shell script that waits after each and can be stopped."
 
 
-def command_of(
-    name: str, more: Options | None = None, beside: Callable[[Snapshot, Any, Mapping[str, Any]], None] | None = None
-) -> click.Command:
-    """The command of the question of that name; `more`: options beside its own, of which `beside` says something to the answer."""
-    question = question_called(name)
+class Hooks(Record):
+    """What a command does beside what is made of its question.
+
+    Attributes
+    ----------
+    options : that it has beside
+    reads : the snapshot with what else was read into it
+    brings : what else is given beside the snapshot
+    text : the words, where they are more than the sheet
+    beside : what is said beside the answer
+    other : a question that is asked instead where its setting of this name is given
+    """
+
+    options: Options = lambda command: command
+    reads: Callable[[Called], Snapshot] = lambda called: called.snapshots[0]
+    brings: Callable[[Called], Mapping[str, Any]] = lambda _: {}
+    text: Callable[[Any, Mapping[str, Any]], None] | None = None
+    beside: Callable[[Called, Any], None] = lambda _, __: None
+    other: tuple[str, str] | None = None
+
+
+def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B008 - it holds nothing that changes
+    """The command of the question of that name."""
+    question = first = question_called(name)
+    other = question_called(hooks.other[0]) if hooks.other else None
 
     def command(clusters: str | tuple[str, ...], **values: Any) -> int:
         as_script = values.pop("as_script", False)
-        asked = _asked(question, (clusters,) if isinstance(clusters, str) else clusters, values)
-        given = Given(**{key: value for want in question.wants for key, value in _WANTED[want][1](asked).items()})
+        question = other if other and hooks.other and values[hooks.other[1]] else first
+        called = _called(question, (clusters,) if isinstance(clusters, str) else clusters, values)
+        called = replace(called, snapshots=[hooks.reads(called), *called.snapshots[1:]])
+        given = replace(given_of(called, *question.wants), **hooks.brings(called))
         with told_to(lambda doing, share: waiting.doing(f"{share:.0%} {doing}")):
-            found = question.answer(asked.snapshots[0], asked.settings, given)
+            found = question.answer(called.snapshots[0], called.settings, given)
         if as_script:
-            return _script(question, asked.snapshots[0], found, asked.specs[0])
-        status = tell(question, asked.snapshots, asked.settings, found, given, **_told(question, values))
-        if beside is not None:
-            beside(asked.snapshots[0], found, values)
+            return _script(question, called.snapshots[0], found, called.specs[0])
+        text = partial(hooks.text, found, values) if hooks.text else None
+        status = tell(question, called.snapshots, called.settings, found, given, text=text, **_told(question, values))
+        hooks.beside(called, found)
         as_of = getattr(found, "as_of", "")
         if as_of:
             from planner.pricing.book import age_warning
@@ -195,24 +256,21 @@ def command_of(
                 terminal.say(warning, err=True)
         return status
 
-    made: Callable[..., Any] = output.printing(question)(command)
-    made = more(made) if more else made
-    for want in reversed(question.wants):
-        with_options = _WANTED[want][0]
-        made = with_options(made) if with_options else made
+    made = taking(*question.wants)(hooks.options(output.printing(question)(command)))
     if question.script is not None:
         made = click.option("--script", "as_script", is_flag=True, help=_AS_SCRIPT)(made)
-    made = _argument(question)(options.asked(question.settings)(made))
+    records = [one.settings for one in (question, other) if one is not None]
+    made = _argument(question)(options.asked(*records)(made))
     return click.command(name.replace("_", "-"), help=question.about)(made)
 
 
 def tell(
     question: Question[Any, Any], snapshots: list[Snapshot], settings: Any, answer: Any, given: Given = NOTHING, *,
-    output_format: str, rows: str = "", fail_on: tuple[str, ...] = (),
+    output_format: str, rows: str = "", fail_on: tuple[str, ...] = (), text: Callable[[], None] | None = None,
 ) -> int:  # fmt: skip
-    """Print the answer as it was asked for; the exit status."""
+    """Print the answer as it was asked for, in the words of `text` where it has any of its own; the exit status."""
 
-    def text() -> None:
+    def words() -> None:
         show(question, answer)
         is_priced = hasattr(answer, "as_of") and answer.as_of
         if given.book is not None and is_priced:
@@ -220,7 +278,7 @@ def tell(
         if len(snapshots) == 1 and Want.ANOTHER not in question.wants:
             terminal.say(f"\nfrom {snapshots[0].source}")
 
-    output.show(output_format, question, snapshots, settings, answer, text=text, rows=rows)
+    output.show(output_format, question, snapshots, settings, answer, text=text or words, rows=rows)
     return int(question.exit_status(snapshots, answer, fail_on))
 
 
@@ -249,19 +307,15 @@ def _script(question: Question[Any, Any], snapshot: Snapshot, found: Any, spec: 
     return int(question.exit_status(snapshot, found))
 
 
-def _settings(question: Question[Any, Any], specs: tuple[str, ...], values: Mapping[str, Any]) -> Any:
-    """Of what the command was called with, what its record of settings takes."""
-    record: Any = question.settings
-    more = {}
+def settings_of(record: type[Settings], specs: Sequence[str], values: Mapping[str, Any], **more: Any) -> Settings:
+    """Of what the command was called with, what its record of settings takes; manifests are read."""
     if files := values.get("files"):
         one_reader_of_stdin(*specs, *files)
         from planner.sources import manifests
 
-        found = manifests.read(files, recursive=False)
-        more = {"manifest": found.text, "unread": found.unread}
-    return options.read(
-        record, {one.name: values[one.name] for one in settings_of(record) if one.name in values}, **more
-    )
+        found = manifests.read(files)
+        more |= {"manifest": found.text, "unread": found.unread}
+    return options.read(record, values, **more)
 
 
 def show(question: Question[Any, Any], answer: Any) -> None:
@@ -269,18 +323,13 @@ def show(question: Question[Any, Any], answer: Any) -> None:
     if question.tells:
         output.told(question.tells)
     terminal.say(sentence(answer.sentence))
-    show_listings(question, answer, *(one.name for one in question.listings if one.is_shown))
+    for listing in question.listings:
+        if listing.is_shown:
+            show_listing(listing, answer)
     for place, note in enumerate(question.notes(answer)):
         terminal.say(note if place else f"\n{note}")
     for what, code in question.codes(answer).items():
         click.echo(f"\n{what}:\n\n{code.rstrip()}")
-
-
-def show_listings(question: Question[Any, Any], answer: Any, *names: str) -> None:
-    """Those of its listings, in that order."""
-    there = {one.name: one for one in question.listings}
-    for name in names:
-        show_listing(there[name], answer)
 
 
 def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
@@ -314,6 +363,8 @@ def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
     said = [listing.line(one).split("\n") for one in items]
     room = min(_ASIDE, max((len(first.partition("\t")[0]) for first, *_ in said), default=0))
     for one, verdict, (first, *more) in zip(items, verdicts, said, strict=True):
+        if len(more) > _APART:
+            click.echo()
         head, tab, rest = first.partition("\t")
         line = f"{head:<{room}}  {rest}" if tab else first
         if verdict is not None:
@@ -322,7 +373,7 @@ def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
             terminal.say(line, indent="  ")
         for each in more:
             terminal.say(f"    {each}")
-        if listing.code is not None:
-            click.echo("".join(f"   {each}\n" for each in listing.code(one).splitlines()), nl=one is not items[-1])
+        if listing.code is not None and (code := listing.code(one)):
+            click.echo("".join(f"   {each}\n" for each in code.splitlines()), nl=one is not items[-1])
     if complete > _COMPLETE:
         terminal.say_verdict(Verdict.COMPLETES, f"{complete:,} complete", " (a pipe, as | less, gets each of them)")

@@ -52,13 +52,12 @@ def show(
     machine_type: str,
     gpu: str,
     gpu_count: int,
-    own_prices: tuple[Path, ...],
-    discounts: tuple[str, ...],
     refreshed: Path | None,
     output_format: str,
+    **values: Any,
 ) -> None:
     """Show prices; with nothing named, of one GPU of each model in each region that was read."""
-    book = price_book(own_prices, discounts, refreshed)
+    book = price_book(values["own_prices"], values["discounts"], values["commitments"], refreshed)
     lines = list_prices(book, region_id=region_id, machine_type=machine_type, gpu=gpu, gpu_count=gpu_count)
     if output_format in ("json", "yaml"):
         write_document(output_format, _document(book, lines))

@@ -12,7 +12,7 @@ from planner.cli import stream, terminal, waiting
 from planner.ground.words import printable
 
 
-class Progress:
+class ProgressLine:
     """How far it is; ``step("reads prod")`` is said beside it. Ctrl-C stops, and what was written stays."""
 
     def __init__(self, total: int, shown: bool) -> None:
@@ -43,11 +43,11 @@ class Progress:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Progress]:
+def progress(total: int) -> Iterator[ProgressLine]:
     """A line for `total` things; it is wiped at the end."""
     shown = sys.stderr.isatty() and not waiting.is_quiet()
     waiting.end()
-    line = Progress(total, shown)
+    line = ProgressLine(total, shown)
     try:
         yield line
     finally:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from planner.cli import options, output, terminal, waiting
+from planner.cli import options, output, plain, terminal, waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import pool_limits, pool_options, price_book, price_options, prometheus_options, usage_over_time
 from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.words import count, literal, sentence
-from planner.questions.question import Given, document
+from planner.questions.question import Given, Want, document
 from planner.questions.report import QUESTION, ReportSettings, Review, review
-from planner.sources.cluster import EMBEDDED
 
 FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
+_WANTS: Final = (Want.POOLS, Want.PRICES, Want.USAGE, Want.OTHERS, Want.CLOCK)
 
 
 @click.command("report")
@@ -28,22 +26,8 @@ FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "c
               help="Where it is written; the name's end says how: .html, .md, .csv, .json; repeatable.")  # fmt: skip
 @click.option("--before", metavar="CLUSTER", help="An earlier snapshot: the review then begins with what changed.")
 @options.asked(ReportSettings)
-@pool_options
-@price_options
-@prometheus_options()
-def command(
-    cluster: str,
-    files: tuple[str, ...],
-    before: str | None,
-    pool_files: tuple[str, ...],
-    gke: str | None,
-    own_prices: tuple[Path, ...],
-    discounts: tuple[str, ...],
-    prometheus_url: str,
-    prometheus_token_file: Path | None,
-    days: int,
-    **asked: Any,
-) -> int:
+@plain.taking(*_WANTS)
+def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: Any) -> int:
     """The capacity review as one file: verdicts, GPUs, what is stranded, cost, savings, memory, restarts, drift, findings.
 
     The HTML has its charts in it, works without a network, asks nobody for anything, and can be printed.
@@ -52,14 +36,8 @@ def command(
     forms = [_form(name) for name in files]
     snapshot = read_cluster(cluster)
     settings = options.read(ReportSettings, asked)
-    given = Given(
-        limits=pool_limits(snapshot, pool_files, gke),
-        book=price_book(own_prices, discounts),
-        usages=usage_over_time(snapshot, prometheus_url, prometheus_token_file, days),
-        others=(read_cluster(before),) if before else (),
-        now=time.time(),
-        is_embedded=cluster in EMBEDDED,
-    )
+    others = (read_cluster(before),) if before else ()
+    given = plain.given_of(plain.Called((cluster,), [snapshot, *others], settings, asked), *_WANTS)
     found = review(snapshot, settings, given, waiting.doing)
     for name, form in zip(files, forms, strict=True):
         content = written(found, settings, given, form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,20 +12,19 @@ import click
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import manifests_of, pool_limits, pool_options, price_book, price_options
+from planner.cli.given import manifests_of
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.words import duration, moment, sentence
+from planner.ground.words import Text, duration, moment, sentence
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
-from planner.questions import rollout as rollout_question
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.overview import OverviewSettings
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import Given, document
+from planner.questions.question import Given, Want, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.strategies import STRATEGIES, StrategiesAnswer, StrategiesSettings
 from planner.questions.strategy_costs import STRATEGIES as COSTED
@@ -50,20 +49,12 @@ _MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those o
 @options.asked(RolloutSettings)
 @click.option("--patch", "patch_file", metavar="FILE",
               help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.')  # fmt: skip
-@click.option(
-    "--filename",
-    "-f",
-    "manifest_files",
-    multiple=True,
-    metavar="FILE",
-    help='Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.',
-)
+@plain.taking(Want.MANIFEST, Want.POOLS)
 @click.option("--recreate", is_flag=True, help="The same as --strategy Recreate.")
-@pool_options
 @click.option("--costs", "with_costs", is_flag=True,
               help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
 @options.asked(SpareSettings)
-@price_options
+@plain.taking(Want.PRICES)
 @click.option("--strategies", "with_strategies", is_flag=True,
               help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
 @options.asked(Weights)
@@ -83,32 +74,18 @@ _MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those o
 @output.fail_on_option(OVERVIEW)
 @output.printing(QUESTION)
 def command(
-    cluster: str,
-    patch_file: str | None,
-    manifest_files: tuple[str, ...],
-    recreate: bool,
-    pool_files: tuple[str, ...],
-    gke: str | None,
-    with_costs: bool,
-    own_prices: tuple[Path, ...],
-    discounts: tuple[str, ...],
-    with_strategies: bool,
-    levers: str | None,
-    as_script: bool,
-    way_out: int,
-    fail_on: tuple[str, ...],
-    rows: str,
-    output_format: str,
-    **asked: Any,
-) -> int:
+    cluster: str, patch_file: str | None, recreate: bool, with_costs: bool, with_strategies: bool, levers: str | None, as_script: bool,
+    way_out: int, **values: Any,
+) -> int:  # fmt: skip
     """Will this rollout finish?
 
     Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 4 (not known). Without --workload or
     --filename it lists every workload's own rollout, as headroom overview does, and exits 0 unless --fail-on names what
     is in the list: --fail-on stuck exits 2 when a workload is stuck.
     """
-    one_reader_of_stdin(cluster, *manifest_files, patch_file or "")
-    if not asked["workload"] and not manifest_files:
+    one_reader_of_stdin(cluster, *values["files"], patch_file or "")
+    is_of_all = not values["workload"] and not values["files"]
+    if is_of_all:
         mine = options.flags_of(RolloutSettings)
         of_all = {"--workload", "--namespace", *options.flags_of(PoolSettings)}
         options.need("--workload or --filename", [one for one in (*mine, *_OF_ONE) if one not in of_all])
@@ -121,46 +98,36 @@ def command(
     if not as_script:
         options.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
-    if not asked["workload"] and not manifest_files:
-        of_every = options.read(OverviewSettings, {"limits": asked["limits"]})
-        every = OVERVIEW.answer(snapshot, of_every, Given(limits=pool_limits(snapshot, pool_files, gke)))
-        return plain.tell(OVERVIEW, [snapshot], of_every, every, output_format=output_format, fail_on=fail_on)
+    wants = (Want.POOLS, Want.PRICES) if with_costs or levers is not None else (Want.POOLS,)
+    given = plain.given_of(plain.Called((cluster,), [snapshot], None, values), *wants)
+    output_format, rows = values["output_format"], values["rows"]
+    if is_of_all:
+        of_every = options.read(OverviewSettings, {"limits": values["limits"]})
+        every = OVERVIEW.answer(snapshot, of_every, given)
+        return plain.tell(OVERVIEW, [snapshot], of_every, every, output_format=output_format, fail_on=values["fail_on"])
     more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
-    if manifest_files:
-        from planner.sources import manifests
-
-        given_manifests = manifests.read(manifest_files)
-        more |= {"manifest": given_manifests.text, "unread": given_manifests.unread}
-    more |= manifests_of(asked["then"])
+    more |= manifests_of(values["then"])
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
-    settings = options.read(RolloutSettings, asked, **more)
-    given = Given(
-        limits=pool_limits(snapshot, pool_files, gke),
-        book=price_book(own_prices, discounts) if with_costs or levers is not None else None,
-    )
+    settings = plain.settings_of(RolloutSettings, (cluster,), values, **more)
+    context = context_of(cluster, snapshot)
     if levers is not None:
-        return _certify(
-            snapshot,
-            settings,
-            given,
-            levers,
-            way_out if as_script else None,
-            output_format,
-            rows,
-            context_of(cluster, snapshot),
-        )
-    result = rollout_question.answer(snapshot, settings, given)
+        return _certify(snapshot, settings, given, levers, way_out if as_script else None, output_format, rows, context)
+    result = QUESTION.answer(snapshot, settings, given)
+    status = QUESTION.exit_status(snapshot, result)
     if as_script:
-        return _print_script(result, snapshot, way_out, context_of(cluster, snapshot))
+        is_lacking = result.verdict in (Verdict.STUCK, Verdict.UNKNOWN) and not result.remedies
+        ways = [] if is_lacking else [steps_of(result, one + 1) for one in range(max(1, len(result.remedies)))]
+        ways = [one for one in ways if one[1]]
+        return _print_script("way out", ways, result.sentence, status, snapshot, way_out, context)
     costs, also = None, []
     if with_costs and not costs_question.QUESTION.not_known(snapshot):
-        priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, asked))
+        priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, values))
         costs = costs_question.answer(snapshot, priced, given)
         also = [document(costs_question.QUESTION, snapshot, priced, costs)]
 
     found = None
     if with_strategies:
-        weighed = StrategiesSettings(rollout=settings, weights=options.read(Weights, asked))
+        weighed = StrategiesSettings(rollout=settings, weights=options.read(Weights, values))
         found = strategies_question.answer(snapshot, weighed, given)
         also.append(document(strategies_question.QUESTION, snapshot, weighed, found))
 
@@ -172,42 +139,38 @@ def command(
             _print_costs(costs)
 
     output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
-    return QUESTION.exit_status(snapshot, result)
+    return status
 
 
 def _certify(
     snapshot: Snapshot, rollout: RolloutSettings, given: Given, levers: str, way_out: int | None, output_format: str, rows: str, context: str
 ) -> int:  # fmt: skip
     """The certificate in place of the ways out that are tried, or the script of one of its plans."""
-    from planner.questions import certificate
+    from planner.questions.certificate import QUESTION, CertificateSettings, notes, parse_levers
 
-    question = certificate.QUESTION
-    settings = certificate.CertificateSettings(rollout=rollout, levers=certificate.parse_levers(levers))
-    found = question.answer(snapshot, settings, given)
-    if way_out is not None and found.plans:
-        return _print_plan(found, snapshot, way_out, context)
+    settings = CertificateSettings(rollout=rollout, levers=parse_levers(levers))
+    found = QUESTION.answer(snapshot, settings, given)
+    status = QUESTION.exit_status(snapshot, found)
     if way_out is not None:
-        click.echo(f"headroom: no script: {found.sentence}", err=True)
-    else:
-        notes = certificate.notes(found)
-        output.show(
-            output_format,
-            question,
-            snapshot,
-            settings,
-            found,
-            text=lambda: _print_certificate(found, snapshot, notes),
-            rows=rows,
-        )
-    return question.exit_status(snapshot, found)
+        plans = [(one.title, one.steps) for one in found.plans]
+        return _print_script("plan", plans, found.sentence, status, snapshot, way_out, context)
+    text = partial(_print_certificate, found, snapshot, notes(found))
+    output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
+    return status
 
 
-def _print_plan(found: Certificate, snapshot: Snapshot, way_out: int, context: str) -> int:
-    if way_out > len(found.plans):
-        raise InputError(f"there is no plan {way_out}", where="--way-out", mend=f"Give 1 to {len(found.plans)}")
-    plan = found.plans[way_out - 1]
+def _print_script(
+    what: str, ways: Sequence[tuple[str, tuple[Step, ...]]], why: Text, status: ExitStatus, snapshot: Snapshot, way_out: int, context: str
+) -> ExitStatus:  # fmt: skip
+    """The script of the way out with that number; `why` there is none."""
+    if not ways:
+        click.echo(f"headroom: no script: {why}", err=True)
+        return status
+    if way_out > len(ways):
+        raise InputError(f"there is no {what} {way_out}", where="--way-out", mend=f"Give 1 to {len(ways)}")
+    title, steps = ways[way_out - 1]
     taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"
-    click.echo(in_context(script(plan.title, plan.steps, source=taken), context), nl=False)
+    click.echo(in_context(script(title, steps, source=taken), context), nl=False)
     return ExitStatus.ANSWERED
 
 
@@ -232,20 +195,6 @@ def _patch(given: str) -> str:
     if given.lstrip()[:1] in ("{", "["):
         return given
     return bounded.read_text(given, mend="Give JSON or YAML in UTF-8")
-
-
-def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int, context: str) -> int:
-    if result.remedies and way_out > len(result.remedies):
-        raise InputError(
-            f"there is no way out {way_out}", where="--way-out", mend=f"There are {len(result.remedies)}: give 1 to {len(result.remedies)}"
-        )  # fmt: skip
-    title, steps = steps_of(result, way_out)
-    if not steps or (result.verdict in (Verdict.STUCK, Verdict.UNKNOWN) and not result.remedies):
-        click.echo(f"headroom: no script: {result.sentence}", err=True)
-        return QUESTION.exit_status(snapshot, result)
-    taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"
-    click.echo(in_context(script(title, steps, source=taken), context), nl=False)
-    return ExitStatus.ANSWERED
 
 
 def _print(result: RolloutResult, snapshot: Snapshot) -> None:

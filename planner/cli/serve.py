@@ -10,13 +10,12 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import waiting
+from planner.cli import plain, waiting
 from planner.cli.app import absolute, folder
 from planner.cli.cluster import read_cluster
-from planner.cli.given import FILE, policy_of, policy_option, pool_limits, pool_options, price_book, price_options
+from planner.cli.given import FILE, policy_of, policy_option, pool_options, price_options
 from planner.ground.errors import InputError, SourceError
 from planner.ground.words import duration
-from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Given
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
@@ -57,10 +56,7 @@ def command(
     workers: int,
     dashboard: bool,
     policy_file: str | None,
-    pool_files: tuple[str, ...],
-    gke: str | None,
-    own_prices: tuple[Path, ...],
-    discounts: tuple[str, ...],
+    **values: Any,
 ) -> int:
     """Answer an API server's validating webhook, which only warns, and Prometheus.
 
@@ -84,19 +80,15 @@ def command(
             "client certificates come by TLS", where="--client-ca", mend="Give --tls-cert and --tls-key too"
         )
     if dashboard:  # it works in another folder
-        cluster, pool_files = absolute(cluster), tuple(str(Path(one).resolve()) for one in pool_files)
+        cluster = absolute(cluster)
+        values |= {
+            name: [str(Path(one).resolve()) for one in values[name]] for name in ("pool_files", "instance_types")
+        }
         tls_cert, tls_key = tls_cert and tls_cert.resolve(), tls_key and tls_key.resolve()
         client_ca = client_ca and client_ca.resolve()
     policy = policy_of(policy_file)
     say = partial(click.echo, err=True)
-    given = Given(book=price_book(own_prices, discounts))
-
-    called = click.get_current_context()
-
-    def limits_of(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
-        with called.scope(cleanup=False):  # in whichever thread: --instance-types stand there
-            return pool_limits(snapshot, pool_files, gke)
-
+    given, limits_of = Given(book=plain.book_of(values)), partial(plain.limits_of, values=values)
     waiting.end()
     reviewers, teller = Reviewers(workers, say, policy), Teller(given, limits_of)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from importlib.metadata import version
-from pathlib import Path
+from typing import Any
 
 import click
 
+from planner.cli import plain
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import pool_limits, price_book, price_options
-from planner.cli.progress import Progress, progress
+from planner.cli.given import pool_limits, price_options
+from planner.cli.progress import ProgressLine, progress
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
@@ -41,8 +42,7 @@ def command(
     taken_at: str | None,
     questions: str,
     keep_days: int | None,
-    own_prices: tuple[Path, ...],
-    discounts: tuple[str, ...],
+    **values: Any,
 ) -> int:
     """Keep each CLUSTER in a store: the whole snapshot, its nodes, pools, workloads and pods, and every answer's facts.
 
@@ -53,11 +53,11 @@ def command(
     if name and len(clusters) > 1:
         raise InputError("several clusters can't have one name", where="--name", mend="Give one CLUSTER, or no name")
     store, asked = Store(url), recorded.read_questions(questions)
-    book, failed = price_book(own_prices, discounts), False
+    given, failed = Given(book=plain.book_of(values)), False
     with progress(len(clusters) * (len(asked) + 2)) as line:
         for spec in clusters:
             try:
-                said = _keep(store, spec, name, taken_at, asked, Given(book=book), line)
+                said = _keep(store, spec, name, taken_at, asked, given, line)
             except HeadroomError as error:
                 if len(clusters) == 1:
                     raise
@@ -79,7 +79,7 @@ def _keep(
     taken_at: str | None,
     asked: tuple[str, ...],
     given: Given,
-    line: Progress,
+    line: ProgressLine,
 ) -> str:
     line.step(f"{spec}: reads")
     snapshot = read_cluster(spec)

@@ -34,7 +34,7 @@ class UnwantedError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Budget:
+class WorkBudget:
     """What is `left` of a question's work; `is_wanted` is asked now and then."""
 
     left: int = QUESTION_UNITS
@@ -71,16 +71,16 @@ class Budget:
                 raise UnwantedError("nobody waits for this answer any more")
 
 
-_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_current: ContextVar[WorkBudget | None] = ContextVar("budget", default=None)
 
 
-def current() -> Budget:
+def current() -> WorkBudget:
     """The budget of the question being answered; a new one where none is."""
-    return _current.get() or Budget()
+    return _current.get() or WorkBudget()
 
 
 @contextmanager
-def part(is_wanted: Callable[[], bool] | None = None, *, units: int = QUESTION_UNITS) -> Iterator[Budget]:
+def part(is_wanted: Callable[[], bool] | None = None, *, units: int = QUESTION_UNITS) -> Iterator[WorkBudget]:
     """A question, or one within another: what is asked within may cost as much as a question, or `units`, and what the one around it
     has left."""
     whole = current()
@@ -95,10 +95,10 @@ def part(is_wanted: Callable[[], bool] | None = None, *, units: int = QUESTION_U
 
 
 @contextmanager
-def allowed(is_wanted: Callable[[], bool] | None = None, *, units: int = QUESTION_UNITS) -> Iterator[Budget]:
+def allowed(is_wanted: Callable[[], bool] | None = None, *, units: int = QUESTION_UNITS) -> Iterator[WorkBudget]:
     """What is asked within may cost so much together, and stops when `is_wanted` says no."""
     outer = _current.get()
-    budget = Budget(units, is_wanted or (outer.is_wanted if outer else None))
+    budget = WorkBudget(units, is_wanted or (outer.is_wanted if outer else None))
     token = _current.set(budget)
     try:
         yield budget

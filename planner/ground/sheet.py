@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
+
+from msgspec.structs import force_setattr
 
 from planner.ground.records import Record, replace
 from planner.ground.tables import Row
@@ -105,7 +108,7 @@ class Listing(Record, Generic[A, R]):
 
     Attributes
     ----------
-    items : what stands behind the rows, in the order in which they are shown
+    items : what stands behind the rows, in the order in which they are shown; the attribute of that name where it isn't given
     columns : may hang on the answer; without any it is no table, and people are told its lines
     title : over it, where an answer has several
     empty : what is said where there is none; "" leaves the listing out
@@ -121,7 +124,7 @@ class Listing(Record, Generic[A, R]):
     """
 
     name: str
-    items: Callable[[A], Sequence[R]]
+    items: Callable[[A], Sequence[R]] = None  # type: ignore[assignment]
     columns: tuple[Column[R], ...] | Callable[[A], tuple[Column[R], ...]] = ()
     title: str = ""
     empty: str = ""
@@ -133,6 +136,10 @@ class Listing(Record, Generic[A, R]):
     most: int | None = None
     unknown: str | Callable[[A], str] = "not known"
     note: Callable[[A], str] = lambda _: ""
+
+    def __post_init__(self) -> None:
+        if self.items is None:
+            force_setattr(self, "items", attrgetter(self.name))  # type: ignore[unreachable]
 
     def rows(self, answer: A) -> list[Row]:
         """One row an item, raw."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 from planner.ground import collector, parts
-from planner.ground.budget import Budget, current
+from planner.ground.budget import WorkBudget, current
 from planner.processes import workers
 
 _ALONE_SECONDS: Final = 1.0  # of this process, reading included, before copies are made
@@ -58,7 +58,7 @@ def _over(number: int, do: Callable[[int], Any], count: int) -> list[Any]:
     return found
 
 
-def _shared(left: range, do: Callable[[int], Any], count: int, budget: Budget) -> tuple[_Found, int]:
+def _shared(left: range, do: Callable[[int], Any], count: int, budget: WorkBudget) -> tuple[_Found, int]:
     """(what this process and its copies found, what the copies spent)."""
     size = -(-len(left) // _MOST_BUNDLES)
     bundles = [left[start : start + size] for start in range(0, len(left), size)]
@@ -102,7 +102,7 @@ def _all_found(bundles: Sequence[range], taken: int, do: Callable[[int], Any], p
     return found
 
 
-def _copied(work: Callable[[], _Found], budget: Budget) -> tuple[int, int]:
+def _copied(work: Callable[[], _Found], budget: WorkBudget) -> tuple[int, int]:
     """(pid, pipe) of a copy that does `work` and tells it, with what it spent of the budget."""
     heard, told = os.pipe()
     with warnings.catch_warnings():
@@ -117,7 +117,7 @@ def _copied(work: Callable[[], _Found], budget: Budget) -> tuple[int, int]:
     return _tell(told, work, budget)
 
 
-def _tell(told: int, work: Callable[[], _Found], budget: Budget) -> NoReturn:
+def _tell(told: int, work: Callable[[], _Found], budget: WorkBudget) -> NoReturn:
     """Do it, tell it, and end without what a process does at its end, which is the parent's to do."""
     try:
         before = budget.left

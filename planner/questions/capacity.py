@@ -147,7 +147,6 @@ def _stranded(answer: CapacityAnswer) -> list[str]:
 
 _SHAPES: Final[Listing[CapacityAnswer, Fit]] = Listing(
     name="shapes",
-    items=lambda answer: answer.shapes,
     line=lambda one: f"{one.shape}: {one.sentence}" + (f"\nkube-scheduler: {one.message}" if one.message else ""),
 )
 _FITS: Final[Listing[CapacityAnswer, Fit]] = Listing(
@@ -160,7 +159,6 @@ _FITS: Final[Listing[CapacityAnswer, Fit]] = Listing(
 _RESOURCES: Final[Listing[CapacityAnswer, ResourceLine]] = Listing(
     name="resources",
     title="resources, as bound pods request them",
-    items=lambda answer: answer.resources,
     columns=(
         Column("resource", label="resource"),
         Column("unit", lambda line: unit_of(line.resource), heading=None),
@@ -202,7 +200,6 @@ _STRANDED: Final[Listing[CapacityAnswer, str]] = Listing(
 QUESTION: Final = Question(
     name="capacity",
     settings=CapacitySettings,
-    result=CapacityAnswer,
     answer=answer,
     facts=facts,
     listings=(_SHAPES, _FITS, _STRANDED, _RESOURCES, _POOLS),

@@ -110,7 +110,6 @@ def notes(answer: Certificate) -> list[str]:
 QUESTION: Final = Question(
     name="certificate",
     settings=CertificateSettings,
-    result=Certificate,
     answer=answer,
     figures=(
         Figure("certificate_plans", lambda answer: len(answer.plans), "plans"),

@@ -132,7 +132,6 @@ def _status(answer: CommitmentsAnswer) -> ExitStatus:
 QUESTION: Final = Question(
     name="commitments",
     settings=CommitmentsSettings,
-    result=CommitmentsAnswer,
     answer=answer,
     figures=(Figure("models", lambda answer: len(answer.lines), "models"),),
     listings=(_BEST, _CURVE, _USE, _ABOVE, _HELD),

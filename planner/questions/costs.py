@@ -113,7 +113,6 @@ def _borne(answer: ClusterBill) -> str:
 _POOLS: Final[Listing[ClusterBill, PoolCost]] = Listing(
     name="pools",
     title="node pools",
-    items=lambda answer: answer.pools,
     empty="No nodes, so nothing to pay for.",
     unknown=lambda answer: "no price" if answer.idle or not answer.nodes else "not known",
     note=lambda answer: f"USD a month{_basis(answer)}. List prices are less negotiated discounts." if answer.nodes else "",
@@ -174,7 +173,6 @@ _FOCUS: Final[Listing[ClusterBill, Row]] = Listing(
 QUESTION: Final = Question(
     name="costs",
     settings=CostsSettings,
-    result=ClusterBill,
     answer=answer,
     figures=(
         Figure("", lambda answer: answer.bill_usd_per_month, USD_A_MONTH, label="The bill", unknown="no price",

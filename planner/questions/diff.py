@@ -344,7 +344,6 @@ _SINCE: Final[Listing[DiffAnswer, Streak]] = Listing(
 QUESTION: Final = Question(
     name="diff",
     settings=DiffSettings,
-    result=DiffAnswer,
     answer=answer,
     figures=(
         Figure("workloads_differing", lambda found: len(found.workloads), "workloads"),

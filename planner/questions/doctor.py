@@ -142,7 +142,6 @@ def _codes(found: DoctorAnswer) -> dict[str, str]:
 
 _KINDS: Final[Listing[DoctorAnswer, KindRead]] = Listing(
     name="kinds",
-    items=lambda found: found.kinds,
     unknown="–",
     columns=(
         Column("kind", label="kind"),
@@ -173,7 +172,6 @@ _LOAD: Final[Listing[DoctorAnswer, ServerLoad]] = Listing(
 QUESTION: Final = Question(
     name="doctor",
     settings=DoctorSettings,
-    result=DoctorAnswer,
     answer=answer,
     listings=(_KINDS, _LOAD),
     notes=lambda found: (f"{problem.severity.value}: {problem.what}. {problem.mend}" for problem in found.problems),

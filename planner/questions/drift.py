@@ -17,7 +17,7 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
 from planner.rollout.answers import RolloutResult
 
 
@@ -113,7 +113,6 @@ def _states(answer: DriftReport) -> Iterator[str]:
 QUESTION: Final = Question(
     name="drift",
     settings=DriftSettings,
-    result=DriftReport,
     answer=answer,
     facts=facts,
     tables={
@@ -121,6 +120,13 @@ QUESTION: Final = Question(
         "all": lambda answer: flat_rows(answer, everything=True),
         "suggestions": lambda answer: suggestion_rows(answer.services),
     },
+    given_rows={"everything": {"csv": "all", "markdown": "all"}},
+    about="""The same service in several namespaces or clusters: what differs, by how much, what that explains.
+
+    With several clusters an environment is written CLUSTER/NAMESPACE, and --prometheus speaks for the first one. Exits 0
+    when the question is answered; --fail-on explains exits 5 when a difference explains trouble.
+    """,
+    wants=(Want.OTHERS, Want.USAGE),
     states={DIFFERS: ExitStatus.REFUSED, EXPLAINS: ExitStatus.REFUSED},
     states_of=_states,
     parts_hang_on=(POD.name,),

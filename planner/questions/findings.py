@@ -91,7 +91,6 @@ def _line(one: Finding) -> str:
 
 _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
     name="findings",
-    items=lambda answer: answer.findings,
     line=_line,
     columns=(
         Column("severity"),
@@ -105,7 +104,6 @@ _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
 QUESTION: Final = Question(
     name="findings",
     settings=FindingsSettings,
-    result=FindingsAnswer,
     answer=answer,
     facts=facts,
     listings=(_FINDINGS,),

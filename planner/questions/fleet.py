@@ -130,7 +130,6 @@ def _amount(name: str, of: str, heading: str = "") -> Column[FleetModel]:
 _CLUSTERS: Final[Listing[FleetAnswer, FleetCluster]] = Listing(
     name="clusters",
     title="clusters",
-    items=lambda answer: answer.clusters,
     columns=(
         Column("cluster", label="cluster"),
         Column("nodes", metric="nodes", unit="nodes"),
@@ -146,7 +145,6 @@ _CLUSTERS: Final[Listing[FleetAnswer, FleetCluster]] = Listing(
 _MODELS: Final[Listing[FleetAnswer, FleetModel]] = Listing(
     name="models",
     title="GPUs by model",
-    items=lambda answer: answer.models,
     empty="No GPUs in these clusters.",
     columns=(
         Column("model", lambda one: one.name),
@@ -194,7 +192,6 @@ _IN_SEVERAL: Final[Listing[FleetAnswer, FleetWorkload]] = Listing(
 QUESTION: Final = Question(
     name="fleet",
     settings=FleetSettings,
-    result=FleetAnswer,
     answer=answer,
     figures=(
         Figure("clusters", lambda answer: len(answer.clusters), "clusters"),

@@ -32,12 +32,11 @@ from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.tables import Row
-from planner.ground.words import NO_WORDS, Text, count, plural
+from planner.ground.words import NO_WORDS, Text, count, duration, plural, usd
 from planner.inventory.manifest import Manifest, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns
-from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
+from planner.questions.meanwhile_settings import EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
@@ -168,31 +167,52 @@ def _answer(
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-_WORKLOADS: Final[Listing[GateAnswer, GatedWorkload]] = Listing(
+SIGN: Final = {True: "✓", False: "✗"}
+
+
+def _at_worst(part: GatedWorkload) -> str:
+    if part.is_placement_only:
+        return "placement only"
+    if not part.is_told:
+        return "not known"
+    return "new" if part.lowest_ready is None else f"{part.lowest_ready} of {part.replicas}"
+
+
+def _about(part: GatedWorkload) -> str:
+    return duration(part.seconds) if part.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else ""
+
+
+def _gpus(part: GatedWorkload) -> str:
+    noun = "" if part.nouns == GPUS else f" {plural(abs(part.more_gpus), part.nouns.one, part.nouns.many)}"
+    said = f"{part.more_gpus:+d}{noun}" if part.more_gpus else "0"
+    return said if part.is_told else f"{said} or more" if part.more_gpus else "not known"
+
+
+def _usd(part: GatedWorkload) -> str | None:
+    return None if part.more_usd_per_month is None else usd(part.more_usd_per_month)
+
+
+WORKLOADS: Final[Listing[GateAnswer, GatedWorkload]] = Listing(
     name="workloads",
-    items=lambda found: found.workloads,
+    unknown="–",
     columns=(
+        Column("sign", lambda part: "–" if part.exception else SIGN[part.passes], heading=" ", is_said_only=True),
         Column("workload", label="workload"),
-        Column("alone", metric="workload_verdict_alone"),
-        Column("together", metric="workload_verdict_together"),
-        Column("lowest_ready", metric="workload_lowest_ready", unit="pods"),
-        Column("replicas"),
-        Column("more_gpus", metric="workload_more_gpus", unit=lambda part: part.nouns.many),
-        Column("gpus_are", lambda part: part.nouns.many if part.more_gpus else ""),
-        Column("more_usd_per_month"),
-        Column("passes"),
-        Column("exception", lambda part: part.exception.reason if part.exception else ""),
-        Column("sentence"),
+        Column("alone", words=lambda part: part.alone.value.replace("_", " "), metric="workload_verdict_alone"),
+        Column("together", words=lambda part: part.together.value.replace("_", " "), metric="workload_verdict_together"),
+        Column("lowest_ready", heading="Ready at worst", words=_at_worst, metric="workload_lowest_ready", unit="pods"),
+        Column("about", _about, is_said_only=True),
+        Column("replicas", heading=None),
+        Column("more_gpus", heading="GPUs", words=_gpus, metric="workload_more_gpus", unit=lambda part: part.nouns.many),
+        Column("gpus_are", lambda part: part.nouns.many if part.more_gpus else "", heading=None),
+        Column("more_usd_per_month", heading="a month", words=_usd),
+        Column("passes", heading=None),
+        Column("exception", lambda part: part.exception.reason if part.exception else "", heading=None),
+        Column("sentence", heading=None),
         Column("verdict", heading=None, is_said_only=True, metric="workload_verdict"),
-        Column(
-            "excepted",
-            lambda part: part.exception is not None,
-            heading=None,
-            is_said_only=True,
-            metric="workload_is_excepted",
-        ),
+        Column("excepted", lambda part: part.exception is not None, heading=None, is_said_only=True, metric="workload_is_excepted"),
     ),
-)
+)  # fmt: skip
 _REMEDIES: Final[Listing[GateAnswer, tuple[GatedWorkload, Remedy]]] = Listing(
     name="remedies",
     items=lambda found: [(part, remedy) for part in found.workloads for remedy in part.ways_out],
@@ -214,16 +234,13 @@ def facts(found: GateAnswer) -> Iterator[Fact]:
     yield fact("gate_extra_gpus", found.extra_gpus, found.nouns.many)
 
 
-def meanwhile_rows(found: GateAnswer) -> list[Row]:
-    """One row an event beside the change."""
-    return rows_of_events(found.meanwhile)
+_MEANWHILE: Final[Listing[GateAnswer, EventBeside]] = Listing(name="meanwhile", columns=EVENTS, is_shown=False)
 
 
 QUESTION: Final = Question(
     name="gate",
     version="v2",  # v1 held manifests and patches as they were given
     settings=GateSettings,
-    result=GateAnswer,
     answer=answer,
     figures=(
         Figure("gate_passes", lambda found: found.passes),
@@ -231,7 +248,6 @@ QUESTION: Final = Question(
         Figure("gate_extra_cost", lambda found: found.extra_usd_per_month, USD_A_MONTH),
     ),
     facts=facts,
-    listings=(_WORKLOADS, _REMEDIES),
-    tables={"meanwhile": meanwhile_rows},
+    listings=(WORKLOADS, _REMEDIES, _MEANWHILE),
     status=lambda found: ExitStatus(found.exit_status),
 )

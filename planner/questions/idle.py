@@ -70,7 +70,6 @@ def _sum(amounts: list[float | None]) -> float | None:
 
 _PODS: Final[Listing[IdleAnswer, HeldIdle]] = Listing(
     name="pods",
-    items=lambda found: found.pods,
     empty="Every GPU that was measured was busy lately.",
     columns=(
         Column("namespace", lambda one: one.namespace, heading=None, label="namespace"),
@@ -110,7 +109,6 @@ _WORKLOADS: Final[Listing[IdleAnswer, list[HeldIdle]]] = Listing(
 
 _UNITS: Final[Listing[IdleAnswer, IdleUnits]] = Listing(
     name="units",
-    items=lambda found: found.units,
     is_shown=False,
     columns=(
         Column("offered_as", lambda one: None if one.nouns == GPUS else one.nouns.many, label="offered_as"),
@@ -124,7 +122,6 @@ _UNITS: Final[Listing[IdleAnswer, IdleUnits]] = Listing(
 QUESTION: Final = Question(
     name="idle",
     settings=IdleSettings,
-    result=IdleAnswer,
     answer=answer,
     figures=(
         Figure("", lambda found: found.idle, label="Held and not used", whole=lambda found: found.held),

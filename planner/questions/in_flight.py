@@ -46,7 +46,6 @@ def answer(snapshot: Snapshot, _settings: InFlightSettings, _given: Given = NOTH
 
 _WORKLOADS: Final[Listing[InFlightAnswer, UnderWay]] = Listing(
     name="workloads",
-    items=lambda found: found.workloads,
     columns=(
         Column("workload", lambda one: one.workload, label="workload"),
         Column("does", lambda one: one.does),
@@ -63,7 +62,6 @@ _WORKLOADS: Final[Listing[InFlightAnswer, UnderWay]] = Listing(
 QUESTION: Final = Question(
     name="in_flight",
     settings=InFlightSettings,
-    result=InFlightAnswer,
     answer=answer,
     figures=(
         Figure("rollouts_in_flight", lambda found: found.rolling, "workloads"),

@@ -75,7 +75,6 @@ def answer(snapshot: Snapshot, asked: MakeRoomSettings, given: Given = NOTHING) 
 QUESTION: Final = Question(
     name="make_room",
     settings=MakeRoomSettings,
-    result=MadeRoom,
     answer=answer,
     figures=(
         Figure("room_moves", lambda found: len(found.moves), "moves", label="Moves"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Final
 
 from planner.capacity.changes import FORMS, MEANWHILE, Later, parse_later
@@ -11,7 +10,7 @@ from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
-from planner.ground.tables import Row
+from planner.ground.sheet import Column
 from planner.inventory.pool_limits import PoolLimits
 from planner.rollout.answers import EventBeside
 
@@ -50,18 +49,10 @@ class MeanwhileSettings:
         return Beside(later=self.then, manifests=texts, limits=limits, first=first)
 
 
-def rows_of_events(events: Iterable[EventBeside]) -> list[Row]:
-    """One row an event, and how late it may come."""
-    return [
-        {
-            "event": one.event,
-            "after_seconds": one.after_seconds,
-            "happened": one.happened,
-            "bearing": one.bearing,
-            "until_seconds": one.until_seconds,
-            "from_seconds": one.from_seconds,
-            "completes_without": one.completes_without,
-            "sentence": one.sentence,
-        }
-        for one in events
-    ]
+EVENTS: Final[tuple[Column[EventBeside], ...]] = tuple(
+    Column(name)
+    for name in (
+        "event", "after_seconds", "happened", "bearing", "until_seconds", "from_seconds", "completes_without", "sentence",
+    )
+)  # fmt: skip
+"""Of one event beside a rollout, and how late it may come."""

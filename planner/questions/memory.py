@@ -5,7 +5,7 @@ The rooms `memory` and `rollout` don't know each other; here the same change is 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
@@ -17,7 +17,7 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.vocabulary import MEMORY
-from planner.ground.words import count
+from planner.ground.words import Text, count
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
@@ -27,6 +27,7 @@ from planner.memory.nodes import ClassLine, ClusterMemory, NodeReport, PodMemory
 from planner.memory.risks import risks
 from planner.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
 from planner.questions.question import EXIT, NOTHING, Given, Question
+from planner.questions.wording import SEVERITY
 from planner.rollout.answers import RolloutResult
 
 
@@ -70,6 +71,10 @@ class MemoryPlan(Record):
     cluster: ClusterMemory
     findings: tuple[Finding, ...]
     hidden_nodes: int = 0  # by the filter
+
+    @property
+    def sentence(self) -> Text:
+        return self.cluster.sentence
 
 
 class MemoryWhatIf(Record):
@@ -231,27 +236,53 @@ def _held(answer: MemoryPlan) -> list[rows.Held]:
     return [(pod, one) for pod in answer.cluster.pods for one in pod.containers]
 
 
-_PARTS: Final[dict[str, Any]] = {"is_shown": False, "unknown": "unknown"}
-NODES: Final[Listing[MemoryPlan, NodeReport]] = Listing(
+def _of_one(answer: MemoryPlan) -> tuple[NodeReport, ...]:
+    """The node, where it is the only one: what its pods and containers hold is told then."""
+    return answer.cluster.nodes if len(answer.cluster.nodes) == 1 else ()
+
+
+def _risk(one: Finding) -> str:
+    return f"{SEVERITY[one.severity]}: {one.object or 'cluster'}: {one.what}. {one.mend}."
+
+
+_NODES: Final[Listing[MemoryPlan, NodeReport]] = Listing(
     name="nodes", items=lambda answer: answer.cluster.nodes, columns=rows.NODE, unknown="unknown"
 )
-PODS: Final[Listing[MemoryPlan, PodMemory]] = Listing(
-    name="pods", items=lambda answer: answer.cluster.pods, columns=rows.POD, **_PARTS
+_NODE: Final[Listing[MemoryPlan, NodeReport]] = Listing(
+    name="node", items=_of_one, line=lambda one: f"{one.name}: {one.sentence}"
 )
-CONTAINERS: Final[Listing[MemoryPlan, rows.Held]] = Listing(
-    name="containers", items=_held, columns=rows.CONTAINER, **_PARTS
+_PODS: Final[Listing[MemoryPlan, PodMemory]] = Listing(
+    name="pods",
+    items=lambda answer: answer.cluster.pods,
+    told=lambda answer: answer.cluster.pods if _of_one(answer) else (),
+    columns=rows.POD,
+    unknown="unknown",
 )
-CLASSES: Final[Listing[MemoryPlan, ClassLine]] = Listing(
-    name="classes", items=lambda answer: answer.cluster.classes, columns=rows.CLASS, **_PARTS
+_CONTAINERS: Final[Listing[MemoryPlan, rows.Held]] = Listing(
+    name="containers",
+    items=_held,
+    told=lambda answer: _held(answer) if _of_one(answer) else (),
+    columns=rows.CONTAINER,
+    unknown="unknown",
+)
+_CLASSES: Final[Listing[MemoryPlan, ClassLine]] = Listing(
+    name="classes", items=lambda answer: answer.cluster.classes, columns=rows.CLASS, is_shown=False, unknown="unknown"
+)
+_RISKS: Final[Listing[MemoryPlan, Finding]] = Listing(
+    name="risks", items=lambda answer: () if _of_one(answer) else answer.findings, line=_risk
 )
 
 QUESTION: Final = Question(
     name="memory",
     settings=MemorySettings,
-    result=MemoryPlan,
     answer=answer,
     figures=(Figure("memory_risks", lambda answer: len(answer.findings), "findings"),),
-    listings=(NODES, PODS, CONTAINERS, CLASSES),
+    listings=(_NODES, _NODE, _PODS, _CONTAINERS, _CLASSES, _RISKS),
+    about="""Who is evicted and OOM-killed first, and what lands in every container's cgroup.
+
+    With --workload it says what another request or limit would change, and whether the rollout of it completes: exit
+    status 0 (completes), 2 (stuck), 3 (needs growth), 4 (not known).
+    """,
     states={severity.value: ExitStatus.REFUSED for severity in Severity},
     states_of=lambda answer: {finding.severity.value for finding in answer.findings},
     hangs_on=(NODE.name, POD.name),
@@ -295,9 +326,8 @@ def answer_what_if(snapshot: Snapshot, settings: MemoryWhatIfSettings, given: Gi
     return memory_what_if(snapshot, settings.kubelet, change, settings.kubelet, given.stats)
 
 
-DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
+_DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
     name="differences",
-    items=lambda answer: answer.differences,
     empty="Nothing changes.",
     unknown="unknown",
     columns=(
@@ -312,7 +342,6 @@ DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
 WHAT_IF: Final = Question(
     name="memory_what_if",
     settings=MemoryWhatIfSettings,
-    result=MemoryWhatIf,
     answer=answer_what_if,
     figures=(
         Figure("values_changed", lambda answer: len(answer.differences), "values"),
@@ -321,7 +350,8 @@ WHAT_IF: Final = Question(
         Figure("risks_caused", lambda answer: len(answer.caused), "findings"),
         Figure("rollout_verdict", lambda answer: answer.rollout.verdict if answer.rollout else None),
     ),
-    listings=(DIFFERENCES,),
+    listings=(_DIFFERENCES,),
+    codes=lambda answer: {"To make it so": answer.command} if answer.command else {},
     status=lambda answer: EXIT[answer.rollout.verdict] if answer.rollout else ExitStatus.ANSWERED,
     hangs_on=(NODE.name, POD.name),
 )

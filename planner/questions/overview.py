@@ -113,7 +113,6 @@ _GPUS: Final[Listing[ClusterOverview, GpuModelLine]] = Listing(
 QUESTION: Final = Question(
     name="overview",
     settings=OverviewSettings,
-    result=ClusterOverview,
     answer=answer,
     figures=(
         Figure("nodes", lambda answer: answer.node_count, "nodes"),

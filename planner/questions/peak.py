@@ -6,17 +6,16 @@ its own rollout is played from there. Nothing else is scaled with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.records import Record
-from planner.ground.sheet import Column, Listing
+from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.words import Text, count, listing, short_name
 from planner.kubernetes.autoscalers import acting
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.answers import Verdict
 from planner.rollout.peak import AtReplicas, PeakLine, between_bounds
 from planner.rollout.wording import words
@@ -74,9 +73,11 @@ def _columns(name: str) -> tuple[Column[PeakLine], ...]:
         one: AtReplicas = getattr(line, name)
         return one
 
+    at = {"at": name}
     return (
-        Column(f"{name}_replicas", lambda line: at_that(line).replicas, heading=None),
-        Column(f"{name}_verdict", lambda line: at_that(line).verdict.value, heading=name, words=lambda line: _said(at_that(line))),
+        Column(f"{name}_replicas", lambda line: at_that(line).replicas, heading=None, metric="replicas_at", unit="pods", also=at),
+        Column(f"{name}_verdict", lambda line: at_that(line).verdict.value, heading=name, words=lambda line: _said(at_that(line)),
+            metric="verdict_at_replicas", also=at),
     )  # fmt: skip
 
 
@@ -88,34 +89,25 @@ def _said(one: AtReplicas) -> str:
     )
 
 
-def facts(answer: PeakAnswer) -> Iterator[Fact]:
-    """Each workload's verdict at its lowest, today's and its highest replicas."""
-    yield fact("scaled_workloads", len(answer.lines), "workloads")
-    yield fact("only_when_few", sum(line.only_when_few for line in answer.lines), "workloads")
-    for line in answer.lines:
-        for name in ("lowest", "today", "highest"):
-            one = getattr(line, name)
-            yield fact("verdict_at_replicas", one.verdict.value, workload=line.workload, at=name)
-            yield fact("replicas_at", one.replicas, "pods", workload=line.workload, at=name)
-
-
 _WORKLOADS: Final[Listing[PeakAnswer, PeakLine]] = Listing(
     name="workloads",
     items=lambda answer: answer.lines,
     columns=(
-        Column("workload", lambda line: line.workload),
-        Column("autoscaler", lambda line: line.autoscaler),
+        Column("workload", label="workload"),
+        Column("autoscaler"),
         *(column for name in ("lowest", "today", "highest") for column in _columns(name)),
-        Column("only_when_few", lambda line: line.only_when_few, heading=None),
+        Column("only_when_few", heading=None),
     ),
 )
 
 QUESTION: Final = Question(
     name="peak",
     settings=PeakSettings,
-    result=PeakAnswer,
     answer=answer,
-    facts=facts,
+    figures=(
+        Figure("scaled_workloads", lambda answer: len(answer.lines), "workloads"),
+        Figure("only_when_few", lambda answer: sum(line.only_when_few for line in answer.lines), "workloads"),
+    ),
     listings=(_WORKLOADS,),
     notes=lambda answer: [f"{answer.not_asked:,} more are scaled and weren't asked"] if answer.not_asked else [],
     about="""Which rollouts go at their autoscaler's highest replicas, and which only while there are few pods.

@@ -195,7 +195,6 @@ _LEFT: Final[Listing[PlanAnswer, Left]] = Listing(
 QUESTION: Final = Question(
     name="plan",
     settings=PlanSettings,
-    result=PlanAnswer,
     answer=answer,
     figures=(
         Figure("plan_total", lambda answer: answer.total, "workloads"),

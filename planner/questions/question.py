@@ -121,6 +121,7 @@ class Want(StrEnum):
 
     PRICES = "prices"
     GPU_USE = "gpu use"
+    USAGE = "usage"  # of CPU and memory over time
     CLOCK = "clock"
     OTHERS = "others"  # several clusters
     HISTORY = "history"  # a store, instead of a cluster
@@ -167,7 +168,6 @@ class Question(Record, Generic[S, A]):
 
     name: str
     settings: type[S]
-    result: type[A]
     answer: Callable[[Snapshot, S, Given], A]
     figures: tuple[Figure[A], ...] = ()
     listings: tuple[Listing[A, Any], ...] = ()

@@ -52,7 +52,6 @@ _NOT_LET_IN: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
 QUESTION: Final = Question(
     name="queues",
     settings=QueuesSettings,
-    result=Queues,
     answer=answer,
     figures=(
         Figure("queues_waiting", lambda found: len(found.waiting), "workloads", label="Wait"),
@@ -60,11 +59,11 @@ QUESTION: Final = Question(
         Figure("queues_evicting", lambda found: found.waiting_for(Outcome.EVICTS), "workloads", label="Evict others"),
     ),
     listings=(
-        Listing(name="queues", title="Quotas", items=lambda found: found.queues, empty="There is no ClusterQueue.", columns=(
+        Listing(name="queues", title="Quotas", empty="There is no ClusterQueue.", columns=(
             Column("queue", label="queue"), Column("cohort"), Column("flavor", label="flavor"), Column("resource", label="resource"),
             _amount("nominal", "its own", "queue_nominal"), _amount("used", "", "queue_used"), _amount("borrowed", "of it borrowed"),
             _amount("idle", "of its own idle"), _amount("free", "free now", "queue_free"), _amount("at_most"), Column("waiting"))),
-        Listing(name="waiting", title="Who waits", items=lambda found: found.waiting, empty="Nobody waits in a queue.", most=40, columns=(
+        Listing(name="waiting", title="Who waits", empty="Nobody waits in a queue.", most=40, columns=(
             Column("queue"), Column("place"), Column("workload"), Column("name", heading=None),
             Column("outcome", lambda one: one.outcome.value, heading="waits for"), Column("before", heading="before the change"),
             Column("why", lambda one: str(one.why)), Column("evicts", lambda one: ", ".join(one.evicts)),

@@ -531,7 +531,6 @@ def chapter_rows(found: ReportAnswer) -> list[Row]:
 QUESTION: Final = Question(
     name="report",
     settings=ReportSettings,
-    result=ReportAnswer,
     answer=answer,
     facts=facts,
     tables={"chapters": chapter_rows},

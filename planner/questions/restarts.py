@@ -5,8 +5,6 @@ The rooms `memory` and `rollout` don't know each other; here a loop's suggestion
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -18,17 +16,16 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Figure, Listing
-from planner.ground.vocabulary import MEMORY
-from planner.ground.words import count, measured_bytes
+from planner.ground.words import Text, count
 from planner.inventory.usage import Usage
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
-from planner.questions.question import NOTHING, Given, Question
+from planner.questions.question import NOTHING, Given, Question, Want
 from planner.restarts import rows
-from planner.restarts.model import Activity, Loop, RestartReport
+from planner.restarts.model import Activity, LineVerdict, Loop, RestartReport
 from planner.restarts.report import restarts as find_restarts
+from planner.restarts.room import NodeRoom, room_sentence, rooms_of
 from planner.rollout.answers import RolloutResult
 
 MOST_CURES = 20
@@ -39,18 +36,6 @@ class RestartsSettings(Record):
         MOST_CURES, least=0, most=1000, help="Cures put to the engine at most: each is a simulated rollout."
     )
     filter: Filter = settings_within(Filter)
-
-
-class NodeRoom(Record):
-    """A node where pods of the loop are: `free_bytes` nobody has requested, `more_bytes` the cure needs on top."""
-
-    node: str
-    free_bytes: int
-    more_bytes: int
-
-    @property
-    def fits(self) -> bool:
-        return self.more_bytes <= self.free_bytes
 
 
 class Cure(Record):
@@ -75,6 +60,10 @@ class RestartPlan(Record):
     report: RestartReport
     cures: tuple[Cure, ...]
     hidden: int = 0  # loops, by the filter
+
+    @property
+    def sentence(self) -> Text:
+        return self.report.sentence
 
     def cure_of(self, loop: Loop) -> Cure | None:
         return next(
@@ -104,7 +93,7 @@ def cure(snapshot: Snapshot, loop: Loop) -> Cure | None:
 def _cure(snapshot: Snapshot, loop: Loop) -> Cure:
     suggestion = loop.suggestion
     assert suggestion is not None
-    rooms = _rooms(snapshot, loop, suggestion)
+    rooms = rooms_of(snapshot, loop, suggestion)
     found = put(snapshot, loop.workload, suggestion.patch)
     return Cure(
         workload=loop.workload,
@@ -113,47 +102,9 @@ def _cure(snapshot: Snapshot, loop: Loop) -> Cure:
         patch_yaml=found.patch_yaml,
         command=found.command,
         rooms=rooms,
-        room_sentence=_room_sentence(rooms),
+        room_sentence=room_sentence(rooms),
         rollout=found.rollout,
         note=" ".join(filter(None, (found.note, suggestion.unproven))),
-    )
-
-
-def _rooms(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> tuple[NodeRoom, ...]:
-    """For each node where the loop's pods are: requested and free memory, and what the cure adds there."""
-    allocatable = {node.name: node.allocatable.get(MEMORY, 0) for node in snapshot.nodes}
-    requested: Counter[str] = Counter()
-    more: Counter[str] = Counter()
-    for pod in snapshot.pods:
-        if not pod.holds_room or pod.node_name not in allocatable:
-            continue
-        requested[pod.node_name] += pod_requests(pod.spec).get(MEMORY, 0)
-        if pod.namespace == loop.namespace and pod.name in loop.pods:
-            today = next((c.requests.get(MEMORY, 0) for c in pod.spec.containers if c.name == loop.container), 0)
-            more[pod.node_name] += max(0, suggestion.memory_request_bytes - today)
-    return tuple(
-        NodeRoom(node=node, free_bytes=allocatable[node] - requested[node], more_bytes=more[node])
-        for node in sorted(more)
-    )
-
-
-def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
-    if not rooms:
-        return "None of its pods is on a node of this snapshot."
-    short = [room for room in rooms if not room.fits]
-    if not short:
-        tightest = min(rooms, key=lambda room: room.free_bytes - room.more_bytes)
-        where = "The node it is on has" if len(rooms) == 1 else f"Its {count(len(rooms), 'node')} have"
-        return (
-            f"{where} the room: {measured_bytes(tightest.free_bytes)} is not requested"
-            f"{f' on {tightest.node}, the tightest' if len(rooms) > 1 else f' on {tightest.node}'}, "
-            f"and {measured_bytes(tightest.more_bytes)} more is needed there."
-        )
-    worst = max(short, key=lambda room: room.more_bytes - room.free_bytes)
-    return (
-        f"{len(short):,} of {count(len(rooms), 'node')} it is on lacks the room: {worst.node} has "
-        f"{measured_bytes(max(0, worst.free_bytes))} not requested, and {measured_bytes(worst.more_bytes)} more is needed. "
-        "The pods may go elsewhere: see the rollout."
     )
 
 
@@ -180,23 +131,53 @@ def _passes(loop: Loop, kept: Kept) -> bool:
     return kept.about(loop.workload) or any(kept.pod(loop.namespace, pod) for pod in loop.pods)
 
 
-LOOPS: Final[Listing[RestartPlan, Loop]] = Listing(
+_LOOPS: Final[Listing[RestartPlan, Loop]] = Listing(
     name="loops", items=lambda answer: answer.report.loops, columns=rows.LOOP
 )
-LINES: Final[Listing[RestartPlan, rows.LineOf]] = Listing(
+_LINES: Final[Listing[RestartPlan, rows.LineOf]] = Listing(
     name="lines",
     items=lambda answer: [(loop, line) for loop in answer.report.loops for line in loop.lines],
     columns=rows.LINE,
     is_shown=False,
 )
+_MARK: Final = {LineVerdict.NOISE: "noise", LineVerdict.ONLY_FAILING: "only here", LineVerdict.UNSURE: "unsure"}
+
+
+def _why(of: tuple[Loop, Cure | None]) -> str:
+    """A loop's sentence, its evidence, what would help, and the lines of its log that tell."""
+    loop, cure = of
+    said = [loop.sentence, *(f"{one.source.words}: {one.text}" for one in loop.diagnosis.evidence)]
+    said.append(f"What would help: {loop.diagnosis.cure}.")
+    if loop.suggestion is not None:
+        said += [f"Suggested: {loop.suggestion.text}", f"  {loop.suggestion.rule}", f"  {loop.suggestion.source}"]
+    if cure is not None:
+        rollout = f"  Its rollout: {cure.rollout.sentence}" if cure.rollout else ""
+        said += [f"  {cure.room_sentence}", *filter(None, (rollout, cure.note and f"  {cure.note}"))]
+    elif loop.suggestion is not None:
+        said.append("  Its room and rollout weren't tried: --cures says how many are.")
+    for line in loop.lines:
+        said.append(f"log, {_MARK[line.verdict]}, {count(line.lines, 'line')}: {line.template}")
+        said.append(f"  {line.sentence}.")
+    return "\n".join(map(str, said))
+
+
+_CAUSES: Final[Listing[RestartPlan, tuple[Loop, Cure | None]]] = Listing(
+    name="causes", items=lambda answer: [(loop, answer.cure_of(loop)) for loop in answer.report.loops], line=_why
+)
 
 QUESTION: Final = Question(
     name="restarts",
     settings=RestartsSettings,
-    result=RestartPlan,
     answer=answer,
     figures=(Figure("restart_loops", lambda answer: len(answer.report.loops), "loops"),),
-    listings=(LOOPS, LINES),
+    listings=(_LOOPS, _LINES, _CAUSES),
+    notes=lambda answer: [f"Note: {gap}" for gap in answer.report.gaps],
+    about="""What restarts or fails to start, since when, how often and why: evidence, noise apart, and what would help.
+
+    Log lines are shown with times, numbers, addresses and secrets taken out. Exits 0 when the question is answered, 4
+    when the pods are missing from the snapshot; --fail-on looping exits 5 when something is.
+    """,
+    wants=(Want.USAGE,),
     states={activity.value: ExitStatus.REFUSED for activity in Activity},
     states_of=lambda answer: {loop.activity.value for loop in answer.report.loops},
     hangs_on=(POD.name,),

@@ -26,10 +26,11 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.shares import parse_share
-from planner.questions.meanwhile_settings import MeanwhileSettings, rows_of_events
+from planner.questions.meanwhile_settings import EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.rollout.answers import (
+    EventBeside,
     PendingPods,
     PodState,
     Remedy,
@@ -286,7 +287,6 @@ def _seconds(part: WorkloadRollout) -> float | None:
 
 _WORKLOADS: Final[Listing[RolloutResult, WorkloadRollout]] = Listing(
     name="workloads",
-    items=lambda answer: answer.workloads,
     columns=(
         Column("workload", label="workload"),
         Column("verdict", metric="workload_verdict"),
@@ -307,7 +307,6 @@ _WORKLOADS: Final[Listing[RolloutResult, WorkloadRollout]] = Listing(
 )
 _REMEDIES: Final[Listing[RolloutResult, Remedy]] = Listing(
     name="remedies",
-    items=lambda answer: answer.remedies,
     columns=tuple(
         Column(name)
         for name in (
@@ -317,14 +316,11 @@ _REMEDIES: Final[Listing[RolloutResult, Remedy]] = Listing(
 )  # fmt: skip
 
 
-def meanwhile_rows(answer: RolloutResult) -> list[Row]:
-    """One row an event beside the rollout."""
-    return rows_of_events(answer.meanwhile)
+_MEANWHILE: Final[Listing[RolloutResult, EventBeside]] = Listing(name="meanwhile", columns=EVENTS, is_shown=False)
 
 
 _PENDING: Final[Listing[RolloutResult, PendingPods]] = Listing(
     name="pending",
-    items=lambda answer: answer.pending,
     columns=(
         Column("namespace"),
         Column("owner"),
@@ -345,11 +341,10 @@ QUESTION: Final = Question(
     name="rollout",
     version="v2",  # v1 held manifests and patches as they were given
     settings=RolloutSettings,
-    result=RolloutResult,
     answer=answer,
     facts=facts,
-    listings=(_WORKLOADS, _REMEDIES, _PENDING),
-    tables={"timeline": lambda answer: timeline_rows(answer.workloads), "meanwhile": meanwhile_rows},
+    listings=(_WORKLOADS, _REMEDIES, _PENDING, _MEANWHILE),
+    tables={"timeline": lambda answer: timeline_rows(answer.workloads)},
     status=_status,
     hangs_on=(NODE.name, POD.name),
     stands=lambda answer: answer.verdict is not Verdict.UNKNOWN,

@@ -15,14 +15,16 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.tables import Row
-from planner.ground.words import Text, duration, usd
+from planner.ground.words import Text, count, duration, usd
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import Share
-from planner.questions.question import NOTHING, Fact, Given, Question, fact, known_book
+from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact, known_book
 from planner.spot.assumptions import SpotSettings
+from planner.spot.checks import CHECK_NAME, CheckResult, Status
+from planner.spot.economics import Step
 from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, in_whole
-from planner.spot.inputs import derive, find
+from planner.spot.inputs import AssumptionRow, derive, find
 from planner.spot.own_history import FitLine, OwnHistory, from_files
 from planner.spot.ways import Way
 from planner.spot.workload import (
@@ -33,6 +35,10 @@ from planner.spot.workload import (
     savings_detail,
     savings_line,
     with_sources,
+)
+
+_ALONE: Final = (
+    "Alone: by itself, whole nodes only; repacked: the rest of its pool packed more tightly. Details: --workload NAME"
 )
 
 
@@ -216,6 +222,7 @@ _LINES: Final[tuple[Column[Any], ...]] = (
 )
 _FIGURES: Final[Listing[SavingsAnswer, Any]] = Listing(
     name="figures",
+    is_shown=False,
     items=lambda answer: _figures(answer.detail) if answer.detail else answer.lines,
     columns=lambda answer: (
         tuple(
@@ -228,12 +235,13 @@ _FIGURES: Final[Listing[SavingsAnswer, Any]] = Listing(
     unknown=lambda answer: "" if answer.detail else "not known",
 )
 _WORKLOADS: Final[Listing[SavingsAnswer, SavingsLine]] = Listing(
-    name="workloads", items=lambda answer: answer.lines, columns=_LINES
+    name="workloads", items=lambda answer: answer.lines, columns=_LINES, is_shown=False
 )
 _MOVES: Final[Listing[SavingsAnswer, Move]] = Listing(
     name="moves",
     items=lambda answer: answer.fleet.moves if answer.fleet else (),
-    empty="No workload may move, or none runs on demand.",
+    title="in this order (most saved per pod-hour at risk first)",
+    note=lambda answer: "" if answer.detail else _ALONE,
     columns=(
         Column("move", lambda one: one.place if one.is_worth_it else None),
         Column("workload"),
@@ -252,6 +260,7 @@ _MOVES: Final[Listing[SavingsAnswer, Move]] = Listing(
 )
 _NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
     name="namespaces",
+    title="who bears it, before and after",
     items=lambda answer: answer.fleet.bearers if answer.fleet else (),
     columns=(
         Column("namespace", lambda one: one.name),
@@ -261,6 +270,7 @@ _NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
 )
 _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(
     name="ways",
+    title="bought otherwise",
     items=lambda answer: answer.detail.ways if answer.detail else answer.fleet.ways if answer.fleet else (),
     columns=(
         Column("way", lambda one: one.name),
@@ -271,7 +281,6 @@ _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(
         Column("asks"),
     ),
     unknown="no price",
-    empty="No node of its own goes: there is nothing to buy in another way.",
 )
 
 
@@ -284,6 +293,7 @@ def _own(name: str, of: str) -> Column[FitLine]:
 
 _OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
     name="own_history",
+    title="own history",
     items=lambda answer: answer.own_history.lines if answer.own_history else (),
     columns=(
         Column("figure", lambda one: one.name),
@@ -296,13 +306,133 @@ _OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
     note=lambda answer: str(answer.own_history.back_test.sentence) if answer.own_history else "",
 )
 
+_SUMS: Final[Listing[SavingsAnswer, tuple[str, float]]] = Listing(
+    name="sums",
+    items=lambda answer: _sums(answer.fleet) if answer.fleet else (),
+    columns=(
+        Column("figure", lambda of: of[0], heading="USD a month"),
+        Column("usd", lambda of: of[1], heading=" ", words=lambda of: f"{of[1]:,.2f}"),
+    ),
+)
+
+
+def _sums(fleet: FleetSavings) -> tuple[tuple[str, float], ...]:
+    return (
+        ("on demand", fleet.on_demand_usd),
+        ("= kept", fleet.kept_usd),
+        ("+ freed", fleet.freed_usd),
+        ("  of it by packing alone", fleet.packing_usd),
+        ("− spot nodes that come", fleet.spot_usd),
+        ("saved by spot", fleet.saved_usd),
+        ("expected to be left", fleet.expected_usd),
+    )
+
+
+_STAYS: Final[Listing[SavingsAnswer, tuple[str, str]]] = Listing(
+    name="stays",
+    items=lambda answer: answer.fleet.kept_off if answer.fleet else (),
+    line=lambda of: f"stays: {of[0]}: {of[1]}",
+)
+
+
+def _band(name: str, heading: str = "") -> Column[Step]:
+    return Column(
+        name, lambda step: getattr(step.usd, name), heading=heading, words=lambda step: usd(getattr(step.usd, name))
+    )
+
+
+_STEPS: Final[Listing[SavingsAnswer, Step]] = Listing(
+    name="steps",
+    items=lambda answer: answer.detail.estimate.savings.steps if answer.detail else (),
+    columns=(
+        Column("step", lambda step: step.name),
+        _band("mean"),
+        _band("p5", "P5"),
+        _band("p50", "P50"),
+        _band("p95", "P95"),
+    ),
+)
+_ASSUMPTIONS: Final[Listing[SavingsAnswer, AssumptionRow]] = Listing(
+    name="assumptions",
+    items=lambda answer: answer.detail.assumptions if answer.detail else (),
+    unknown="–",
+    columns=(
+        Column("assumption", lambda row: row.label),
+        Column("value", words=lambda row: row.value),
+        Column("unit", words=lambda row: row.unit),
+        Column("source", heading="where it comes from"),
+    ),
+)
+
+
+def _checked(one: CheckResult) -> str:
+    cure = f"\ncure: {one.cure}" if one.cure and one.status is not Status.OK else ""
+    return f"[{one.status.value}] {CHECK_NAME[one.check]}: {one.evidence}{cure}"
+
+
+_CHECKS: Final[Listing[SavingsAnswer, CheckResult]] = Listing(
+    name="checks",
+    title="is it fit",
+    items=lambda answer: answer.detail.suitability.checks if answer.detail else (),
+    line=_checked,
+    code=lambda one: one.by_hand,
+    note=lambda answer: str(answer.detail.suitability.sentence) if answer.detail else "",
+)
+
+
+def _notes(answer: SavingsAnswer) -> Iterator[str | Text]:
+    if (fleet := answer.fleet) is not None and not fleet.moves:
+        yield "No workload may move, or none runs on demand."
+    if answer.hidden:
+        workloads, namespaces = count(answer.hidden, "workload"), count(answer.hidden_namespaces, "namespace")
+        yield (
+            f"hidden by the filter: {workloads} and {namespaces}; {usd(answer.hidden_usd)} of what is saved after "
+            "interruptions. The sums above are the whole cluster's."
+        )
+    if (detail := answer.detail) is None:
+        return
+    if not detail.ways:
+        yield "No node of its own goes: there is nothing to buy in another way."
+    saved, needed = detail.estimate.savings, detail.assumed.needed_nodes
+    yield from (saved.break_even.sentence, detail.estimate.mix.sentence)
+    short = f" Fewer than {count(needed, 'node')} ready: {duration(saved.shortfall_hours * 3_600)} a month."
+    yield f"Interruptions a month: {saved.interruptions.p50:,.0f}.{short if needed else ''}"
+    if saved.jobs:
+        yield f"Jobs late: {saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.p50:,.0f}."
+    if saved.best_checkpoint_minutes is not None:
+        yield f"Best time between checkpoints: {duration(saved.best_checkpoint_minutes * 60)} (Daly)."
+    yield from saved.notes
+
+
+def _codes(answer: SavingsAnswer) -> dict[str, str]:
+    if answer.detail is None:
+        return {}
+    fitness = answer.detail.suitability
+    shown = "\n".join(f"# shows: {one.proves}\n{one.command}" for one in fitness.commands)
+    codes = {
+        f"Patch of {fitness.workload}": fitness.patch_yaml,
+        "Objects to add": fitness.objects_yaml,
+        "Commands that show it": shown,
+    }
+    return {what: code for what, code in codes.items() if code}
+
+
 QUESTION: Final = Question(
     name="savings",
     settings=SavingsSettings,
-    result=SavingsAnswer,
     answer=answer,
     facts=facts,
-    listings=(_FIGURES, _WORKLOADS, _MOVES, _NAMESPACES, _WAYS, _OWN),
+    listings=(_FIGURES, _WORKLOADS, _SUMS, _STEPS, _WAYS, _MOVES, _NAMESPACES, _STAYS, _CHECKS, _ASSUMPTIONS, _OWN),
+    notes=_notes,
+    codes=_codes,
+    about="""Is a workload fit for spot, and what would it really save? Without --workload: what would the whole cluster save?
+
+    For the cluster: which workloads move, which nodes then go and which spot nodes come (on demand = kept + freed), in the
+    order in which to move them, and who bears what before and after. For one workload, lost work, restarts and hours without capacity come off the saving, which is given as a band over simulated months.
+    Every assumption has an option; what isn't given comes from the cluster and the price book. Exits 0, and 4 where
+    nobody gives a price.
+    """,
+    wants=(Want.PRICES,),
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),
     is_of_lists=True,

@@ -57,7 +57,6 @@ def _holders(node: NodeSeats) -> list[str]:
 
 _NODES: Final[Listing[SeatsAnswer, NodeSeats]] = Listing(
     name="nodes",
-    items=lambda answer: answer.nodes,
     columns=(
         Column("node", words=lambda node: f"{node.node} ({node.out_of_use})" if node.out_of_use else node.node, label="node"),
         Column("node_pool", heading="pool", label="node_pool"),
@@ -95,7 +94,6 @@ _SEATS: Final[Listing[SeatsAnswer, tuple[NodeSeats, int, Seat]]] = Listing(
 QUESTION: Final = Question(
     name="seats",
     settings=SeatsSettings,
-    result=SeatsAnswer,
     answer=answer,
     listings=(_NODES, _SEATS),
     about="Nodes with GPUs as rows of seats: who holds each, by requests of bound pods, and whose next pod would fit.",

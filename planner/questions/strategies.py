@@ -165,7 +165,6 @@ QUESTION: Final = Question(
     name="strategies",
     version="v2",  # v1 held patches as they were given
     settings=StrategiesSettings,
-    result=StrategiesAnswer,
     answer=answer,
     listings=(STRATEGIES,),
     hangs_on=(NODE.name, POD.name),

@@ -96,7 +96,6 @@ _COLUMNS: Final[tuple[Column[StrategyPrice], ...]] = (
 )  # fmt: skip
 STRATEGIES: Final[Listing[StrategyCosts, StrategyPrice]] = Listing(
     name="strategies",
-    items=lambda answer: answer.strategies,
     told=lambda answer: [one for one in answer.strategies if one.is_worth and one.cost],
     unknown="no price",
     columns=lambda answer: (Column("", lambda _: answer.workload, label="workload"), *_COLUMNS),
@@ -106,7 +105,6 @@ QUESTION: Final = Question(
     name="strategy_costs",
     version="v2",  # v1 held patches as they were given
     settings=StrategyCostSettings,
-    result=StrategyCosts,
     answer=answer,
     listings=(STRATEGIES,),
     hangs_on=(NODE.name, POD.name),

@@ -31,7 +31,6 @@ def answer(snapshot: Snapshot, asked: SurviveSettings, given: Given = NOTHING) -
 QUESTION: Final = Question(
     name="survive",
     settings=SurviveSettings,
-    result=Survival,
     answer=answer,
     figures=(
         Figure("survive_nodes_broken", lambda found: found.nodes(broken=True), "nodes", label="Can't be lost", whole=Survival.nodes),

@@ -167,7 +167,6 @@ _DAYS: Final[Listing[TrendsAnswer, DayOfGpus]] = Listing(
 _MONEY: Final[Listing[TrendsAnswer, DayOfMoney]] = Listing(
     name="money",
     is_shown=False,
-    items=lambda answer: answer.money,
     columns=(
         Column("day"),
         Column("usd_per_month", lambda one: one.cost_usd),
@@ -177,7 +176,6 @@ _MONEY: Final[Listing[TrendsAnswer, DayOfMoney]] = Listing(
 _VERDICTS: Final[Listing[TrendsAnswer, DayOfVerdicts]] = Listing(
     name="verdicts",
     is_shown=False,
-    items=lambda answer: answer.verdicts,
     columns=(Column("day"), *(Column(verdict.value) for verdict in Verdict)),
 )
 
@@ -205,7 +203,6 @@ _SINCE: Final[Listing[TrendsAnswer, Streak]] = Listing(
 QUESTION: Final = Question(
     name="trends",
     settings=TrendsSettings,
-    result=TrendsAnswer,
     answer=answer,
     figures=(Figure("history_snapshots", lambda answer: answer.snapshots, "snapshots"),),
     listings=(_TRENDS, _DAYS, _MONEY, _VERDICTS, _SINCE),

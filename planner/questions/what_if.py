@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from planner.capacity.beside_today import FitChange, VerdictChange, WhatIfAnswer, what_if
@@ -14,12 +13,12 @@ from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_within
-from planner.ground.sheet import USD_A_MONTH, Column, Listing
+from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import plural
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
+from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout.wording import details, words
 
 _SHOWN: Final = 10  # of the pods that a drain leaves
@@ -62,16 +61,6 @@ def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING)
         return what_if(snapshot, settings.changes, known, settings.shape, settings.with_rollouts, given.book)
     except InputError as error:  # "there is no pool" of nodes that weren't listed is no bad input
         raise QUESTION.not_known(snapshot) or error from None
-
-
-def facts(answer: WhatIfAnswer) -> Iterator[Fact]:
-    """Pods that wait, cost, and rollouts that complete, today and then."""
-    yield fact("pods_waiting_today", answer.waiting_before, "pods")
-    yield fact("pods_waiting_then", answer.waiting_after, "pods")
-    yield fact("cost_today", answer.usd_per_month_before, USD_A_MONTH)
-    yield fact("cost_then", answer.usd_per_month_after, USD_A_MONTH)
-    yield fact("rollouts_completing_today", answer.completing_before, "workloads")
-    yield fact("rollouts_completing_then", answer.completing_after, "workloads")
 
 
 Beside = tuple[str, str, float | None, float | None]
@@ -119,7 +108,6 @@ _FIGURES: Final[Listing[WhatIfAnswer, Beside]] = Listing(
 _FITS: Final[Listing[WhatIfAnswer, FitChange]] = Listing(
     name="fits",
     title="what fits, where it changes",
-    items=lambda answer: answer.fits,
     told=lambda answer: [one for one in answer.fits if one.before != one.after],
     columns=(
         Column("shape", label="shape"),
@@ -141,7 +129,6 @@ _STEPS: Final[Listing[WhatIfAnswer, tuple[int, Step]]] = Listing(
 _VERDICTS: Final[Listing[WhatIfAnswer, VerdictChange]] = Listing(
     name="verdicts",
     title="rollouts that go otherwise",
-    items=lambda answer: answer.verdicts,
     line=lambda one: f"{one.workload}\t({one.before.value.replace('_', ' ')} today) {details(one.after, one.sentence)}",
     verdict=lambda one: one.after,
     columns=(
@@ -165,9 +152,15 @@ def _status(answer: WhatIfAnswer) -> ExitStatus:
 QUESTION: Final = Question(
     name="what_if",
     settings=WhatIfSettings,
-    result=WhatIfAnswer,
     answer=answer,
-    facts=facts,
+    figures=(
+        Figure("pods_waiting_today", lambda answer: answer.waiting_before, "pods"),
+        Figure("pods_waiting_then", lambda answer: answer.waiting_after, "pods"),
+        Figure("cost_today", lambda answer: answer.usd_per_month_before, USD_A_MONTH),
+        Figure("cost_then", lambda answer: answer.usd_per_month_after, USD_A_MONTH),
+        Figure("rollouts_completing_today", lambda answer: answer.completing_before, "workloads"),
+        Figure("rollouts_completing_then", lambda answer: answer.completing_after, "workloads"),
+    ),
     listings=(_FIGURES, _FITS, _STEPS, _VERDICTS),
     about="""The cluster after changes, made one after another, beside today's.
 

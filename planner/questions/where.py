@@ -170,7 +170,6 @@ QUESTION: Final = Question(
     name="where",
     version="v2",  # v1 held manifests and patches as they were given
     settings=WhereSettings,
-    result=WhereAnswer,
     answer=answer,
     facts=facts,
     listings=(_CLUSTERS,),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from planner.ground.budget import Budget as Work
+from planner.ground.budget import WorkBudget
 from planner.ground.records import replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COST
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, status
@@ -49,7 +49,7 @@ class Pods:
     def __init__(
         self,
         cluster: Cluster,
-        work: Work,
+        work: WorkBudget,
         scales: Mapping[str, tuple[str, int]],
         *,
         hears: Callable[[str], None],

@@ -46,7 +46,7 @@ def document_schema(question: Any) -> dict[str, Any]:
         "format": {"const": question.format},
         "clusters": {"type": "array", "minItems": 1, "items": _object(cluster)},
         "settings": known.of(question.settings),
-        "result": {"anyOf": [known.of(question.result), _is("null")]},
+        "result": {"anyOf": [known.of(get_type_hints(question.answer)["return"]), _is("null")]},
         "not_seen": {
             "type": "array",
             "items": _object({"kind": _is("string"), "state": _is("string"), "lacking": _is("string")}),

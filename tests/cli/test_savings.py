@@ -27,11 +27,11 @@ def test_without_a_workload_the_whole_cluster_is_told(capsys: pytest.CaptureFixt
     )
     for line in ("on demand                 35,700.02", "= kept", "+ freed", "saved by spot             18,141.17"):
         assert line in shown
-    moves = shown.partition("In this order")[2].splitlines()
-    assert moves[2].split()[:3] == ["move", "workload", "node"]
-    assert "usd" not in moves[2]
-    assert moves[3].split()[:2] == ["1", "Deployment/prod/llm-serve"]
-    assert "$11,681" in moves[3]
+    moves = shown.partition("in this order")[2].splitlines()
+    assert moves[1].split()[:3] == ["move", "workload", "node"]
+    assert "usd" not in moves[1]
+    assert moves[2].split()[:2] == ["1", "Deployment/prod/llm-serve"]
+    assert "$11,681" in moves[2]
     assert "stays: Deployment/batch/trainer: holds no node now" in shown
 
 
