@@ -41,6 +41,7 @@ from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED, context_of
 
 Settings = TypeVar("Settings")
 Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+_MOST: Final = 40  # rows of a listing on a terminal; a pipe gets all where the listing itself doesn't say how many
 _COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
 _APART: Final = 2  # lines under a row; with more of them it stands apart
 _ASIDE: Final = 48  # letters of what stands before a tab; longer ones push the rest aside
@@ -338,7 +339,8 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
     if not items and not listing.empty:
         return
     terminal.say(f"\n{listing.title}" if listing.title else "")
-    shown = items[: listing.most]
+    most = listing.most or (None if terminal.width() is None else _MOST)
+    shown = items[:most]
     if not items:
         terminal.say(listing.empty)
     elif listing.line is not None:
@@ -346,7 +348,8 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
     else:
         terminal.say_rows(listed(listing, answer, shown), unknown=listing.unknown_of(answer))
     if len(items) > len(shown):
-        click.echo(f"  and {len(items) - len(shown):,} more: --rows {listing.name} -o csv")
+        how = f": --rows {listing.name} -o csv" if listing.columns else " (a pipe, as | less, gets each of them)"
+        click.echo(f"  and {len(items) - len(shown):,} more{how}")
     if note := listing.note(answer):
         terminal.say(note)
 
@@ -363,7 +366,7 @@ def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
     said = [listing.line(one).split("\n") for one in items]
     room = min(_ASIDE, max((len(first.partition("\t")[0]) for first, *_ in said), default=0))
     for one, verdict, (first, *more) in zip(items, verdicts, said, strict=True):
-        if len(more) > _APART:
+        if len(more) > _APART and one is not items[0]:
             click.echo()
         head, tab, rest = first.partition("\t")
         line = f"{head:<{room}}  {rest}" if tab else first

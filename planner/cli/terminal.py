@@ -4,6 +4,7 @@ lines; commands are never wrapped, so that they can be copied."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -25,6 +26,12 @@ _COLOUR: Final = {
     Verdict.NEEDS_GROWTH: "yellow",
     Verdict.UNKNOWN: None,
 }
+_OF_MARK: Final = {
+    "✓": "green", "✗": "red", "△": "yellow", "error:": "red", "warning:": "yellow", "[ok]": "green", "[change]": "yellow",
+    "[unsuitable]": "red",
+}  # fmt: skip
+"""What says at the beginning of a line, a cell or a sentence whether it is good or bad → its colour."""
+_MARKED: Final = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, _OF_MARK))})(?= )")
 _NARROWEST: Final = 40
 _WIDTH: ContextVar[int | None] = ContextVar("width", default=None)
 
@@ -49,7 +56,7 @@ def wrapped_to(columns: int) -> Iterator[None]:
 def say(words: str | Text = "", *, head: str = "", indent: str = "", err: bool = False) -> None:
     """`head` and `words` in lines of the terminal's width, those after the first indented: by two more than the first where
     that is, and nobody says how far. Line ends before the first are kept."""
-    click.echo(fitted(f"{head}{words}", indent=indent, columns=width(err=err)), err=err)
+    _echo(f"{fitted(f'{head}{words}', indent=indent, columns=width(err=err))}\n", err=err)
 
 
 def fitted(given: str, *, indent: str = "", columns: int | None) -> str:
@@ -66,7 +73,20 @@ def fitted(given: str, *, indent: str = "", columns: int | None) -> str:
 
 def say_rows(rows: Rows, *, unknown: str = UNKNOWN) -> None:
     """A table as it fits the terminal."""
-    click.echo(as_text(rows, unknown=unknown, room=width()), nl=False)
+    _echo(as_text(rows, unknown=unknown, room=width()))
+
+
+def _echo(text: str, *, err: bool = False) -> None:
+    """Printable `text`; on a terminal what is good, bad or to be heeded in it has its colour."""
+    if err or not is_coloured():
+        click.echo(text, nl=False, err=err)
+        return
+    with stream.ours():
+        click.echo(_MARKED.sub(_painted, text), nl=False, color=True)
+
+
+def _painted(found: re.Match[str]) -> str:
+    return click.style(found.group(), fg=_OF_MARK[found.group()], bold=True)
 
 
 def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: str = "") -> None:

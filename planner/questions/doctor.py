@@ -140,9 +140,21 @@ def _codes(found: DoctorAnswer) -> dict[str, str]:
     return {what: code for what, code in codes.items() if code}
 
 
+def _is_needless(one: KindRead) -> bool:
+    """It isn't in the input, and no answer about this cluster hangs on it."""
+    return one.presence is Presence.ABSENT and one.weight is Weight.NOTHING
+
+
+def _needless(found: DoctorAnswer) -> str:
+    kinds = [one.kind for one in found.kinds if _is_needless(one)]
+    return f"Not in the input, and nothing that was read asks for them: {listing(kinds, most=None)}." if kinds else ""
+
+
 _KINDS: Final[Listing[DoctorAnswer, KindRead]] = Listing(
     name="kinds",
     unknown="–",
+    told=lambda found: [one for one in found.kinds if not _is_needless(one)],
+    note=_needless,
     columns=(
         Column("kind", label="kind"),
         Column("group"),

@@ -117,8 +117,12 @@ Shared = tuple[FleetWorkload, InCluster]
 
 
 def _shared(answer: FleetAnswer) -> list[Shared]:
-    """A workload that several clusters have, and each of those; what differs first."""
-    return [(one, each) for one in sorted(answer.workloads, key=lambda one: not one.differs) for each in one.where]
+    """A workload that several clusters have, and each of those; what is stuck somewhere first, then what differs."""
+
+    def place(one: FleetWorkload) -> tuple[bool, bool]:
+        return all(each.verdict is not Verdict.STUCK for each in one.where), not one.differs
+
+    return [(one, each) for one in sorted(answer.workloads, key=place) for each in one.where]
 
 
 def _amount(name: str, of: str, heading: str = "") -> Column[FleetModel]:

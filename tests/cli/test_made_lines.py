@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from planner.cli import terminal
 from planner.cli.plain import show_listing
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import sentence
@@ -41,6 +42,17 @@ def test_what_stands_before_a_tab_is_a_column_and_a_command_is_a_line_of_its_own
         "", "stuck        a       waits", "    of nobody", "   kubectl get a", "   undo: none",
         "", "stuck        longer  waits", "    of nobody", "   kubectl get longer", "   undo: none",
     ]  # fmt: skip
+
+
+def test_a_terminal_gets_so_many_rows_and_a_pipe_all(capsys: pytest.CaptureFixture[str]) -> None:
+    many: Listing[object, Line] = Listing(
+        name="lines", items=lambda _: [Line(name=f"n{number}", free=None) for number in range(100)], line=lambda one: one.name
+    )  # fmt: skip
+    show_listing(many, None)
+    assert len(capsys.readouterr().out.split()) == 100
+    with terminal.wrapped_to(80):
+        show_listing(many, None)
+    assert capsys.readouterr().out.splitlines()[-2:] == ["n39", "  and 60 more (a pipe, as | less, gets each of them)"]
 
 
 def test_programs_get_no_column_that_is_made_for_people_and_people_are_told_what_is_not_known() -> None:

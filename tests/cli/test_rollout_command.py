@@ -258,6 +258,6 @@ def test_a_workload_with_a_manifest_is_answered_with_the_manifest_applied(
 @pytest.mark.parametrize("output", ["csv", "markdown"])
 def test_the_plans_of_levers_are_rows_too(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     """`--rows` names the rollout's by default, and another question is answered then."""
-    status, out, _ = run(capsys, "demo", "-w", SERVE, "--levers", "strategy", "-o", output)
+    status, out, _ = run(capsys, "demo", "-w", SERVE, "--levers", "strategy,lend", "-o", output)
     assert status == 0
     assert "maxSurge 0, maxUnavailable 1" in out
