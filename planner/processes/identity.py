@@ -6,6 +6,7 @@ sessions: readings of the same objects may differ in their logs, and one of them
 
 from __future__ import annotations
 
+import io
 import pickle
 from hashlib import blake2b
 from typing import Any
@@ -39,25 +40,18 @@ def key_of(*values: object) -> str:
 def pack(values: object, *, by_value: bool = False) -> tuple[bytes, dict[str, Any]]:
     """`values` as bytes for another process of this program, and the snapshots and price books that stand in them by
     name. `by_value`: equal values become equal bytes, whatever objects they are made of."""
-    pieces = _Pieces()
-    packer = _Packer(pieces)
+    written = io.BytesIO()
+    packer = _Packer(written)
     packer.fast = by_value
     packer.dump(values)
-    return b"".join(pieces), packer.named
-
-
-class _Pieces(list[bytes]):
-    """What is written, in memory."""
-
-    def write(self, piece: bytes) -> None:
-        self.append(bytes(piece))
+    return written.getvalue(), packer.named
 
 
 class _Packer(pickle.Pickler):
     """Large things by name: they are sent once, and have a key of their own."""
 
-    def __init__(self, pieces: _Pieces) -> None:
-        super().__init__(pieces, pickle.HIGHEST_PROTOCOL)
+    def __init__(self, written: io.BytesIO) -> None:
+        super().__init__(written, pickle.HIGHEST_PROTOCOL)
         self.named: dict[str, Any] = {}
 
     def persistent_id(self, obj: Any) -> str | None:

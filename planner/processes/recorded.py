@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -49,23 +50,12 @@ def answers(
 def _asked(question: Question[object, object], snapshot: Snapshot, given: Given) -> Answered:
     settings = question.settings()
     written = msgspec.json.encode(plain(settings), order="sorted").decode()
+    said = partial(Answered, question=question.name, format=question.format, settings=written)
     try:
         if (why := question.not_known(snapshot)) is not None:
             raise why
         answer = question.answer(snapshot, settings, given)
-        return Answered(
-            question=question.name,
-            format=question.format,
-            settings=written,
-            exit_status=question.exit_status(snapshot, answer),
-            sentence=str(getattr(answer, "sentence", "")),
-            facts=tuple(question.facts(answer)),
-        )
+        status, sentence = question.exit_status(snapshot, answer), str(getattr(answer, "sentence", ""))
+        return said(exit_status=status, sentence=sentence, facts=tuple(question.facts(answer)))
     except HeadroomError as error:
-        return Answered(
-            question=question.name,
-            format=question.format,
-            settings=written,
-            exit_status=ExitStatus.NOT_KNOWN,
-            error=str(error),
-        )
+        return said(exit_status=ExitStatus.NOT_KNOWN, error=str(error))

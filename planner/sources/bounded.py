@@ -230,8 +230,10 @@ def within(seconds: float, ask: Callable[[], T]) -> T:
     Raises
     ------
     OutOfTimeError
-        When it took longer; what it does then ends when its socket does.
+        When it took longer; what it does then ends when its socket does. Where no time is left it isn't asked.
     """
+    if seconds <= 0:
+        raise OutOfTimeError
     found: list[T] = []
     failed: list[BaseException] = []
 
@@ -243,7 +245,7 @@ def within(seconds: float, ask: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(max(0.0, seconds))
+    thread.join(seconds)
     if thread.is_alive():
         raise OutOfTimeError
     if failed:

@@ -34,6 +34,16 @@ CPU_PERCENTILE = 95
 _DAY = 86_400
 _STEPS = (300, 600, 900, 1_800, 3_600, 7_200, 10_800)  # seconds
 _MOST_POINTS = 720  # a series
+_REFUSALS = {
+    401: ("wants to know who asks", "Give a token, or user and password"),
+    403: ("doesn't allow this", "Ask for the right to query, or use another token"),
+    404: ("has no query API there", "Give the address up to, and without, /api/v1"),
+    429: ("is asked too often", "Wait a little"),
+}
+_BROKEN_OFF = (
+    requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError,
+    urllib3.exceptions.ProtocolError, urllib3.exceptions.DecodeError,
+)  # fmt: skip
 _SHORTEST_RATE_SECONDS = 300  # a rate needs several scrapes; scrape intervals are seconds to a minute or two
 
 
@@ -92,9 +102,8 @@ class Prometheus:
     token: str = field(default="", repr=False)
     bounds: Bounds = field(default_factory=Bounds)
     warnings: list[str] = field(default_factory=list)  # what the server said about its own answers, each once
-    requests_made: int = 0
     _session: requests.Session = field(default_factory=requests.Session, repr=False)
-    _deadline: float | None = None
+    _deadline: float = -math.inf  # of everything that is asked for one answer
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url.strip())
@@ -135,7 +144,7 @@ class Prometheus:
         return tuple(_joined(labels, results) for labels, results in pieces.items())
 
     def _begin(self) -> None:
-        if self._deadline is None or time.monotonic() > self._deadline:
+        if time.monotonic() > self._deadline:
             self._deadline = time.monotonic() + self.bounds.seconds_in_all
 
     def _ask(self, expression: str, start: float, end: float, step_seconds: int) -> list[_Result]:
@@ -157,78 +166,55 @@ class Prometheus:
         return answer.data.result
 
     def _post(self, path: str, form: dict[str, str]) -> bytes:
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            raise self._error(
-                f"took longer than {duration(self.bounds.seconds_in_all)} in all",
-                "Choose a shorter stretch or fewer namespaces",
-            )
+        try:
+            return bounded.within(self._deadline - time.monotonic(), lambda: self._posted(path, form))
+        except bounded.OutOfTimeError:
+            what = f"took longer than {duration(self.bounds.seconds_in_all)} in all"
+            raise self._error(what, "Choose a shorter stretch or fewer namespaces") from None
+
+    def _posted(self, path: str, form: dict[str, str]) -> bytes:
         parts = urlsplit(self.url.strip())
         headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {self.token}"} if self.token else {})
-        auth = (parts.username, parts.password or "") if parts.username and not self.token else None
-        self.requests_made += 1
-        try:
-            return bounded.within(self._left_seconds(), lambda: self._posted(path, form, headers, auth))
-        except bounded.OutOfTimeError:
-            raise self._error(
-                f"took longer than {duration(self.bounds.seconds_in_all)} in all", "Choose a shorter stretch"
-            ) from None
-
-    def _left_seconds(self) -> float:
-        return self.bounds.seconds_in_all if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-
-    def _posted(self, path: str, form: dict[str, str], headers: dict[str, str], auth: tuple[str, str] | None) -> bytes:
         try:
             with self._session.post(
                 self.address + path,
                 data=form,
                 headers=headers,
-                auth=auth,
+                auth=(parts.username, parts.password or "") if parts.username and not self.token else None,
                 timeout=(self.bounds.connect_seconds, self.bounds.read_seconds),
                 allow_redirects=False,  # a redirect leads to a login page, or the token to another host
                 stream=True,
             ) as response:
                 body = self._read(response)
                 self._check(response, body)
-        except requests.exceptions.ConnectTimeout:
-            raise self._error(
-                f"didn't answer within {duration(self.bounds.connect_seconds)}", "Check the address"
-            ) from None
-        except (requests.exceptions.Timeout, urllib3.exceptions.ReadTimeoutError):
-            raise self._error(
-                f"stopped answering for {duration(self.bounds.read_seconds)}",
-                "Choose a shorter stretch or fewer namespaces",
-            ) from None
-        except requests.exceptions.SSLError:
-            raise self._error(
-                "has a certificate this machine doesn't trust", "Check the address and REQUESTS_CA_BUNDLE"
-            ) from None
-        except (
-            requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError,
-            urllib3.exceptions.ProtocolError, urllib3.exceptions.DecodeError,
-        ):  # fmt: skip
-            raise self._error("broke off in the middle of its answer", "Try again") from None
-        except requests.exceptions.ConnectionError as error:
-            if "Read timed out" in str(error):
-                raise self._error(
-                    f"stopped answering for {duration(self.bounds.read_seconds)}", "Choose a shorter stretch"
-                ) from None
-            raise self._error("can't be reached", "Check the address, and that the server runs") from None
-        except requests.exceptions.RequestException as error:
-            raise self._error(f"can't be asked: {type(error).__name__}", "Check the address") from None
+        except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
+            raise self._error(*self._failure(error)) from None
         return body
+
+    def _failure(self, error: Exception) -> tuple[str, str]:
+        """What went wrong, and what to do about it."""
+        if isinstance(error, requests.exceptions.ConnectTimeout):
+            return f"didn't answer within {duration(self.bounds.connect_seconds)}", "Check the address"
+        is_silent = isinstance(error, requests.exceptions.Timeout | urllib3.exceptions.ReadTimeoutError)
+        if is_silent or "Read timed out" in str(error):
+            mend = "Choose a shorter stretch or fewer namespaces"
+            return f"stopped answering for {duration(self.bounds.read_seconds)}", mend
+        if isinstance(error, requests.exceptions.SSLError):
+            return "has a certificate this machine doesn't trust", "Check the address and REQUESTS_CA_BUNDLE"
+        if isinstance(error, _BROKEN_OFF):
+            return "broke off in the middle of its answer", "Try again"
+        if isinstance(error, requests.exceptions.ConnectionError):
+            return "can't be reached", "Check the address, and that the server runs"
+        return f"can't be asked: {type(error).__name__}", "Check the address"
 
     def _read(self, response: requests.Response) -> bytes:
         body = bytearray()
-        for piece in bounded.pieces(response.raw):
+        for piece in bounded.pieces(response.raw, self._deadline):
             body += piece
             if len(body) > self.bounds.bytes_per_request:
                 raise self._error(
                     f"sends more than {self.bounds.bytes_per_request // 2**20} MiB for one query",
                     "Choose fewer namespaces or a longer step",
-                )
-            if self._deadline is not None and time.monotonic() > self._deadline:
-                raise self._error(
-                    f"took longer than {duration(self.bounds.seconds_in_all)} in all", "Choose a shorter stretch"
                 )
         expected = response.headers.get("Content-Length", "")
         if expected.isdigit() and not response.headers.get("Content-Encoding") and len(body) < int(expected):
@@ -240,18 +226,12 @@ class Prometheus:
         if code == 200:
             return
         said = _error_text(body)
-        if code == 401:
-            raise self._error("wants to know who asks (401)", "Give a token, or user and password")
-        if code == 403:
-            raise self._error("doesn't allow this (403)", "Ask for the right to query, or use another token")
         if 300 <= code < 400:
-            raise self._error(
-                f"sends elsewhere ({code}), usually to a login page", "Use the address behind the login, with a token"
-            )
-        if code == 404:
-            raise self._error("has no query API there (404)", "Give the address up to, and without, /api/v1")
-        if code == 429:
-            raise self._error("is asked too often (429)", "Wait a little")
+            what = f"sends elsewhere ({code}), usually to a login page"
+            raise self._error(what, "Use the address behind the login, with a token")
+        if code in _REFUSALS:
+            what, mend = _REFUSALS[code]
+            raise self._error(f"{what} ({code})", mend)
         # Time that is up while series are read is 422 with Go's words for it, while they are reckoned with 503.
         is_late = code == 422 and "context deadline exceeded" in str(said)
         if code in (400, 422) and not is_late:

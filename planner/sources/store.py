@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -337,9 +337,12 @@ class Store:
 
         found = self._again_if_gone(read)
         if not found.moments:
-            mend = "headroom store snapshot writes one; headroom store list says what there is"
-            raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
+            raise self._nothing()
         return found
+
+    def _nothing(self) -> NotKnownError:
+        mend = "headroom store snapshot writes one; headroom store list says what there is"
+        return NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
 
     def _trends(self, readings: Sequence[Reading]) -> pa.Table:
         """The rows of the table ``trends``; made here of what releases wrote that didn't know it."""
@@ -390,8 +393,7 @@ class Store:
         for one in self.snapshots(clusters, since, until):
             looks.setdefault(one.cluster, []).append(one.taken_at)
         if not looks:
-            mend = "headroom store snapshot writes one; headroom store list says what there is"
-            raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
+            raise self._nothing()
         seen = self.query(_NODES_SEEN, clusters, since, until)
         told = self.query(_NODE_EVENTS, clusters, since, until)
         return Watch(
@@ -459,27 +461,22 @@ class Store:
         schema = _schema(NAMED[table], with_partition=True)
         schema = pa.schema([_as_dictionary(one) for one in schema]) if in_dictionaries else schema
         form = ds.ParquetFileFormat(dictionary_columns=[one.name for one in schema if pa.types.is_dictionary(one.type)])
-        whole = [one for one in readings if table in one.entry.files and not one.without]
-        some = [one for one in readings if table in one.entry.files and one.without]
-        found: list[ds.Dataset] = [
-            ds.FileSystemDataset.from_paths(
-                [self._path(one.entry.files[table]) for one in whole],
+
+        def read(some: Sequence[Reading]) -> ds.Dataset:
+            return ds.FileSystemDataset.from_paths(
+                [self._path(one.entry.files[table]) for one in some],
                 schema=schema,
                 format=form,
                 filesystem=self._files,
-                partitions=[_of(one.partition) for one in whole],
+                partitions=[_of(one.partition) for one in some],
             )
+
+        there = [one for one in readings if table in one.entry.files]
+        in_part = ((read([one]), one.without) for one in there if one.without)
+        return [
+            read([one for one in there if not one.without]),
+            *(ds.InMemoryDataset(one.to_table(filter=~ds.field("part").isin(list(gone)))) for one, gone in in_part),
         ]
-        for one in some:
-            part = ds.FileSystemDataset.from_paths(
-                [self._path(one.entry.files[table])],
-                schema=schema,
-                format=form,
-                filesystem=self._files,
-                partitions=[_of(one.partition)],
-            )
-            found.append(ds.InMemoryDataset(part.to_table(filter=~ds.field("part").isin(list(one.without)))))
-        return found
 
     def parts(self, partition: Partition) -> set[str]:
         """The parts that are written already."""
@@ -692,24 +689,19 @@ class Store:
         with self._told("read"):
             return ask()
 
-    def _told(self, verb: str) -> _Told:
-        return _Told(self.url, verb)
+    def _told(self, verb: str) -> AbstractContextManager[None]:
+        return _told(self.url, verb)
 
 
-class _Told(Record, kw_only=False):
+@contextmanager
+def _told(url: str, verb: str) -> Iterator[None]:
     """Failures of a file system, as errors that say where and how to mend them."""
-
-    url: str
-    verb: str
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, OSError | pa.ArrowException):
-            said = " ".join(str(error).split())[:300]
-            mend = "Check the address, the network, the credentials in the environment and the room on the disk"
-            raise SourceError(f"the store can't be {self.verb}: {said}", where=self.url, mend=mend) from error
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        said = " ".join(str(error).split())[:300]
+        mend = "Check the address, the network, the credentials in the environment and the room on the disk"
+        raise SourceError(f"the store can't be {verb}: {said}", where=url, mend=mend) from error
 
 
 def _is_gone(error: Exception) -> bool:
@@ -734,7 +726,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     if scheme not in ("s3", "gs", "gcs"):
         raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), mend=_FORM)
     try:
-        with _Told(_shown(url), "reached"):
+        with _told(_shown(url), "reached"):
             files, root = fs.FileSystem.from_uri(_patient(url) if scheme != "s3" else url)
     except SourceError as error:
         if isinstance(error.__cause__, pa.ArrowInvalid):
