@@ -19,7 +19,7 @@ from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
 from planner.ground.words import Text, count, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
@@ -51,6 +51,7 @@ from planner.scheduling.pod import LivePod
 
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
 _NEW = "new"
+_TOLD = ("status_replicas", "ready_replicas", "available_replicas", "updated_replicas")
 
 
 class Step(Record):
@@ -224,21 +225,40 @@ class Case(Record, kw_only=False, eq=False):
 
 # ── nodes come ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
-    """The snapshot with more nodes, each with the pods of the DaemonSets that run there."""
-    pods: list[Pod] = []
-    for node in nodes:
-        pods += [_daemon_pod(workload, node) for workload in daemons_on(snapshot, node)]
+    """The snapshot with more nodes, each with the pods of the DaemonSets that run there, of their latest revision."""
+    coming = [(workload, node) for node in nodes for workload in daemons_on(snapshot, node)]
+    theirs = {workload.uid for workload, _ in coming}
+    made = sorted(
+        (pod for pod in snapshot.pods if pod.owner and pod.owner.uid in theirs), key=lambda pod: pod.created_at or 0.0
+    )
+    latest = {pod.owner.uid: pod.labels.get(CONTROLLER_REVISION_HASH, "") for pod in made if pod.owner}
+    pods = (_daemon_pod(workload, node, latest.get(workload.uid, "")) for workload, node in coming)
     merged = tuple(sorted((*snapshot.nodes, *nodes), key=lambda node: node.name))
-    return replace(snapshot, nodes=merged, pods=(*snapshot.pods, *pods))
+    snapshot = replace(snapshot, nodes=merged, pods=(*snapshot.pods, *pods))
+    return _daemons_told(snapshot, Counter(workload.key for workload, _ in coming), 1)
 
 
-def _daemon_pod(workload: Workload, node: Node) -> Pod:
+def _daemons_told(snapshot: Snapshot, pods: Counter[str], sign: int) -> Snapshot:
+    """The snapshot whose DaemonSets say so many pods more or fewer, by key: else each that is at rest counts as midway."""
+    return replace(
+        snapshot,
+        workloads=tuple(
+            replace(one, **{name: getattr(one, name) + sign * pods[one.key] for name in _TOLD})
+            if pods[one.key]
+            else one
+            for one in snapshot.workloads
+        ),
+    )
+
+
+def _daemon_pod(workload: Workload, node: Node, revision: str) -> Pod:
     name = f"{workload.name}-{node.name}"
+    labels = workload.template.labels
     return Pod(
         namespace=workload.namespace,
         name=name,
         uid=f"new-{workload.namespace}-{name}",
-        labels=workload.template.labels,
+        labels=FrozenMap({**labels, CONTROLLER_REVISION_HASH: revision}) if revision else labels,
         spec=workload.template.spec,
         owner=Owner(kind=workload.kind, name=workload.name, uid=workload.uid),
         node_name=node.name,
@@ -365,7 +385,8 @@ def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:
     world = Simulation(cluster)
     pods = [pod for node in doomed for pod in world.pods.on(node)]
     kept = tuple(node for node in cluster.nodes if node.name not in set(names))
-    snapshot = _made_anew(replace(cluster.snapshot, nodes=kept), pods)
+    daemons = Counter(pod.owner for pod in pods if kind_in(pod.owner).is_per_node)
+    snapshot = _made_anew(_daemons_told(replace(cluster.snapshot, nodes=kept), daemons, -1), pods)
     return snapshot, sum(1 for pod in pods if not kind_in(pod.owner).is_per_node)
 
 

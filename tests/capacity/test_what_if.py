@@ -292,3 +292,12 @@ def test_every_kind_of_change_on_the_demo() -> None:
         found = apply(cluster, parse_changes(text))
         after = Cluster(found.snapshot)
         assert (after.requested <= after.allocatable).all(), text
+
+
+@pytest.mark.parametrize("text", ["add:gpu-t4=2", "upgrade:gpu-t4", "upgrade:gpu-t4=surge:0,unavailable:1", "delete:gke-edu-gpu-t4-7f3a00", "remove-zone:asia-northeast3-b"])  # fmt: skip
+def test_no_daemon_set_is_midway_because_nodes_came_or_went(text: str) -> None:
+    """Its new pods are of its latest revision, and its status counts them: else every rollout would be played beside its own."""
+    found = apply(Cluster(demo.read()), parse_changes(text)).snapshot
+    midway = [one.workload.key for one in in_flight(Cluster(found)) if one.workload is not None]
+    assert midway
+    assert not [key for key in midway if key.startswith("DaemonSet/")]
