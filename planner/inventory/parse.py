@@ -57,9 +57,11 @@ DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, Overflow
 
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
 _TAIL = re.compile(
-    rb',\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"\s*\}\s*\Z'
+    rb'"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"\s*\}\s*\Z'
 )  # as Go's clients write items of a List
+_VERSION = b'"apiVersion"'
 _TAIL_BYTES = 120
+_MOST_TOLD = 1_024
 _KINDS: dict[str, Kept | ByHand] = {
     NODE.name: nodes.NODE,
     "Namespace": nodes.NAMESPACE,
@@ -211,7 +213,8 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     else:
         record = _KINDS[kind].read(shared, decoded)
     # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
-    return ReadObject(record, wire.digest(kind.encode() + wire.encode(decoded)), decoded.metadata or wire.Metadata())
+    digest = wire.digest(kind.encode() + wire.encode(decoded))
+    return ReadObject(record=record, digest=digest, metadata=decoded.metadata or wire.Metadata())
 
 
 def read_unplayed_object(
@@ -428,11 +431,11 @@ class Reader:
         if self._is_old[told]:
             self._old[told] = self._old.get(told, 0) + 1
         _check_size(item)
-        record, digest, metadata = read_object(self._shared, item, kind)
-        self._digests.add(digest)
+        read = read_object(self._shared, item, kind)
+        self._digests.add(read.digest)
         if kind in TELLING:
-            self.one_cluster.saw(kind, record, metadata.uid or "", file)
-        self.found.setdefault(kind, []).append(record)
+            self.one_cluster.saw(kind, read.record, read.metadata.uid or "", file)
+        self.found.setdefault(kind, []).append(read.record)
         self.presence[kind] = Presence.PRESENT
 
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
@@ -618,9 +621,13 @@ def kind_of(item: object, part: Part) -> tuple[str, str]:
         kind, api_version = item.get("kind"), item.get("apiVersion")
     elif not isinstance(item, _TEXTS):
         raise NotAnObject("it isn't an object")
-    elif (head := _HEAD.match(item) or _TAIL.search(memoryview(item)[-_TAIL_BYTES:])) is not None:
+    elif (head := _HEAD.match(item)) is not None:
         return head[2].decode(), head[1].decode()
     else:
+        tail = bytes(memoryview(item)[-_TAIL_BYTES:])
+        told = _told_by(tail[tail.rfind(_VERSION) :])
+        if told is not None:
+            return told
         try:
             decoded = msgspec.json.decode(item, type=wire.Head)
         except msgspec.ValidationError:
@@ -630,6 +637,19 @@ def kind_of(item: object, part: Part) -> tuple[str, str]:
     if not isinstance(kind, str) or not kind:
         raise NotAnObject(_NO_KIND)
     return kind, str(api_version or part.api_version)
+
+
+_told: dict[bytes, tuple[str, str]] = {}  # the ends of objects, which are few; none that says more: it may be a secret
+
+
+def _told_by(tail: bytes) -> tuple[str, str] | None:
+    """(kind, API version) of the end of an object, None where they aren't all that is there."""
+    told = _told.get(tail)
+    if told is None and (found := _TAIL.match(tail)) is not None:
+        told = found[2].decode(), found[1].decode()
+        if len(_told) < _MOST_TOLD:
+            _told[tail] = told
+    return told
 
 
 _NO_KIND = "it has no kind, so it isn't a Kubernetes object"

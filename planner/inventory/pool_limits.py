@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.quotas import Quota
+from planner.inventory.records.shared import go_duration
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, NodePool, Requirement, Snapshot, Taint
-
-_DURATION: Final = re.compile(r"(\d{1,9})([smh])", re.ASCII)
-_UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
 
 
 class LimitSource(StrEnum):
@@ -115,7 +111,8 @@ def limits_of(one: NodePool) -> PoolLimits:
         is_autoscaled=one.replicas is None and not one.is_deleting,
         keeps=0 if one.is_deleting else min(one.replicas or 0, one.limits.get("nodes", one.replicas or 0)),
         is_ready=one.is_ready,
-        consolidate_after_seconds=_consolidate_after(one.consolidate_after),
+        # ``1h30m``, 0 s where nothing is said (karpenter `pkg/apis/v1/nodepool.go` `Disruption`)
+        consolidate_after_seconds=None if one.consolidate_after == "Never" else go_duration(one.consolidate_after),
         consolidates_used=one.consolidation_policy != "WhenEmpty",
         zones=wanted.get(ZONE, ()),
         machine_type=", ".join(wanted.get(INSTANCE_TYPE, ())),
@@ -126,13 +123,6 @@ def limits_of(one: NodePool) -> PoolLimits:
         labels=one.labels,
         taints=one.taints,
     )
-
-
-def _consolidate_after(text: str) -> float | None:
-    """``1h30m``, 0 s where nothing is said, None for ``Never``. Source: karpenter `pkg/apis/v1/nodepool.go` `Disruption`."""
-    if text == "Never":
-        return None
-    return float(sum(int(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION.findall(text)))
 
 
 def with_snapshots(snapshot: Snapshot, given: Sequence[PoolLimits]) -> tuple[PoolLimits, ...]:

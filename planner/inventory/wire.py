@@ -1095,12 +1095,6 @@ class ContainerUsage(Wire):
     usage: Quantities | None = None
 
 
-class PodMetrics(Object):
-    timestamp: datetime | None = None
-    window: str | None = None
-    containers: list[ContainerUsage] | None = None
-
-
 class Readable(NamedTuple):
     """A kind the planner reads. `versions`: those of its API group, the first that is installed is read."""
 

@@ -1037,9 +1037,9 @@ class ContainerMetrics(Record):
 class PodMetrics(Record):
     namespace: str
     name: str
-    taken_at: float | None
-    window_seconds: float
-    containers: tuple[ContainerMetrics, ...]
+    taken_at: float | None = None
+    window_seconds: float = 0.0
+    containers: tuple[ContainerMetrics, ...] = ()
 
 
 class PodLog(Record):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.masking import said
-from planner.inventory.records.places import ByHand
-from planner.inventory.records.shared import Shared, metadata_of
+from planner.inventory.records.places import ByHand, Kept, at
+from planner.inventory.records.shared import Shared, go_duration, metadata_of
 from planner.kubernetes import records as model
 
 _NOBODY, _NO_SERIES, _NO_SOURCE = wire.ObjectReference(), wire.EventSeries(), wire.EventSource()
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
-_DURATION_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def read_event(shared: Shared, event: wire.Event) -> model.Event:
@@ -39,30 +35,21 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
     )
 
 
-def read_pod_metrics(shared: Shared, metrics: wire.PodMetrics) -> model.PodMetrics:
-    """What metrics-server measured of a pod's containers."""
-    metadata = metadata_of(metrics)
-    containers = []
-    for one in metrics.containers or ():
-        usage = shared.amounts(one.usage)
-        containers.append(
-            model.ContainerMetrics(
-                container=one.name, cpu_millicores=usage.get("cpu", 0), working_set_bytes=usage.get("memory", 0)
-            )
+def _containers(shared: Shared, containers: list[wire.ContainerUsage]) -> tuple[model.ContainerMetrics, ...]:
+    usages = [(one.name, shared.amounts(one.usage)) for one in containers]
+    return tuple(
+        model.ContainerMetrics(
+            container=name, cpu_millicores=usage.get("cpu", 0), working_set_bytes=usage.get("memory", 0)
         )
-    return model.PodMetrics(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        taken_at=shared.seconds(metrics.timestamp),
-        window_seconds=_duration_seconds(metrics.window),
-        containers=tuple(containers),
+        for name, usage in usages
     )
 
 
-def _duration_seconds(text: str | None) -> float:
-    """Go's ``time.Duration`` text (``"1m30s"``) in seconds; 0 when there is none."""
-    return sum(float(number) * _DURATION_SECONDS[unit] for number, unit in _DURATION.findall(text or ""))
-
-
 EVENT = ByHand(wire.Event, read_event)
-POD_METRICS = ByHand(wire.PodMetrics, read_pod_metrics)
+POD_METRICS = Kept(
+    model.PodMetrics,
+    taken_at="timestamp",
+    window_seconds=at("window", str, lambda _, text: go_duration(text)),
+    containers=at("containers", list[wire.ContainerUsage], _containers),
+)
+"""What metrics-server measured of a pod's containers."""

@@ -136,7 +136,7 @@ def finished(
         claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
     )
     content = b"".join((b"Pod", wire.encode(pod), known.digest, nodes, (node_name or "").encode()))
-    return ReadObject(record, wire.digest(content), metadata)
+    return ReadObject(record=record, digest=wire.digest(content), metadata=metadata)
 
 
 def _elsewhere(shared: Shared, spec: model.PodSpec, nodes: bytes) -> model.PodSpec:

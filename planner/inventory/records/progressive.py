@@ -8,12 +8,12 @@ lws 0.8 `pkg/webhooks/leaderworkerset_webhook.go` ``Default``.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.inventory import wire
+from planner.inventory.records.shared import go_duration
 from planner.kubernetes.kinds import BLUE_GREEN, CANARY, ROLLING_UPDATE, Kind
 from planner.kubernetes.progressive import (
     LEADER_CREATED,
@@ -32,8 +32,6 @@ from planner.kubernetes.shares import check_share
 _ZERO: Final = (0, "0", "0%")
 _NO_STEP: Final = "unknown"
 _OTHER_STEPS: Final = ("analysis", "experiment", "set_header_route", "set_mirror_route", "plugin")
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", re.ASCII)
-_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MANUAL: Final = ("CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun")
 
 
@@ -160,10 +158,10 @@ def seconds(duration: int | str | None) -> float | None:
         return duration
     if duration.isascii() and duration.isdecimal():
         return float(duration)
-    parts = _DURATION.findall(duration)
-    if not parts or "".join(number + unit for number, unit in parts) != duration:
+    found = go_duration(duration, whole=True)
+    if found is None:
         raise InputError(f'the pause\'s duration "{duration[:40]}" is none: 30, "30s" or "1h" would be')
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return found
 
 
 def _blue_green(one: wire.BlueGreen, refused: str) -> BlueGreen:

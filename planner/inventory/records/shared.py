@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from planner.ground import quantity
 from planner.ground.errors import InputError, QuantityError
+from planner.ground.records import Record
 from planner.inventory import wire
 from planner.kubernetes import names
 from planner.kubernetes import records as model
@@ -99,7 +101,7 @@ class Shared:
         return known
 
 
-class ReadObject(NamedTuple):
+class ReadObject(Record):
     """One object: its record, the digest of what is kept of it, and the metadata it came with."""
 
     record: Any
@@ -166,3 +168,15 @@ def amount(text: str | int | float, resource: str) -> int:
         return quantity.parse(text, resource)
     except QuantityError as error:
         raise QuantityError(f"{resource}: {error.what}", mend=error.mend) from None
+
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", re.ASCII)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def go_duration(text: str, *, whole: bool = False) -> float | None:
+    """Go's ``time.Duration`` (``1m30s``) in seconds; with `whole` None of a text that is anything else besides."""
+    parts = _DURATION.findall(text)
+    if whole and (not parts or "".join(number + unit for number, unit in parts) != text):
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
