@@ -1,6 +1,6 @@
 import streamlit as st
 
-from planner.ui import findings, inventory_view, session
+from planner.ui import findings, frame, inventory_view, session
 from planner.ui.findings import untold
 
 st.title("What was read")
@@ -20,6 +20,7 @@ st.header("Findings")
 found = findings.of(snapshot)
 more = " Below, of each object the gravest; all of them are in the table." if found.findings else ""
 st.caption(f"{found.sentence}.{more}")
-findings.show(untold(found.findings, ()), at_most=12, more=", in the table")
+with frame.folded("Each finding", "findings"):
+    findings.show(untold(found.findings, ()), at_most=12, more=", in the table")
 with st.expander("As a table", icon=":material/table:"):
     findings.table(found.findings)

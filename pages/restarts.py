@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner.questions.question import Given
 from planner.questions.restarts import QUESTION, RestartsSettings, narrowed
-from planner.ui import cache, filtered, restarts_inputs, restarts_view, session, usage_inputs
+from planner.ui import cache, filtered, frame, restarts_inputs, restarts_view, session, usage_inputs
 
 st.title("Restarts")
 cluster = session.cluster()
@@ -16,7 +16,7 @@ if plan.report.loops:
     loop = restarts_inputs.loop(plan.report.loops)
     restarts_view.story(loop)
     why, what = st.columns(2, gap="large")
-    with why:
+    with why, frame.folded("Why: the evidence", "evidence"):
         st.header("Why: the evidence")
         restarts_view.evidence(loop)
     with what:

@@ -52,5 +52,6 @@ with ways:
 with basis:
     if basis.open:
         savings_view.step_table(saved)
+        savings_view.notes(saved)
         savings_view.assumption_table(detail.assumptions)
 downloads.answer(QUESTION, snapshot, settings, result)

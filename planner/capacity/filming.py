@@ -14,10 +14,11 @@ from planner.capacity.overview import ClusterOverview
 from planner.capacity.rollouts import rollout
 from planner.capacity.stages import replay
 from planner.capacity.timeline import Beside, timeline
-from planner.capacity.what_if import Case, upgrade_begins
+from planner.capacity.what_if import Case, UpgradeStep, upgrade_steps
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError, HeadroomError
 from planner.ground.records import replace
+from planner.ground.words import count
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
@@ -124,11 +125,11 @@ def _of_run(
 
 # ── what somebody does to nodes ──────────────────────────────────────────────────────────────────────────────────────
 FILMED: Final = (ChangeKind.DRAIN, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.EVICT, ChangeKind.UPGRADE)
-"""Changes of a cluster that have a film: those that move pods and are played in one piece; of an upgrade its first step."""
+"""Changes of a cluster that have a film: those that move pods and are played in one piece; of an upgrade all steps that are played."""
 
 
 def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool] | None = None) -> Film | None:
-    """A drain, an upgrade's first step, an eviction, or nodes or a zone lost, as the pods that have to go and come again. None where it moves no pod.
+    """A drain, an upgrade step by step, an eviction, or nodes or a zone lost, as the pods that have to go and come again. None where it moves no pod.
 
     Raises
     ------
@@ -140,14 +141,15 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
         case, shot, left, lost, title = Case(cluster, change, ()), _Shot(), 0, tuple[str, ...](), str(change)
         if change.kind is ChangeKind.EVICT:
             left = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
-        elif change.kind in (ChangeKind.DRAIN, ChangeKind.UPGRADE):
-            drained = case.nodes() if change.kind is ChangeKind.DRAIN else ()
-            if change.kind is ChangeKind.UPGRADE:
-                cluster, drained, steps = upgrade_begins(case)
-                title += f", step 1 of {steps:,}" if steps > 1 else ""
-            if not drained:
+        elif change.kind is ChangeKind.DRAIN:
+            left, out = len(play(cluster, case.nodes(), watch=shot.look).left), dict.fromkeys(case.nodes(), "drained")
+        elif change.kind is ChangeKind.UPGRADE:
+            steps = list(upgrade_steps(case, shot.look))
+            if not steps:
                 return None
-            left, out = len(play(cluster, drained, watch=shot.look).left), dict.fromkeys(drained, "drained")
+            cluster, out, more = _upgraded(case, steps, shot.camera)
+            left = len(steps[-1].run.left)
+            shot.steps, title = steps[0].of, f"{title}{more}"
         elif change.kind in FILMED:
             lost = case.zone() if change.kind is ChangeKind.REMOVE_ZONE else case.nodes()
             Player(cluster).lose([cluster.node_index[name] for name in lost], watch=shot.look)
@@ -155,9 +157,27 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
         else:
             raise ChangeError(f"{change.kind} has no film", mend=f"One of {', '.join(FILMED)}")
         before = {pod.uid for pod in cluster.snapshot.pods}
-        made = [uid for uid in shot.camera.seen if uid not in before]
+        pods = shot.camera.pods
+        made = [uid for uid in shot.camera.seen if uid not in before and not kind_in(pods[uid].owner).is_per_node]
         film = _of_shot(cluster, shot, made, title=title, words="Ready again", left=left)
         return film and replace(film, nodes=tuple(replace(one, note=out.get(one.name, one.note)) for one in film.nodes))
+
+
+def _upgraded(case: Case, steps: Sequence[UpgradeStep], camera: Camera) -> tuple[Cluster, dict[str, str], str]:
+    """The first step's cluster with the nodes of all of them, what became of which node, and what the film leaves out."""
+    nodes = {node.name: node for one in steps for node in one.cluster.nodes}
+    together = Cluster(replace(steps[0].cluster.snapshot, nodes=tuple(nodes[name] for name in camera.nodes)))
+    at = ["" if steps[0].of == 1 else f", step {number}" for number in range(1, len(steps) + 1)]
+    notes = dict[str, str]()
+    for one, said in zip(steps, at, strict=True):
+        for name in one.cluster.node_names:
+            if name not in case.cluster.node_index:
+                notes.setdefault(name, f"comes{said}")
+    notes |= {name: f"drained{said}" for one, said in zip(steps, at, strict=True) for name in one.nodes}
+    more = f", the first {len(steps)} of {steps[0].of:,} steps" if steps[0].of > len(steps) else ""
+    if held := sum(len(one.run.left) for one in steps):
+        more += f"; {count(held, 'pod')} held back, deleted after an hour, which isn't in the times"
+    return together, notes, more
 
 
 def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | None = None) -> Film | None:
@@ -183,14 +203,21 @@ class _Shot:
 
     def __init__(self) -> None:
         self.camera, self.seconds = Camera(), list[float]()
+        self.steps, self.at = 0, list[int]()  # how many there are, and in which each look is
         self._simulation: Simulation | None = None
-        self._begun = 0.0
+        self._begun, self._number = 0.0, 0
 
     def look(self, simulation: Simulation, seconds: float) -> None:
         if simulation is not self._simulation:
             self._simulation, self._begun = simulation, self.seconds[-1] if self.seconds else 0.0
+            self._number += 1
         self.camera.look(simulation)
         self.seconds.append(self._begun + seconds)
+        self.at.append(self._number)
+
+    def said(self, look: int) -> str:
+        """``step 2 of 6: ``, where there are several."""
+        return f"step {self.at[look]} of {self.steps:,}: " if self.steps > 1 else ""
 
 
 def _of_shot(
@@ -211,7 +238,7 @@ def _of_shot(
     ending = [count_at(camera, went, resource, cluster, look).terminating for look in looks]
     frames = tuple(
         Frame(
-            tick=look - 1, seconds=shot.seconds[look], event=_happening(counts[n], ending[n]) if n else "before the change",
+            tick=look - 1, seconds=shot.seconds[look], event=shot.said(look) + (_happening(counts[n], ending[n]) if n else "before the change"),
             ready=counts[n].ready, waiting=counts[n].waiting, held=counts[n].held,
         )
         for n, look in enumerate(looks)

@@ -14,6 +14,7 @@ import numpy as np
 
 from planner.capacity.shared_gpus import gpu_supply
 from planner.ground.records import Record, replace
+from planner.ground.vocabulary import NVIDIA_GPU
 from planner.ground.words import count, listing, plural
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same
@@ -55,7 +56,10 @@ class GpuModelLine(Record):
 
     @property
     def name(self) -> str:
-        """``T4``, ``T4, time slices``, ``A100, MIG slices 1g.5gb``; the resource where no label names the model."""
+        """``T4``, ``T4, time slices``, ``A100, MIG slices 1g.5gb``; the resource where no label names the model. Pods that
+        wait and may go to several, or to none, ask for any."""
+        if not (self.model or self.node_count) and self.resource == NVIDIA_GPU:
+            return "any GPU"
         return Offer(resource=self.resource, sharing=self.sharing, profile=self.profile).called(self.model)
 
 

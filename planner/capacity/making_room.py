@@ -593,7 +593,7 @@ def notes(made: MadeRoom) -> list[str]:
         found += ["A shape names no queue: whether Kueue has quota for such pods isn't asked."]
     if made.queued:
         found += ["Places and quota are asked each by itself: no move gives quota. See who waits: headroom queues"]
-    return [*found, *(["--script prints the steps as a shell script."] if made.steps else [])]
+    return found
 
 
 # ── the script ───────────────────────────────────────────────────────────────────────────────────────────────────────

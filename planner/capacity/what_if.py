@@ -7,7 +7,7 @@ again, controllers replace what is gone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, play
@@ -419,22 +419,43 @@ def _upgrade(case: Case) -> tuple[Snapshot, Step]:
     pool, way = case.pool(), _way_of_upgrading(case)
     if way.why_not:
         return case.snapshot, case.step(f"pool {pool.name} can't be upgraded{way.why_not}", is_done=False)
+    steps = list(upgrade_steps(case))
+    return steps[-1].after, _upgraded(case, [one.run for one in steps], way.how, steps[0].of)
+
+
+class UpgradeStep(Record):
+    """A step of an upgrade that was played: the cluster with the nodes that come, those that go, the drain, and the snapshot after
+    it; `of`: how many steps there are."""
+
+    cluster: Cluster
+    nodes: tuple[str, ...]
+    run: EvictionRun
+    after: Snapshot
+    of: int
+
+
+def upgrade_steps(case: Case, watch: Callable[[Simulation, float], None] | None = None) -> Iterator[UpgradeStep]:
+    """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it."""
+    pool, way = case.pool(), _way_of_upgrading(case)
+    if way.why_not:
+        return
     if way.is_blue_green:
-        run = play(_surged(case.cluster, pool, way.surge, way)[0], pool.nodes)
-        snapshot, _ = _without(Cluster(run.simulation.pods.snapshot_now()), pool.nodes)
-        return snapshot, _upgraded(case, [run], way.how, 1)
-    cluster, runs, batches = case.cluster, [], way.batches(pool)
+        larger = _surged(case.cluster, pool, way.surge, way)[0]
+        run = play(larger, pool.nodes, watch=watch)
+        after, _ = _without(Cluster(run.simulation.pods.snapshot_now()), pool.nodes)
+        yield UpgradeStep(cluster=larger, nodes=pool.nodes, run=run, after=after, of=1)
+        return
+    cluster, batches = case.cluster, way.batches(pool)
     for names in batches[:_MOST_BATCHES]:
         larger, added = _surged(cluster, pool, len(names), way)
-        run = play(larger, names)
-        runs.append(run)
+        run = play(larger, names, watch=watch)
         emptied, _ = _without(Cluster(run.simulation.pods.snapshot_now()), names)
         again = tuple(bare_copy(cluster.nodes[cluster.node_index[n]], n) for n in names[len(added) :])
         cluster = at_rest(_with_nodes(emptied, again))
+        yield UpgradeStep(cluster=larger, nodes=names, run=run, after=cluster.snapshot, of=len(batches))
         pool = replace(
             pool, nodes=tuple(n for n in pool.nodes if n in cluster.node_index) or tuple(n.name for n in added)
         )
-    return cluster.snapshot, _upgraded(case, runs, way.how, len(batches))
 
 
 class _Way(Record):
@@ -473,17 +494,6 @@ def _surged(cluster: Cluster, pool: NodePool, going: int, way: _Way) -> tuple[Cl
     """The cluster with the nodes that come before `going` of the pool's go, and those nodes."""
     added = copies(cluster, pool, min(way.surge, going), "green" if way.is_blue_green else "up")
     return at_rest(_with_nodes(cluster.snapshot, added)), added
-
-
-def upgrade_begins(case: Case) -> tuple[Cluster, tuple[str, ...], int]:
-    """The first step of an upgrade, as `_upgrade` plays it: the cluster with the nodes that come, those that go, and how many
-    steps there are; no step where it can't be done.
-    """
-    pool, way = case.pool(), _way_of_upgrading(case)
-    batches = [] if way.why_not else way.batches(pool)
-    if not batches:
-        return case.cluster, (), 0
-    return _surged(case.cluster, pool, len(batches[0]), way)[0], batches[0], len(batches)
 
 
 def _upgraded(case: Case, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:

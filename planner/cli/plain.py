@@ -273,6 +273,8 @@ def tell(
 
     def words() -> None:
         show(question, answer)
+        if question.script is not None and answer.steps:
+            terminal.say("\n--script prints the steps as a shell script.")
         is_priced = hasattr(answer, "as_of") and answer.as_of
         if given.book is not None and is_priced:
             terminal.say(f"\n{sentence(getattr(answer, 'prices_source', '') or given.book.source)}")

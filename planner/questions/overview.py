@@ -65,6 +65,12 @@ def _ready(line: WorkloadOverview) -> str | None:
     return None if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,}"
 
 
+def _free(line: GpuModelLine) -> str | None:
+    if not line.node_count:
+        return "–"
+    return None if line.free is None else f"{line.free:,} of {line.allocatable:,}"
+
+
 _WORKLOADS: Final[Listing[ClusterOverview, WorkloadOverview]] = Listing(
     name="workloads",
     items=lambda answer: by_trouble(answer.workloads),
@@ -101,7 +107,7 @@ _GPUS: Final[Listing[ClusterOverview, GpuModelLine]] = Listing(
         Column("nodes", lambda line: line.node_count),
         Column("allocatable", heading=None),
         Column("requested", heading="held"),
-        Column("free", words=lambda line: None if line.free is None else f"{line.free:,} of {line.allocatable:,}"),
+        Column("free", words=_free),
         Column("out_of_use", words=lambda line: some(line.out_of_use)),
         Column("pending", heading="wanted"),
         Column(

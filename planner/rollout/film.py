@@ -154,26 +154,50 @@ Seen = tuple[Doing, int] | None
 class Camera:
     """Looks on at the quiet moments of a run, and notes what has happened to pods since the last.
 
-    A run may go on in another simulation of the same nodes (moves in stages): pods are known by their uid.
+    A run may go on in another simulation (moves in stages, an upgrade step by step): pods are known by their uid, and nodes by
+    their place in `nodes`, which are those of the first simulation and then what came.
     """
 
     def __init__(self) -> None:
         self.looks = 0
+        self.nodes: dict[str, int] = {}
         self.seen: dict[str, list[tuple[int, Seen]]] = {}  # by uid: (look, what it did then), where that changed
         self.pods: dict[str, LivePod] = {}
         self._read = 0
         self._simulation: Simulation | None = None
+        self._places, self._before = list[int](), dict[str, Seen]()
 
     def look(self, simulation: Simulation) -> None:
         """A quiet moment."""
         if simulation is not self._simulation:
-            self._simulation, self._read = simulation, 0
+            self._go_on(simulation)
         news = simulation.pods.news
         for pod in dict.fromkeys(news[self._read :]):
             self.pods.setdefault(pod.uid, pod)
-            self.seen.setdefault(pod.uid, []).append((self.looks, _of(pod)))
+            self.seen.setdefault(pod.uid, []).append((self.looks, self._placed(_of(pod))))
         self._read = len(news)
         self.looks += 1
+
+    def _go_on(self, simulation: Simulation) -> None:
+        """In another simulation: what is otherwise than it was when the last one ended happened unseen."""
+        was, self._simulation, self._read = self._simulation, simulation, 0
+        self._places = [self.nodes.setdefault(name, len(self.nodes)) for name in simulation.cluster.node_names]
+        now = {pod.uid: self._placed(at_first(simulation.cluster, pod)) for pod in simulation.snapshot.pods}
+        if was is None:
+            self._before = now
+            return
+        for one in (was, simulation):
+            for index, pod in enumerate(one.snapshot.pods):
+                uid, there = pod.uid, now.get(pod.uid)
+                if there != (self.seen[uid][-1][1] if uid in self.seen else self._before.get(uid)):
+                    self.pods.setdefault(uid, one.pods.live(index))
+                    self.seen.setdefault(uid, []).append((self.looks, there))
+        for uid, since in self.seen.items():  # made in the last one, and gone
+            if uid not in now and since[-1][1] is not None:
+                since.append((self.looks, None))
+
+    def _placed(self, seen: Seen) -> Seen:
+        return seen if seen is None or seen[1] < 0 else (seen[0], self._places[seen[1]])
 
 
 def _of(pod: LivePod) -> Seen:

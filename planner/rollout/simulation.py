@@ -8,14 +8,15 @@ and scheduler work until they have nothing left to do. Start-up and termination 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from itertools import islice
 from random import Random
-from typing import Protocol
+from typing import Final, Protocol
 
 from planner.ground.budget import current, too_large
 from planner.kubernetes.budgets import scales
-from planner.kubernetes.records import Labels, LabelSelector, PodSpec
+from planner.kubernetes.records import Labels, LabelSelector, PodSpec, Snapshot
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.claims import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock
@@ -56,6 +57,15 @@ class Controller(Protocol):
 
     def sync(self, simulation: Simulation) -> bool:
         """Do what can be done now; whether anything was."""
+
+
+_MADE: Final = re.compile(r"[0-9a-f]{16}")
+"""The uid of a pod that a run made; an API server's have 36 characters."""
+
+
+def _made_before(snapshot: Snapshot) -> int:
+    """What the pods that runs before this one made add to its seed: else it would give its own their names and uids."""
+    return sum(int(pod.uid, 16) for pod in snapshot.pods if _MADE.fullmatch(pod.uid))
 
 
 class Simulation:
@@ -110,7 +120,7 @@ class Simulation:
         self.work = current()
         self._units_before = self.work.left
         self.state = State(cluster)
-        self.random = Random(seed)
+        self.random = Random(seed + self.snapshot.derived.once(_made_before, self.snapshot))
         self._luck = Random(seed) if draws_order else None
         self._ends_luck = Random(seed) if draws_ends else None
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import streamlit as st
 
@@ -11,12 +11,13 @@ from planner.drift.members import environment_names
 from planner.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
 from planner.drift.rows import matrix_rows
 from planner.ground import words
+from planner.ground.tables import alike
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.drift import DriftSettings
 from planner.questions.question import Given
-from planner.ui import cache, downloads, drift_inputs, errors, filtered, tables, verdict
+from planner.ui import cache, downloads, drift_inputs, errors, filtered, tables, tiles, verdict
 
 _MOST_EXPLAINED = 3
 _BESIDE = 2  # suggestions in a row
@@ -44,11 +45,10 @@ def headline(report: DriftReport) -> None:
     if not report.services:
         box, title = st.info, "? Nothing to compare"
     box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
-    with st.container(horizontal=True):
-        st.metric("Services compared", f"{len(report.services):,}", border=True)
-        st.metric("That differ", f"{differing:,}", border=True)
-        st.metric("In trouble because of it", f"{len(explained):,}", border=True)
-        st.metric("Workloads in one environment only", f"{report.unmatched:,}", border=True)
+    with st.grid(3, min_column_width=150):
+        tiles.show("Services compared", len(report.services))
+        tiles.show("That differ", differing)
+        tiles.show("In trouble because of it", len(explained))
     for sentence in report.ambiguous[:5]:
         st.caption(f"△ {words.literal(sentence)}")
 
@@ -56,22 +56,33 @@ def headline(report: DriftReport) -> None:
 @errors.part
 def services(report: DriftReport) -> None:
     """Services × environments: in each cell replicas, memory and restarts."""
-    shown = telling.of_report(report)
+    every = telling.environments(report)
+    cells = [{name: _cell(service, name) for name in every} for service in report.services]
+    columns = _alike(cells, every, {service.reference for service in report.services if service.differences})
+    if len(columns) > telling.MOST_SIDE_BY_SIDE:
+        columns = {name: name for name in telling.of_report(report)}
     rows = [
         {"Service": service.service}
-        | {environment: _cell(service, environment) for environment in shown}
+        | {head: row[name] for name, head in columns.items()}
         | {"What it says": service.sentence}
-        for service in report.services
+        for service, row in zip(report.services, cells, strict=True)
     ]
     tables.show(
         rows,
         alt=str(report.sentence),
-        names=shown,
+        names=list(columns.values()),
         empty=filtered.nothing(
             "service", "No service runs in two environments: upload another cluster below, or edit the rule."
         ),
     )
-    _say_shown(len(shown), len(telling.environments(report)))
+    if len(columns) == telling.MOST_SIDE_BY_SIDE:
+        _say_shown(len(columns), len(every))
+
+
+def _alike(rows: Sequence[Mapping[str, object]], names: Sequence[str], alone: Container[str]) -> dict[str, str]:
+    """Columns that are the same in every row as one: the first's name → the heading, such as ``dev-0 and 41 more``."""
+    groups = alike(names, lambda name: (name if name in alone else "", tuple(row[name] for row in rows)))
+    return {some[0]: str(words.listing(some, most=1)) for some in groups}
 
 
 def _say_shown(shown: int, every: int) -> None:
@@ -98,16 +109,25 @@ def _restarts(number: int | None) -> str:
 @errors.part
 def one(service: ServiceDrift, *, everything: bool) -> None:
     """One service: the sentences, and the matrix."""
-    for explanation in service.explanations[:_MOST_EXPLAINED]:
-        st.warning(words.literal(explanation.sentence), title=f"△ {words.literal(explanation.environment)}")
-    if others := [one.environment for one in service.explanations[_MOST_EXPLAINED:]]:
+    groups = alike(service.explanations, lambda one: str(one.sentence).replace(one.environment, ""))
+    for some in groups[:_MOST_EXPLAINED]:
+        st.warning(
+            words.literal(some[0].sentence),
+            title=f"△ {words.literal(words.listing([one.environment for one in some], most=1))}",
+        )
+    if others := [one.environment for some in groups[_MOST_EXPLAINED:] for one in some]:
         st.caption(f"△ So it is in {words.literal(words.listing(others))}, with their own numbers.")
     if not service.explanations:
         st.markdown(words.literal(service.sentence))
-    told = telling.of_service(service)
+    told = service
+    rows = matrix_rows(told, everything=everything)
+    columns = _alike(rows, service.environments, {service.reference})
+    if len(columns) > telling.MOST_SIDE_BY_SIDE:
+        told = telling.of_service(service)
+        rows, columns = matrix_rows(told, everything=everything), {name: name for name in told.environments}
     tables.show(
-        matrix_rows(told, everything=everything), alt=str(service.sentence), names=service.environments,
-        empty="Nothing differs between these environments.",
+        [{"what": row["what"], **{head: row[name] for name, head in columns.items()}} for row in rows],
+        alt=str(service.sentence), names=list(columns.values()), empty="Nothing differs between these environments.",
     )  # fmt: skip
     _say_shown(len(told.environments), len(service.environments))
     st.caption(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
 
 import streamlit as st
 
 from planner.ground import words
+from planner.ground.tables import Row, alike
 from planner.ground.words import usd
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.spot.fleet import FleetSavings
@@ -51,36 +54,58 @@ def moves(found: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
     moving = QUESTION.rows(found, "moves")
     pools = Counter(row["workload"] for row in moving)
-    rows = [
-        {
-            "move": row["move"],
-            "workload": f"{row['workload']} in {row['node_pool'] or 'no pool'}"
-            if pools[row["workload"]] > 1
-            else row["workload"],
-            "saved $": row["saved_usd"],
-            "fit": row["fit"],
-            "risk": row["pod_hours_at_risk"],
-            "nodes": f"{row['nodes_freed']:g} → {row['spot_nodes']:g}",
-            "alone $": row["alone_usd"],
-            "repacked $": row["alone_repacked_usd"],
-        }
-        for row in moving
-    ]
-    tables.show(
-        rows,
-        alt="Workloads that move to spot, in order, with what each saves a month",
-        columns={"risk": st.column_config.NumberColumn(format="%.2f")},
-        money=("saved $", "alone $", "repacked $"),
-        empty="No workload may move, or none runs on demand.",
-        opens=[opening.savings(str(row["workload"])) for row in moving], key="moves",
-    )  # fmt: skip
-    if not rows:
+
+    def rows(groups: Sequence[tuple[Row, ...]], key: str) -> None:
+        told = [
+            {
+                "move": some[0]["move"],
+                "workload": words.listing([_whose(one, pools) for one in some], most=1),
+                "saved $": _sum(some, "saved_usd"),
+                "fit": some[0]["fit"],
+                "risk": _sum(some, "pod_hours_at_risk"),
+                "nodes": f"{_sum(some, 'nodes_freed'):g} → {_sum(some, 'spot_nodes'):g}",
+                "alone $": _sum(some, "alone_usd"),
+                "repacked $": _sum(some, "alone_repacked_usd"),
+            }
+            for some in groups
+        ]
+        tables.show(
+            told,
+            alt="Workloads that move to spot, in order, with what each saves a month",
+            columns={"risk": st.column_config.NumberColumn(format="%.2f")},
+            money=("saved $", "alone $", "repacked $"),
+            empty="No workload may move, or none runs on demand.",
+            opens=[opening.savings(str(one["workload"])) for one, *_ in groups], key=key,
+        )  # fmt: skip
+
+    tables.grouped(alike(moving, _move), rows, key="moves", few=_FEW_MOVES)
+    if not moving:
         return
     st.caption(
         "USD a month. Saved: its part of what the pool's moves save together, by what it bears of the bill. Alone: by itself, whole nodes only; repacked: the "
         "rest of its pool packed more tightly. Risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
         "go → spot ones that come. Those without a number would save nothing. Select a row to open its own page."
     )
+
+
+_FEW_MOVES: Final = 40
+_SAID: Final = ("fit", "saved_usd", "pod_hours_at_risk", "nodes_freed", "spot_nodes", "alone_usd", "alone_repacked_usd")
+
+
+def _move(row: Row) -> Hashable:
+    """What is said of a move, but for whose it is: to three digits, since cents that are left over are somebody's."""
+    return tuple(f"{said:.3g}" if isinstance(said := row[name], float) else said for name in _SAID)
+
+
+def _whose(row: Row, pools: Mapping[object, int]) -> str:
+    return (
+        f"{row['workload']} in {row['node_pool'] or 'no pool'}" if pools[row["workload"]] > 1 else str(row["workload"])
+    )
+
+
+def _sum(some: Sequence[Row], name: str) -> float | None:
+    known = [amount for one in some if isinstance(amount := one[name], int | float)]
+    return sum(known) if known else None
 
 
 @errors.part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 import streamlit as st
@@ -43,6 +44,7 @@ A = TypeVar("A")
 _RESOURCES: Final = 4  # accelerators with a figure of their own; the chart has all
 _LIST_PIXELS = 640
 _QUICK_NODES = 500  # above, what other rooms say isn't worked out for the first page
+_FEW = 40  # workloads that are listed one by one at once
 _SHOWN = 6  # causes of trouble that are told one by one; the table has all
 
 
@@ -184,11 +186,30 @@ def gpus(overview: ClusterOverview) -> None:
 @errors.part
 def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
-    sheet.table(
-        QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key="workloads",
-        names=("verdict", "workload", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
-        height=_LIST_PIXELS if len(overview.workloads) > _SHOWN else "content",
-    )  # fmt: skip
+
+    def rows(groups: Sequence[tuple[WorkloadOverview, ...]], key: str) -> None:
+        if key == "workloads":
+            sheet.table(
+                QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key=key,
+                names=("verdict", "workload", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
+                height=_LIST_PIXELS if len(overview.workloads) > _SHOWN else "content",
+            )  # fmt: skip
+            return
+        told = [
+            {
+                "its rollout now": verdict.words(one.verdict, one.reason),
+                "workload": words.listing([line.workload for line in (one, *more)], most=1),
+                "GPUs": known_sum([line.gpus for line in (one, *more)]),
+                "why": "each by itself" if one.verdict is Verdict.COMPLETES else str(one.headline),
+            }
+            for one, *more in groups
+        ]
+        tables.show(
+            told, alt=str(overview.sentence), opens=[opening.rollout(one.workload) for one, *_ in groups], key=key
+        )
+
+    complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)
+    tables.grouped([*by_cause(overview.workloads), *filter(None, [complete])], rows, key="workloads", few=_FEW)
     if overview.workloads:
         st.caption(f"{opening.SELECT} Node pools and GPU models are in the download.")
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=filtered.wanted()), overview)

@@ -138,18 +138,16 @@ def _measures(card: Sequence[Numbered]) -> None:
             said.append("no money")
         limit = f"  \n△ {words.literal(words.sentence(one.limit))}" if one.limit else ""
         badges = " ".join(f":blue-badge[{words.literal(text)}]" for text in said)
-        st.markdown(f"**{number}.** {words.literal(one.what)}{limit}  \n{badges}")
+        commands, undo = ([getattr(measure, name) for _, measure in card] for name in ("command", "undo"))
+        height: Literal["content"] | int = "content" if len(card) <= _MOST_COMMANDS else _SCROLLED
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f"**{number}.** {words.literal(one.what)}{limit}  \n{badges}")
+            with st.popover("Undo", icon=":material/undo:", type="tertiary"):
+                st.code(words.printable("\n".join(undo)), language=None, wrap_lines=True, height=height)
         if others:
             same = [f"{place}. {words.short_name(measure.workload)}" for place, measure in others]
             st.markdown(words.literal(f"The same for {words.listing(same)}."))
-        height: Literal["content"] | int = "content" if len(card) <= _MOST_COMMANDS else _SCROLLED
-        commands, undo = ([getattr(measure, name) for _, measure in card] for name in ("command", "undo"))
         st.code(words.printable("\n".join(commands)), language=None, wrap_lines=True, height=height)
-        if not others:
-            st.caption(f"Undo: {words.literal(words.printable(one.undo, one_line=True))}")
-            return
-        with st.expander("Undo", icon=":material/undo:"):
-            st.code(words.printable("\n".join(undo)), language=None, wrap_lines=True, height=height)
 
 
 def _left(found: PlanAnswer) -> None:

@@ -23,7 +23,7 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.ui import cache, downloads, errors, filtered, link, opening, tables, tiles, verdict
+from planner.ui import cache, downloads, errors, filtered, opening, tables, tiles, verdict
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -39,21 +39,18 @@ _CONFIDENCE: Final = {
     Confidence.LIKELY: "likely: several signs agree",
     Confidence.POSSIBLE: "possible: few signs",
 }
-_MOST_LOOPS: Final = 12  # in rows of their own
 _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
 
 
 @errors.part
 def headline(report: RestartReport) -> None:
-    """The answer in a sentence, then four figures, then what could not be looked at."""
+    """The answer in a sentence, then three figures, then what could not be looked at."""
     live = [loop for loop in report.loops if loop.is_live]
     box, title = (st.error, "✗ Something keeps restarting") if live else (st.success, "✓ Nothing restarts")
     box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
-    noise = {line.template for loop in report.loops for line in loop.noise}
-    with st.container(horizontal=True):
-        tiles.show("In trouble", words.count(len(live), "workload"))
+    with st.grid(3, min_column_width=150):
+        tiles.show("Workloads in trouble", len(live))
         tiles.show("Restarts", sum(loop.restarts for loop in live))
-        tiles.show("Log lines that are noise", len(noise), hint="Printed by pods that work as well")
         tiles.share("Pods with a log", report.pods_with_log, report.pods)
     for gap in report.gaps:
         st.caption(f"△ {words.literal(gap)}")
@@ -65,15 +62,7 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
     causes = alike(
         report.loops, lambda one: (one.diagnosis.cause, one.diagnosis.confidence, one.activity, one.container)
     )
-    if len(report.loops) <= _MOST_LOOPS or len(causes) == len(report.loops):
-        _loops([(one,) for one in report.loops], report, snapshot, "loops")
-        return
-    _loops(causes, report, snapshot, "causes")
-    with link.expander(
-        f"All {len(report.loops):,}, one by one", key="every_loop", icon=":material/table_rows:"
-    ) as is_open:
-        if is_open:
-            _loops([(one,) for one in report.loops], report, snapshot, "loops")
+    tables.grouped(causes, lambda some, key: _loops(some, report, snapshot, key), key="loops")
 
 
 def _loops(groups: Sequence[tuple[Loop, ...]], report: RestartReport, snapshot: Snapshot, key: str) -> None:

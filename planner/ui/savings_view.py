@@ -23,7 +23,7 @@ from planner.spot.inputs import AssumptionRow, Derived
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.workload import SavingsDetail
-from planner.ui import charts, errors, price_age, prices, tables, tiles
+from planner.ui import charts, errors, frame, price_age, prices, tables, tiles
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -112,9 +112,15 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
         if assumptions.needed_nodes:
             short = words.duration(saved.shortfall_hours * 3_600)
             tiles.show("Shortfall", short, f"under {assumptions.needed_nodes} ready")
-    st.caption(
-        "A month: the saving is the mean of the simulated ones, the others are medians; shortfall: expected time with too few ready nodes."
-    )
+    with frame.folded("What the figures are", "figures"):
+        st.caption(
+            "A month: the saving is the mean of the simulated ones, the others are medians; shortfall: expected time with too few ready nodes."
+        )
+
+
+@errors.part
+def notes(saved: Savings) -> None:
+    """What was simulated, and how surely."""
     for note in saved.notes:
         st.caption(words.literal(note))
 

@@ -175,12 +175,12 @@ def two_moments(*, is_made: bool = True) -> tuple[tuple[Snapshot, Snapshot], His
     url = made or os.environ.get(VARIABLE, "")
     if not url or not _clusters(url):
         return None
-    if made:
-        st.caption(MADE)
     label = "Two times of the demo" if made else "Two times of the store"
     is_open = not made and "from" in st.query_params
     with st.expander(label, icon=":material/history:", expanded=is_open):
-        if not made and not link.toggle("Compare two times of a cluster", key="two_times"):
+        if made:
+            st.caption(MADE)
+        elif not link.toggle("Compare two times of a cluster", key="two_times"):
             return None
         cluster = demo.DEMO_NAME if made else link.select("Cluster of the store", clusters(), key="of_store")
         every = _snapshots(url, cluster)

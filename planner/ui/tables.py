@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +13,9 @@ from pandas.io.formats.style import Styler
 
 from planner.ground.tables import Rows, is_amounts, shown
 from planner.ground.words import Text, capital, literal, printable, usd_cents
-from planner.ui import opening
+from planner.ui import link, opening
+
+T = TypeVar("T")
 
 _PAGE_PIXELS = 890  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _EDGE_PIXELS = 20, 18
@@ -190,6 +192,21 @@ def show(
     )
     if opens:
         opening.selected(event, opens)
+
+
+def grouped(
+    groups: Sequence[tuple[T, ...]], show: Callable[[Sequence[tuple[T, ...]], str], None], *, key: str, few: int = 12
+) -> None:
+    """Things of which the same is said in one row of the table that `show` makes, and each by itself where that is asked for; few of
+    them, or those that are all different, at once. `show`: groups, key."""
+    every = [(one,) for some in groups for one in some]
+    if len(every) <= few or len(groups) == len(every):
+        show(every, key)
+        return
+    show(groups, f"{key}_alike")
+    with link.expander(f"All {len(every):,}, one by one", key=f"every_{key}", icon=":material/table_rows:") as is_open:
+        if is_open:
+            show(every, key)
 
 
 def _of_one_kind(cells: Rows) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ from tests.running_app import running_app
 
 PAGES = pages()
 FIRST_BOX_PIXELS = 300
-SCREEN_PIXELS = 900
 PHONE = ViewportSize(width=390, height=844)
 DARK = "rgb(16, 22, 29)"  # backgroundColor of [theme.dark]
 
@@ -72,12 +71,15 @@ def test_the_verdict_begins_on_the_first_screen(
     assert box["y"] < FIRST_BOX_PIXELS, title
 
 
+@pytest.mark.parametrize(("width", "screen"), [(390, 844), (1360, 900), (1920, 1080)])
 @pytest.mark.parametrize(("path", "title"), PAGES, ids=lambda one: one or "now")
-def test_a_page_of_the_demo_is_two_screens_high(path: str, title: str, visit: Callable[..., Visitor]) -> None:
-    visitor = visit(height=2 * SCREEN_PIXELS)  # all of it in the window, so that all of it is drawn
+def test_a_page_of_the_demo_is_two_screens_high(
+    path: str, title: str, width: int, screen: int, visit: Callable[..., Visitor]
+) -> None:
+    visitor = visit(width=width, height=2 * screen)  # all of it in the window, so that all of it is drawn
     visitor.open(path)
     visitor.page.wait_for_function(ALL_DRAWN)
-    assert visitor.main().evaluate("main => main.scrollHeight") <= 2 * SCREEN_PIXELS, title
+    assert visitor.main().evaluate("main => main.scrollHeight") <= 2 * screen, title
 
 
 def every_chart_says_what_it_shows(visitor: Visitor) -> None:

@@ -13,8 +13,9 @@ from planner.capacity.filming import change_film, room_film, stuck_film
 from planner.capacity.losses import Player
 from planner.capacity.making_room import Asked, make_room
 from planner.capacity.overview import overview
-from planner.capacity.what_if import Case, upgrade_begins
+from planner.capacity.what_if import Case, upgrade_steps
 from planner.ground.errors import ChangeError
+from planner.ground.words import count
 from planner.rollout.film import Doing, Film
 from planner.sources import demo
 
@@ -91,23 +92,43 @@ def test_a_change_without_a_film_is_refused() -> None:
         change_film(SNAPSHOT, parse_change("drain:nobody"))
 
 
-@pytest.mark.parametrize(("settings", "steps"), [("", 6), ("=surge:2,unavailable:1", 2), ("=surge:0,unavailable:6", 1)])
-def test_an_upgrade_begins_with_its_first_nodes(settings: str, steps: int) -> None:
-    """Its first step is played as `what_if` plays it: nodes that come, then a drain of those that go."""
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [("", 6), ("=surge:2,unavailable:1", 2), ("=surge:0,unavailable:2", 3), ("=surge:0,unavailable:6", 1)],
+)
+def test_an_upgrade_is_shown_to_its_end(settings: str, steps: int) -> None:
+    """Every step as `what_if` plays it: nodes that come, a drain of those that go, and at its end the pods that the next finds."""
     change = parse_change(f"upgrade:gpu-t4{settings}")
     film = change_film(SNAPSHOT, change)
     assert film is not None
-    assert film.title == (f"{change}, step 1 of {steps}" if steps > 1 else str(change))
-    case = Case(at_rest(SNAPSHOT), change, ())
-    larger, names, told = upgrade_begins(case)
-    assert told == steps
-    run = play(larger, names)
-    said = described(larger, names, run)
-    pushed_out = [pod for pod in run.simulation.preempted if pod not in run.moved]
-    assert {one.name for one in film.nodes if one.note == "drained"} == set(names), "all that go have a row"
-    assert film.wanted == said.evicted + len(pushed_out)
-    assert film.frames[-1].ready == sum(number for _, number in said.moved_to)
-    assert film.is_stuck == bool(film.frames[-1].waiting or said.held_back)
+    played = list(upgrade_steps(Case(at_rest(SNAPSHOT), change, ())))
+    assert len(played) == played[0].of == steps
+    held = sum(len(one.run.left) for one in played)
+    assert film.title == (
+        f"{change}; {count(held, 'pod')} held back, deleted after an hour, which isn't in the times"
+        if held
+        else str(change)
+    )
+    assert film.is_stuck == bool(film.frames[-1].waiting or played[-1].run.left)
+    said = [frame.event.partition(": ")[0] for frame in film.frames if ": " in frame.event]
+    assert list(dict.fromkeys(said)) == ([f"step {n} of {steps}" for n in range(1, steps + 1)] if steps > 1 else [])
+    went = {name for one in played for name in one.nodes}
+    assert {one.name for one in film.nodes if one.note.startswith("drained")} == went, "all that go have a row"
+    came = {name for one in played for name in one.cluster.node_names} - {node.name for node in SNAPSHOT.nodes}
+    assert {one.name for one in film.nodes if one.note.startswith("comes")} <= came
+    assert [one.seconds for one in film.frames] == sorted(one.seconds for one in film.frames)
+    assert max(one.ready for one in film.frames) <= film.wanted
+    end = film.at(len(film.frames) - 1)
+    last = played[-1].run.simulation.pods.snapshot_now()
+    there = {f"{pod.namespace}/{pod.name}": pod.node_name for pod in last.pods if pod.node_name}
+    for block in end:
+        if block.node >= 0 and block.doing is not Doing.TERMINATING:
+            assert there[block.pod] == film.nodes[block.node].name, "at its end each pod is where the last step left it"
+    drawn = {block.pod for block in end if block.node >= 0}
+    rows = {one.name for one in film.nodes}
+    assert {
+        name for name, node in there.items() if node in rows and name in {block.pod for block in film.blocks}
+    } <= drawn
 
 
 def test_an_upgrade_that_cannot_begin_has_no_film() -> None:

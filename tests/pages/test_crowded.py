@@ -51,3 +51,27 @@ def test_no_chart_of_memory_where_no_use_is_known(part: str) -> None:
     assert not app.get("plotly_chart")
     if part == "Nodes":
         assert "isn't known of any node" in said(app)
+
+
+def test_workloads_stand_by_cause_and_those_that_complete_in_one_row() -> None:
+    app = visit("rollouts", crowded())
+    rows = table(app, "Its rollout now")
+    assert rows[0]["Workload"] == f"Deployment/prod-0/llm-serve and {COPIES - 1} more"
+    assert [row["Its rollout now"] for row in rows].count("✓ Completes") == 1
+    assert len(rows) == 6
+    assert any("one by one" in one.label for one in app.expander)
+
+
+def test_moves_to_spot_that_are_alike_are_one_and_add_up_to_all() -> None:
+    app = visit("fleet_savings", crowded())
+    rows = table(app, "Saved $")
+    assert rows[0]["Workload"] == f"Deployment/prod-0/llm-serve and {COPIES - 1} more"
+    told = next(one.value for one in app.metric if one.label == "Saved by spot")
+    assert f"${sum(row['Saved $'] for row in rows):,.0f}" == told
+
+
+def test_environments_that_are_alike_are_one_column_and_one_warning() -> None:
+    app = visit("drift", crowded())
+    assert f"dev-0 and {COPIES - 1} more" in said(app)
+    heads = [name for one in app.dataframe for name in one.value.columns]
+    assert f"dev-0 and {COPIES - 1} more" in heads

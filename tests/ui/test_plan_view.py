@@ -34,10 +34,10 @@ def test_the_same_change_of_many_is_one_card_and_what_has_none_is_in_the_downloa
     said = [one.value.replace("\\", "") for one in app.markdown]
     assert "makes 7 workloads rollable" in said[0]
     assert said[1] == "The same for 2. team-1/serve, 3. team-2/serve, 4. team-3/serve and 3 more."
-    assert [line.split()[4] for line in app.code[0].value.splitlines()] == [f"team-{i}" for i in range(7)]
-    assert app.code[1].value.splitlines()[6].endswith("'alike'-")
+    assert [line.split()[4] for line in app.code[1].value.splitlines()] == [f"team-{i}" for i in range(7)]
+    assert app.code[0].value.splitlines()[6].endswith("'alike'-")
     assert [one.value.partition("** ")[0] for one in app.markdown[2:5]] == ["**8.", "**9.", "**10."]
-    assert len(app.code) == 2 + 19
+    assert len(app.code) == 2 * 20
     assert "and 11 more measures: all of them, with their commands, are in the downloads below" in [
         one.value for one in app.caption
     ]
