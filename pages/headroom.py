@@ -8,11 +8,9 @@ from planner.ui import (
     capacity_view,
     filtered,
     link,
-    queues_view,
-    room_view,
     seats_view,
+    sections,
     session,
-    survive_view,
 )
 
 st.title("What fits")
@@ -32,7 +30,7 @@ answer, nodes = capacity_question.narrowed(answer, kept), seats_question.narrowe
 MORE, NEXT, POOLS, SEATS = "How many more", "The next pod", "Node pools", "Seats"
 FREE, LOSSES, ALL = "Free GPUs", "Make room, lose nodes", "All resources"
 ON_LINK = {
-    room_view.LINK: LOSSES, survive_view.LINK: LOSSES, "size": FREE, "resource": POOLS, "pool_facts": POOLS,
+    sections.ROOM: LOSSES, sections.LOSSES: LOSSES, "size": FREE, "resource": POOLS, "pool_facts": POOLS,
     **dict.fromkeys(("seats_pool", "zone", "only_free", "seats_page"), SEATS),
 }  # fmt: skip
 names = [MORE, NEXT, POOLS, SEATS, FREE, LOSSES, ALL]
@@ -40,7 +38,7 @@ more, following, pools, seats, free, losses, resources = link.tabs(names, key="p
 with more:
     typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
     capacity_view.what_fits(answer)
-    queues_view.show(snapshot)
+    sections.of_queues(snapshot)
 with following:
     st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
     seats_view.next_pods(every.nodes, snapshot, kept)
@@ -53,8 +51,8 @@ with seats:
 with free:
     capacity_view.stranded(answer.fragments)
 with losses:
-    room_view.show(snapshot, shape)
-    survive_view.show(snapshot, given)
+    sections.of_room(snapshot, shape)
+    sections.of_losses(snapshot, given)
 with resources:
     capacity_view.resources(answer)
 capacity_view.download(snapshot, settings, answer, typed, shape)

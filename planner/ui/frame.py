@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.kubernetes.records import Snapshot
-from planner.ui import filtered, findings, live_view, web
+from planner.ui import filtered, findings, live_view, replay, web
 
 _SQUARES: Final = (
     "#0072B2", "#0072B2", "#009E73",
@@ -85,6 +85,7 @@ def _named(title: str, is_here: bool) -> str:
 def above(snapshot: Snapshot, page: str) -> None:
     """Over every page, where there is something to say: a live cluster, lists that weren't seen, the filter."""
     live_view.show(snapshot)
+    replay.show()
     findings.not_seen(snapshot)
     filtered.line(snapshot, page)
 

@@ -23,6 +23,7 @@ from planner.questions.restarts import RestartsSettings
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
 from planner.rollout.glance import unjudged_words
+from planner.sources import demo
 from planner.ui import (
     cache,
     charts,
@@ -31,6 +32,7 @@ from planner.ui import (
     filtered,
     opening,
     prices,
+    replay,
     session,
     sheet,
     tables,
@@ -58,10 +60,13 @@ def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
 def what_this_is() -> None:
     """Name and purpose on the first screen; that this is an example, where it is."""
     if session.is_demo():
-        st.caption(
-            "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, in the "
-            "sidebar, takes yours."
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(
+                "Which rollouts would get stuck, and why, before you apply them. This cluster is an example: *Another cluster*, in the "
+                "sidebar, takes yours.", width="content",
+            )  # fmt: skip
+            if demo.is_demo(session.cluster()):
+                replay.offer()
 
 
 @errors.part

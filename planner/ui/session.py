@@ -24,7 +24,7 @@ from planner.kubernetes.records import Snapshot
 from planner.processes.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
-from planner.ui import kept, link, live_view, sign_in
+from planner.ui import kept, link, live_view, replay, sign_in
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
 DIGEST: Final = "digest"
@@ -112,7 +112,8 @@ def called(name: str) -> Snapshot:
 
 
 def _called(name: str) -> Snapshot:
-    return _names()[name] or sign_in.seen(_embedded(name))
+    played = replay.moment() if name == demo.DEMO_NAME else None
+    return _names()[name] or sign_in.seen(played or _embedded(name))
 
 
 @st.cache_resource(show_spinner=False)
@@ -210,7 +211,9 @@ def _chosen() -> None:
 
 def _write_link() -> None:
     snapshot = cluster()
-    is_live = live_view.is_live(snapshot)  # then the link is to the cluster, as it is when it is opened
+    is_live = (
+        live_view.is_live(snapshot) or replay.moment() is not None
+    )  # then the link is to the cluster, as it is when it is opened
     now = Wanted(
         name=str(st.session_state[CHOICE]), digest="" if is_live else snapshot.digest[:_DIGITS],
         taken="" if is_live else words.moment(snapshot.taken_at),

@@ -17,11 +17,14 @@ from planner.ui import opening, tables, tiles
 A = TypeVar("A")
 
 
-def show(question: Question[Any, A], answer: A) -> None:
-    """All that is described; `answer` has a sentence."""
+def show(question: Question[Any, A], answer: A, drawn: Callable[[A], None] = lambda _: None) -> None:
+    """All that is described; `answer` has a sentence. `drawn`: what is shown of it between that and the listings."""
     figures(question, answer)
     st.markdown(words.literal(words.sentence(getattr(answer, "sentence", ""))))
-    parts(question, answer, *(one.name for one in question.listings if one.is_shown))
+    drawn(answer)
+    parts(
+        question, answer, *(one.name for one in question.listings if one.is_shown and (one.empty or one.seen(answer)))
+    )
     notes(question, answer)
     for what, code in question.codes(answer).items():
         st.caption(words.literal(what))
