@@ -172,8 +172,8 @@ def _upgraded(case: Case, steps: Sequence[UpgradeStep], camera: Camera) -> tuple
     for one, said in zip(steps, at, strict=True):
         for name in one.cluster.node_names:
             if name not in case.cluster.node_index:
-                notes.setdefault(name, f"comes{said}")
-    notes |= {name: f"drained{said}" for one, said in zip(steps, at, strict=True) for name in one.nodes}
+                notes.setdefault(name, f"in{said}")
+    notes |= {name: f"out{said}" for one, said in zip(steps, at, strict=True) for name in one.nodes}
     more = f", the first {len(steps)} of {steps[0].of:,} steps" if steps[0].of > len(steps) else ""
     if held := sum(len(one.run.left) for one in steps):
         more += f"; {count(held, 'pod')} held back, deleted after an hour, which isn't in the times"

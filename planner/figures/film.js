@@ -107,7 +107,7 @@ function film(root, told) {
   function paint(part, at) {
     const {one, picture, lines, stuck} = part, stop = told.stops[Number(slider.value)][at], frame = one.frames[stop];
     const width = Math.max(240, picture.getBoundingClientRect().width || 600), wide = width >= 400;
-    const left = wide ? Math.min(230, Math.max(...one.rows.map((row) => row.name.length * 6.6 + 14), 70)) : 0;
+    const left = wide ? Math.min(270, Math.max(...one.rows.map((row) => row.name.length * 6.6 + 14), 70)) : 0;
     const seat = Math.min(46, (width - left - 4) / Math.max(1, one.seats));
     const {places, height} = rowsOf(one, wide), tops = places.filter((place) => place.row).map((place) => place.y);
     picture.replaceChildren();

@@ -74,7 +74,7 @@ def _film(film: Film, name: str, letters: Mapping[str, tuple[int, str, str]]) ->
         "title": name,
         "rows": [
             {
-                "name": printable(f"{said} ({one.note})" if one.note else said, one_line=True)[: LONGEST + 12],
+                "name": printable(f"{said} ({one.note})" if one.note else said, one_line=True)[: LONGEST + 16],
                 "pool": printable(one.pool or NO_POOL, one_line=True),
                 "seats": one.seats if film.resource else 0,
             }

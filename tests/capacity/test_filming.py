@@ -113,9 +113,9 @@ def test_an_upgrade_is_shown_to_its_end(settings: str, steps: int) -> None:
     said = [frame.event.partition(": ")[0] for frame in film.frames if ": " in frame.event]
     assert list(dict.fromkeys(said)) == ([f"step {n} of {steps}" for n in range(1, steps + 1)] if steps > 1 else [])
     went = {name for one in played for name in one.nodes}
-    assert {one.name for one in film.nodes if one.note.startswith("drained")} == went, "all that go have a row"
+    assert {one.name for one in film.nodes if one.note.startswith("out")} == went, "all that go have a row"
     came = {name for one in played for name in one.cluster.node_names} - {node.name for node in SNAPSHOT.nodes}
-    assert {one.name for one in film.nodes if one.note.startswith("comes")} <= came
+    assert {one.name for one in film.nodes if one.note.startswith("in")} <= came
     assert [one.seconds for one in film.frames] == sorted(one.seconds for one in film.frames)
     assert max(one.ready for one in film.frames) <= film.wanted
     end = film.at(len(film.frames) - 1)
