@@ -25,7 +25,7 @@ from planner.inventory.applied import applied
 from planner.kubernetes import commands, queues
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same
-from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE
+from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE, several
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
@@ -51,6 +51,7 @@ _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, mo
 _MOST_CURED: Final = 200  # workloads that measures are looked for, those with most at stake first
 _MOST_AHEAD: Final = 32  # workloads that nodes are looked for at a time
 
+_GLANCES_KEPT: Final = 2 * 40  # of stuck workloads, whose runs are large
 _GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that asks for the same
 
 _MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
@@ -60,8 +61,7 @@ MOST_SPARE: Final = 64
 _MOST_POOLS: Final = 3  # of which fewer nodes are tried for all together
 _MOST_FEWER: Final = 8  # times
 _CENT: Final = 0.01
-_COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")
-"""Without one of these nobody knows how few nodes would do."""
+_COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs
 
 _MOST_NODES_MOVED: Final = 2_000  # of a cluster in which a plan looks for moves
 
@@ -147,6 +147,7 @@ class PlanAnswer(Record):
     usd_per_rollout: float | None
     at_least_nodes: int = 0
     at_least_usd: float | None = 0.0
+    uncounted: tuple[str, ...] = ()  # kinds that weren't read, without which no such bound is known
     price_note: Text = NO_WORDS
     doubt: Text = NO_WORDS  # what wasn't looked at
     unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
@@ -333,6 +334,7 @@ class Planner:
             None,
             {},
         )  # strategies found in a cluster
+        self._seen = lru_cache(maxsize=_GLANCES_KEPT)(glance)  # who is asked for lenders is asked for nodes next
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
     def plan(self) -> PlanAnswer:
@@ -439,6 +441,7 @@ class Planner:
             or workload.traits.has_ordinals
             or not state.replicas
             or state.verdict is Verdict.UNKNOWN
+            or self._holds_nothing(key)
         ):
             return None
         pairs = self._pairs(workload)
@@ -454,6 +457,12 @@ class Planner:
         pair = found.max_surge, found.max_unavailable
         does = self.world.with_strategy(key, rolling(*pair)).state(key).is_ready(self.share)
         return pair if does else None
+
+    def _holds_nothing(self, key: str) -> bool:
+        """Whether it wants for room and none of its pods has any: no strategy gives it what it doesn't hold."""
+        cluster, state = self.world.cluster, self.states[key]
+        pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, workloads_by_key(cluster)[key]))
+        return state.reason in GROWING_REASONS and not any(pod.node_name for pod in pods)
 
     def _pairs(self, workload: Workload) -> list[tuple[int, int]]:
         """Few strategies that differ in kind: none missing, as many missing as may be, and both."""
@@ -537,7 +546,7 @@ class Planner:
         cluster, revision = self.world.cluster, self.world.revision(key)
         try:
             with part():
-                seen = glance(cluster, revision)
+                seen = self._seen(cluster, revision)
                 if seen.run is None or seen.why is None:
                     return ()
                 in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
@@ -965,7 +974,7 @@ class Planner:
             return []
         try:
             with part():
-                found = glance(world.cluster, revision)
+                found = self._seen(world.cluster, revision)
             if found.run is None or found.why is None:
                 return []
             pods = (world.cluster.snapshot.pods[i] for i in pods_of(world.cluster, workload))
@@ -1023,6 +1032,7 @@ class Planner:
             unknown=sum(one.verdict is Verdict.UNKNOWN for one in self.states.values()), measures=measures,
             order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(one.nodes for one in nodes),
             usd_per_month=month, usd_per_rollout=None if any(one.is_kept for one in nodes) else once,
+            uncounted=self._uncounted if nodes else (),
             at_least_nodes=max((one.nodes for one in bounds), default=0),
             at_least_usd=None if month is None else max((one.usd_per_month or 0.0 for one in bounds), default=0.0),
             doubt=Text(self.doubt), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
@@ -1030,12 +1040,18 @@ class Planner:
         found = replace(found, unjudged=unjudged(self.snapshot))
         return replace(found, sentence=Text(_sentence(found, self.aims)))
 
+    @cached_property
+    def _uncounted(self) -> tuple[str, ...]:
+        """Kinds without which nobody knows who leaves his room to others."""
+        vertical = ("VerticalPodAutoscaler",) if "VerticalPodAutoscaler" in self.snapshot.other_kinds else ()
+        return (*filter(self.snapshot.lacks, _COUNTING), *vertical)
+
     def _at_least(self, key: str) -> LeastNodes:
         def price(node: Node, number: int) -> float | None:
             return usd_of_nodes(self.book, self.snapshot.nodes, node, number, 0.0)[0]
 
-        if any(map(self.snapshot.lacks, _COUNTING)) or "VerticalPodAutoscaler" in self.snapshot.other_kinds:
-            return LeastNodes(nodes=0, usd_per_month=0.0)  # who may be pushed out, or scaled by others, isn't known
+        if self._uncounted:
+            return LeastNodes(nodes=0, usd_per_month=0.0)
         return least_nodes(self.today.cluster, self.today.revision(key).after, price)
 
     def _turns(self, measures: Sequence[Measure]) -> Iterator[Turn]:
@@ -1118,6 +1134,8 @@ def _least_words(found: PlanAnswer) -> str:
         return "no plan for them costs less (proven)"
     if found.at_least_nodes >= found.nodes:
         return "no plan for them needs fewer nodes (proven)"
+    if found.uncounted:
+        return f"whether fewer do isn't known without {listing([several(kind) for kind in found.uncounted])}"
     if not found.at_least_nodes:
         return "that none does with fewer isn't proven"
     more = f", {usd(found.at_least_usd)} a month" if found.at_least_usd else ""

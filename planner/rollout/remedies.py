@@ -342,6 +342,9 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
     for template in _templates(case.cluster, shape):
         for count in range(1, _MOST_NODES + 1):
             run = case.attempt(case.workload, case.grown(case.cluster, template, count))
+            if run is None and count == 1:  # where the most don't do, fewer don't either
+                if case.attempt(case.workload, case.grown(case.cluster, template, _MOST_NODES)) is None:
+                    break
             if run is not None:
                 pool = node_pool(template) or template.name
                 noun, is_kept = plural(count, "node"), are_kept(run, count)

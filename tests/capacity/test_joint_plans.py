@@ -119,7 +119,8 @@ def test_nothing_is_proven_where_autoscalers_werent_listed(lacks: Presence) -> N
     assert "no plan for them needs fewer nodes (proven)" in str(known.sentence)
     blind = answer(replace(full, presence=FrozenMap({**full.presence, AUTOSCALERS: lacks})), PlanSettings())
     assert (blind.nodes, blind.at_least_nodes) == (1, 0)
-    assert "that none does with fewer isn't proven" in str(blind.sentence)
+    assert blind.uncounted == (AUTOSCALERS,)
+    assert "whether fewer do isn't known without HorizontalPodAutoscalers" in str(blind.sentence)
 
 
 def test_who_may_end_by_himself_is_not_counted() -> None:
