@@ -16,7 +16,7 @@ from planner.ground.words import Text, count, listing, plural
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.kubernetes.records import Finding, Severity
 from planner.rollout.evicting import on_nodes
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
@@ -98,7 +98,7 @@ def drain(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainResu
 def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> DrainResult:
     """A drain that was played, as an answer."""
     keys = workload_keys(cluster.snapshot)
-    by_owner = {**_keys_by_owner(cluster.snapshot, keys)}
+    by_owner = {pod.owner.key(pod.namespace): keys[pod.uid] for pod in cluster.snapshot.pods if pod.owner}
     held = tuple(
         HeldBack(
             pod=f"{pod.namespace}/{pod.name}",
@@ -124,10 +124,6 @@ def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> Drain
         findings=_findings(run),
     )
     return replace(result, sentence=Text(_sentence(result)))
-
-
-def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
-    return {pod.owner.key(pod.namespace): keys[pod.uid] for pod in snapshot.pods if pod.owner}
 
 
 def _unplaced(run: EvictionRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Unplaced, ...]:

@@ -127,7 +127,8 @@ def keep(snapshot: Snapshot, wanted: Filter, verdicts: Mapping[str, Verdict] = E
     if not wanted.pools:
         workloads |= {w.key for w in snapshot.workloads if passes(w.key, w.namespace, own[w.key])}
     if not (wanted.namespaces or wanted.labels or wanted.verdicts):  # what is left asks for nodes as well
-        nodes |= {name for name, pool in pool_of.items() if _node_passes(wanted, name, pool)}
+        asked = [name for name, pool in pool_of.items() if not wanted.pools or pool in wanted.pools]
+        nodes |= {name for name in asked if wanted.search.casefold() in name.casefold()}
     return _kept(wanted, pods, nodes, workloads, pool_of)
 
 
@@ -143,10 +144,6 @@ def _passes(wanted: Filter, verdicts: Mapping[str, Verdict]) -> Callable[..., bo
         )
 
     return passes
-
-
-def _node_passes(wanted: Filter, name: str, pool: str) -> bool:
-    return (not wanted.pools or pool in wanted.pools) and wanted.search.casefold() in name.casefold()
 
 
 def _kept(wanted: Filter, pods: Set[str], nodes: Set[str], workloads: Set[str], pool_of: Mapping[str, str]) -> Kept:

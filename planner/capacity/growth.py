@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from planner.capacity import karpenter
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
-from planner.capacity.node_groups import Missing, NodeGroup, Sizes, is_karpenters, node_groups
+from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
 from planner.capacity.spare import Consumers, buffered, request_told
 from planner.capacity.untold import strangers, untold, without_devices
@@ -406,16 +406,11 @@ class _Scaling:
 
     def missing(self, waiting: Shape) -> str:
         """What isn't known of pools whose nodes might take the pod; "" where that makes no difference."""
-        found = [str(one) for one in self._missing if _might_take(self._pool(one), waiting)]
+        of = {pool.name: pool for pool in self._pools}
+        pairs = [(str(one), of[one.pool]) for one in self._missing]
+        found = [said for said, pool in pairs if pool.room() != 0 and karpenter.tolerated(waiting, pool.taints)]
         devices = without_devices(self._pools, waiting)
         return "; ".join(filter(None, (*found, *self._offer.missing(waiting), devices)))
-
-    def _pool(self, one: Missing) -> NodePool:
-        return next(pool for pool in self._pools if pool.name == one.pool)
-
-
-def _might_take(pool: NodePool, waiting: Shape) -> bool:
-    return pool.room() != 0 and karpenter.tolerated(waiting, pool.taints)
 
 
 def _by_pool(new: Sequence[_New]) -> tuple[PoolGrowth, ...]:

@@ -78,9 +78,7 @@ class _Claim:
     @property
     def node(self) -> Node:
         """What it would be now."""
-        return self._labelled(min(self.options, key=lambda one: one.rank).template)
-
-    def _labelled(self, node: Node) -> Node:
+        node = min(self.options, key=lambda one: one.rank).template
         return replace(node, labels=FrozenMap({**node.labels, **self.labels}))
 
 

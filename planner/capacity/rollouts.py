@@ -124,7 +124,8 @@ def _rollout(
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
-    limit = "as Kueue's queues stand" if any(one.queued is not None for one in prepared.revisions) else ""
+    is_queued = any(one.queued is not None for one in prepared.revisions)
+    limit = "as Kueue's queues stand" if is_queued else ""
     if run.completed and any(one.placed is not None and one.placed.assumes for one in prepared.revisions):
         limit = limit or "of what is counted of its pods"
     if ties.proven and limit:
@@ -155,7 +156,9 @@ def _rollout(
         remedies = find_remedies(
             cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
         )
-        remedies = tuple(_with_limit(remedy, pools) for remedy in remedies if _keeps_quota(remedy, prepared.revisions))
+        if is_queued:  # what it lets in was asked for today's strategy only
+            remedies = tuple(one for one in remedies if one.kind is not RemedyKind.SWITCH_STRATEGY)
+        remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     shown = stuck or max(parts, key=lambda p: p.seconds)
     sentence = Text(shown.sentence if len(parts) == 1 else joint_sentence(parts, str(shown.sentence)))
     twice = attached_twice(run, prepared.revisions)
@@ -212,11 +215,6 @@ def _rollout(
         result = replace(result, ties=_of_todays_nodes(result.ties, snapshot, pools))
     found = _as_far_as_known(result, [one for _, one in unknown])
     return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
-
-
-def _keeps_quota(remedy: Remedy, revisions: Sequence[Revision]) -> bool:
-    """Whether a way out asks nothing more of Kueue: what it lets in was asked for today's strategy only."""
-    return remedy.kind is not RemedyKind.SWITCH_STRATEGY or all(one.queued is None for one in revisions)
 
 
 def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:

@@ -19,7 +19,7 @@ from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.records import Labels, Node, Pod, PodSpec, Taint
+from planner.kubernetes.records import Labels, Node, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
@@ -232,7 +232,8 @@ def _may_come(case: Case, names: Sequence[str], prepared: Prepared) -> Iterator[
     waiting = [pod for pod in case.snapshot.pods if not pod.node_name]
     highest = max((cluster.priority_of(spec) for *_, spec, _ in found), default=0)
     highest = max((highest, *(cluster.priority_of(pod.spec) for pod in waiting)))
-    there = [pod for pod in case.snapshot.pods if pod.node_name and not _is_daemons(pod)]
+    there = [pod for pod in case.snapshot.pods if pod.node_name]
+    there = [pod for pod in there if pod.owner is None or not kind_called(pod.owner.kind).is_per_node]
     there = [pod for pod in there if pod.node_name in drained or cluster.priority_of(pod.spec) < highest]
     pods = {(pod.namespace, id(pod.labels), id(pod.spec)): pod for pod in (*waiting, *there)}.values()
     found += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec, False) for pod in pods]
@@ -296,10 +297,6 @@ def _check_cordons(case: Case, names: Sequence[str], prepared: Prepared) -> None
                 f"{name} {_HONORS if _honors(spec) else 'goes to cordoned nodes, too'}, and a cordon beside it isn't played",
                 mend=f"headroom capacity --change {case.change.kind}:… plays it by itself",
             )
-
-
-def _is_daemons(pod: Pod) -> bool:
-    return pod.owner is not None and kind_called(pod.owner.kind).is_per_node
 
 
 def _nodes(names: Sequence[str]) -> str:

@@ -55,7 +55,6 @@ from planner.scheduling.kueue.clusters import lacking, objects_of, played, playe
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import ADMITTED, FINISHED, state_of
-from planner.scheduling.kueue.tree import Node
 
 MOST_PODS: Final = 200
 """Of a Deployment, each of which stands in its queue by itself; more aren't played."""
@@ -104,6 +103,12 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
         _as_let_in(snapshot, one, asked[place], found) if place in asked else one
         for place, one in enumerate(revisions)
     )  # fmt: skip
+
+
+@once_a_snapshot
+def _names(snapshot: Snapshot) -> dict[str, str]:
+    """A Workload's key → what it was made for."""
+    return {one.key: name_of(one) for one in snapshot.queued_workloads}
 
 
 def _is_seen(snapshot: Snapshot) -> bool:
@@ -322,15 +327,15 @@ def let_in_now(
             PlacedSet(role=one.name, template=Template(labels=EMPTY, spec=one.spec), count=one.count)
             for one in record.sets
         )
-        after = Workload(
-            kind=JOB.name,
-            namespace=record.namespace,
-            name=name_of(record),
-            template=sets[0].template,
-            strategy=Strategy(kind=""),
-        )
-        other = Revision(before=None, after=after, has_new_template=True, placed=Placed(sets=sets, gang=Gang.NONE))
+        other = _by_themselves(record.namespace, name_of(record), sets)
         yield _with_flavors(snapshot, other, [verdict])
+
+
+def _by_themselves(namespace: str, name: str, sets: tuple[PlacedSet, ...]) -> Revision:
+    """Pods of which it is asked only whether they find nodes."""
+    template = sets[0].template
+    after = Workload(kind=JOB.name, namespace=namespace, name=name, template=template, strategy=Strategy(kind=""))
+    return Revision(before=None, after=after, has_new_template=True, placed=Placed(sets=sets, gang=Gang.NONE))
 
 
 class KeptBack(NamedTuple):
@@ -361,7 +366,7 @@ def held(snapshot: Snapshot) -> Held:
     found = played(snapshot) if _is_seen(snapshot) else {}
     if not shut and not found:
         return Held(snapshot)
-    names, keys = {one.key: name_of(one) for one in snapshot.queued_workloads}, workload_keys(snapshot)
+    names, keys = _names(snapshot), workload_keys(snapshot)
     opened: dict[str, Pod] = {}
     kept: dict[tuple[str, str, bool], int] = {}
     for record in snapshot.queued_workloads:
@@ -403,11 +408,8 @@ def _opened(snapshot: Snapshot, pod: Pod, verdict: Verdict) -> PodSpec | None:
     """Its spec once Kueue takes its gate away; None where its flavor isn't told."""
     gates = tuple(one for one in pod.spec.scheduling_gates if one != KUEUE_ADMISSION_GATE)
     template = Template(labels=pod.labels, spec=replace(pod.spec, scheduling_gates=gates))
-    placed = Placed(sets=(PlacedSet(role="main", template=template, count=1),), gang=Gang.NONE)
-    after = Workload(
-        kind=JOB.name, namespace=pod.namespace, name=pod.name, template=template, strategy=Strategy(kind="")
-    )
-    one = _with_flavors(snapshot, Revision(before=None, after=after, has_new_template=True, placed=placed), [verdict])
+    alone = _by_themselves(pod.namespace, pod.name, (PlacedSet(role="main", template=template, count=1),))
+    one = _with_flavors(snapshot, alone, [verdict])
     return None if one.placed is None else one.placed.sets[0].template.spec
 
 
@@ -425,22 +427,25 @@ def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[
 
 
 # ── what becomes of them ─────────────────────────────────────────────────────────────────────────────────────────────
+def _unknown(one: Revision, why: str) -> Revision:
+    return replace(one, queued=Queued(unknown=why))
+
+
 def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[str, Verdict]) -> Revision:
     if asked.unknown:
-        return replace(one, queued=Queued(unknown=asked.unknown))
+        return _unknown(one, asked.unknown)
     if not asked.workloads:
         return replace(one, queued=Queued(said="it makes no more pods than it has"))
     mine = [asked.own(found[each.key]) for each in asked.workloads]
     own = {each.key for each in asked.workloads}
     if unknown := _doubt(snapshot, one, mine, found):
-        return replace(one, queued=Queued(unknown=unknown))
+        return _unknown(one, unknown)
     out = [each for each in mine if each.outcome is not Outcome.LET_IN]
-    names = {each.key: name_of(each) for each in snapshot.queued_workloads}
-    said = str(why(out[0], names)) if out else ""
+    said = str(why(out[0], _names(snapshot))) if out else ""
     if out and out[0].outcome is Outcome.QUOTA:
         said = f"{said} in ClusterQueue {out[0].queue}"
     if one.placed is None and one.before is not None and not (out and out[0].outcome in _NEVER):
-        roots = _roots(snapshot)
+        roots = {name: queue.root() for name, queue in state_of(objects_of(snapshot)).tree.queues.items()}
         others = [
             each for key, each in found.items()
             if key not in own and each.outcome not in (*_NEVER, Outcome.LET_IN) and roots.get(each.queue) is roots.get(mine[0].queue)
@@ -453,17 +458,11 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
     return _gated(one, said)
 
 
-def _roots(snapshot: Snapshot) -> dict[str, Node]:
-    """ClusterQueue → the cohort above all others of it, or itself."""
-    return {name: one.root() for name, one in state_of(objects_of(snapshot)).tree.queues.items()}
-
-
 def _doubt(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict], found: Mapping[str, Verdict]) -> str:
     """Why what Kueue does isn't known."""
     for each in mine:
         if each.outcome is Outcome.EVICTS:
-            names = {one.key: name_of(one) for one in snapshot.queued_workloads}
-            victims = listing([names.get(target.held.key, target.held.key) for target in each.targets])
+            victims = listing([_names(snapshot).get(target.held.key, target.held.key) for target in each.targets])
             return f"Kueue would evict {victims} for it, and what becomes of them and of their places isn't played"
         if each.outcome in (Outcome.UNKNOWN, Outcome.CHECK):
             return str(why(each, {})) or "what its queue does isn't known"
@@ -488,9 +487,7 @@ def _with_flavors(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict]) ->
         tuple(tuple(sorted({given.flavor for given in each.flavors.values()})) for each in verdict.given) for verdict in mine
     }  # fmt: skip
     if len(ways) > 1:
-        return replace(
-            one, queued=Queued(unknown="its pods get different flavors, and which of them gets which isn't played")
-        )
+        return _unknown(one, "its pods get different flavors, and which of them gets which isn't played")
     [way] = ways
     return _as_flavored(snapshot, one, way, mine[0].queue)
 
@@ -539,27 +536,24 @@ def _rolled(
 ) -> Revision:
     """A Deployment that is there: old pods give their quota back as they go, and whoever else waits may get it. `mine`: pods beside
     the old ones."""
-
-    def unknown(why: str) -> Revision:
-        return replace(one, queued=Queued(unknown=why))
-
     room = [each for each in mine if each.outcome is Outcome.LET_IN]
     surge, unavailable = rolling_limits(one.after)
     is_more = one.before is not None and one.after.replicas > one.before.replicas
     if len(room) < len(mine) and (is_more or not one.has_new_template):
-        return unknown(f"lets in {len(room)} of {len(mine)} pods that come ({said})")
+        return _unknown(one, f"lets in {len(room)} of {len(mine)} pods that come ({said})")
     if not room and not unavailable:
         return _gated(one, f"{said}, and the old pods keep theirs until it is Ready")
     if others and one.has_new_template:
-        names = {each.key: name_of(each) for each in snapshot.queued_workloads}
-        first = names.get(others[0].key, others[0].key)
-        return unknown(f"who gets the quota that its old pods give back isn't played: {first} waits for some, too")
+        first = _names(snapshot).get(others[0].key, others[0].key)
+        return _unknown(
+            one, f"who gets the quota that its old pods give back isn't played: {first} waits for some, too"
+        )
     names_of = _only_flavors(snapshot, mine[0].queue)
     if not room and names_of is None:
-        return unknown("which flavor its new pods get from the old ones isn't played")
+        return _unknown(one, "which flavor its new pods get from the old ones isn't played")
     let = _with_flavors(snapshot, one, room) if room else _as_flavored(snapshot, one, [names_of or ()])
     if let.after is not one.after and not one.has_new_template:
-        return unknown("where its flavors put the pods that come isn't played")
+        return _unknown(one, "where its flavors put the pods that come isn't played")
     if len(room) >= surge or let.queued is None or let.queued.unknown:
         return let
     strategy = replace(let.after.strategy, max_surge=len(room))

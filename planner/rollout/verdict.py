@@ -194,7 +194,11 @@ def _why(run: Run, revision: Revision) -> Explanation:
     if isinstance(controller, LeaderWorkerSetController) and controller.never_starts(run.simulation):
         return _surge_dropped(revision)
     if run.waits_for.get(key) == "promotion":
-        return _not_promoted(revision)
+        return _stuck(
+            Reason.PAUSED,
+            f"it waits for a promotion. Promote it with {commands.promote(key)}",
+            "it waits until somebody promotes it",
+        )
     stale = controller.never_goes_on() if isinstance(controller, DeploymentController) else None
     if stale is not None:
         return _stale(revision, stale)
@@ -230,14 +234,6 @@ def _surge_dropped(revision: Revision) -> Explanation:
         f"of {groups} none may be missing, and LeaderWorkerSet 0.8 gives a surge of as many groups back before it is "
         "made, so that it never starts, whatever is free. Set maxSurge 0 and maxUnavailable 1",
         f"its surge is given back before it is made, and none of {groups} may be missing: it never starts",
-    )
-
-
-def _not_promoted(revision: Revision) -> Explanation:
-    return _stuck(
-        Reason.PAUSED,
-        f"it waits for a promotion. Promote it with {commands.promote(revision.after.key)}",
-        "it waits until somebody promotes it",
     )
 
 

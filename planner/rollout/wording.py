@@ -15,30 +15,21 @@ WORD: Final = {
     Verdict.NEEDS_GROWTH: "Needs growth",
     Verdict.UNKNOWN: "Unknown",
 }
-REASON: Final = {
+REASON: Final = {one: one.value.replace("_", " ") for one in Reason} | {  # where the word itself says too little
     Reason.NONE: "",
-    Reason.HOLD_AND_WAIT: "hold and wait",
-    Reason.NO_MATCHING_NODE: "no matching node",
     Reason.INSUFFICIENT_RESOURCE: "not enough left",
     Reason.NEVER_READY: "never Ready",
-    Reason.QUOTA: "quota",
     Reason.ADMISSION: "refused at admission",
     Reason.POD_AFFINITY: "pod (anti-)affinity",
-    Reason.TOPOLOGY_SPREAD: "topology spread",
     Reason.HOST_PORT: "host port taken",
     Reason.TOO_MANY_PODS: "node's pod limit",
-    Reason.VOLUME: "volume",
     Reason.DEVICE: "device claims",
-    Reason.MISSING_OBJECT: "missing object",
-    Reason.SCHEDULING_GATE: "scheduling gate",
     Reason.QUEUE: "Kueue's queue",
     Reason.OTHER_SCHEDULER: "another scheduler's",
-    Reason.PAUSED: "paused",
     Reason.ON_DELETE: "waits for deletion by hand",
+    Reason.POD_MANAGEMENT: "waits for a broken pod",
     Reason.STALE_ANNOTATION: "waits for an annotation to be set right",
     Reason.SURGE_DROPPED: "never starts: its surge is given back at once",
-    Reason.POD_MANAGEMENT: "waits for a broken pod",
-    Reason.UNKNOWN: "unknown",
 }
 
 

@@ -40,7 +40,8 @@ class PlacedController:
         if self.placed.gang is Gang.IN_TURN:
             return not self.placed.idle and self._take_turns(simulation)
         groups = 0 if self.placed.idle else self.placed.groups
-        if self._next is None and self.begun < groups and self._may_begin(simulation):
+        is_turn = self._next is None and self.begun < groups
+        if is_turn and (self.placed.gang is not Gang.GROUP or all(one.is_bound for one in self.all_pods(simulation))):
             simulation.foresee_pods(self.placed.group_size)
             self.begun += 1
             self._to_make = chain.from_iterable(repeat(one, one.count) for one in self.placed.sets)
@@ -84,9 +85,6 @@ class PlacedController:
             return False
         self.begun += 1
         return True
-
-    def _may_begin(self, simulation: Simulation) -> bool:
-        return self.placed.gang is not Gang.GROUP or all(pod.is_bound for pod in self.all_pods(simulation))
 
     def _have_left(self, simulation: Simulation) -> bool:
         """Deletes those that go first; whether they are gone."""
