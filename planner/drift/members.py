@@ -24,7 +24,7 @@ from planner.restarts.population import image_repository
 from planner.restarts.report import restarts
 
 
-class Member(Record):
+class EnvironmentMember(Record):
     environment: str
     cluster: str
     workload: Workload
@@ -87,10 +87,10 @@ def _without_environment(name: str, rule: Rule) -> str:
 
 def members_of(
     snapshots: Sequence[Snapshot], rule: Rule, usages: Sequence[Sequence[Usage] | None]
-) -> dict[str, list[Member]]:
+) -> dict[str, list[EnvironmentMember]]:
     """Service → the workloads that are it, in all environments of all `snapshots`."""
     clusters = cluster_names(snapshots)
-    found: defaultdict[str, list[Member]] = defaultdict(list)
+    found: defaultdict[str, list[EnvironmentMember]] = defaultdict(list)
     for index, (snapshot, cluster) in enumerate(zip(snapshots, clusters, strict=True)):
         history = usages[index] if index < len(usages) else None
         measured = tuple(usage_now(snapshot) if history is None else history)
@@ -112,7 +112,7 @@ def members_of(
                 continue
             mine = tuple(pods.get(workload.key, ()))
             found[name].append(
-                Member(
+                EnvironmentMember(
                     environment=f"{cluster}/{workload.namespace}" if cluster else workload.namespace,
                     cluster=cluster,
                     workload=workload,
@@ -148,20 +148,20 @@ def cluster_names(snapshots: Sequence[Snapshot]) -> list[str]:
 
 
 def told_apart(
-    name: str, members: Sequence[Member], rule: Rule, ambiguous: list[str]
-) -> Iterable[tuple[str, list[Member]]]:
+    name: str, members: Sequence[EnvironmentMember], rule: Rule, ambiguous: list[str]
+) -> Iterable[tuple[str, list[EnvironmentMember]]]:
     """Where the rule puts two workloads of one environment under one name, the workloads' own names tell them apart."""
-    by_environment: defaultdict[str, list[Member]] = defaultdict(list)
+    by_environment: defaultdict[str, list[EnvironmentMember]] = defaultdict(list)
     for member in members:
         by_environment[member.environment].append(member)
     if all(len(some) == 1 for some in by_environment.values()):
         return [(name, list(members))]
-    by_name: defaultdict[str, list[Member]] = defaultdict(list)
+    by_name: defaultdict[str, list[EnvironmentMember]] = defaultdict(list)
     for member in members:
         by_name[_without_environment(member.workload.name, rule)].append(member)
-    result: list[tuple[str, list[Member]]] = []
+    result: list[tuple[str, list[EnvironmentMember]]] = []
     for own, some in sorted(by_name.items()):
-        first: dict[str, Member] = {}
+        first: dict[str, EnvironmentMember] = {}
         for member in some:
             if member.environment in first:
                 ambiguous.append(
@@ -174,12 +174,12 @@ def told_apart(
     return result
 
 
-def matching_container(member: Member, name: str) -> Container | None:
+def matching_container(member: EnvironmentMember, name: str) -> Container | None:
     """The container called `name`; where there is just one, that one, whatever it is called."""
     containers = member.workload.template.spec.containers
     return next((one for one in containers if one.name == name), containers[0] if len(containers) == 1 else None)
 
 
-def usage_of(member: Member, container: Container) -> list[Usage]:
+def usage_of(member: EnvironmentMember, container: Container) -> list[Usage]:
     """What `container` was seen to use, in all pods of `member`."""
     return [usage for usage in member.usages if usage.container == container.name]

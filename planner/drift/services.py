@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from planner.drift.members import (
-    Member,
+    EnvironmentMember,
     matching_container,
     members_of,
     told_apart,
@@ -89,7 +89,7 @@ def drift(
     )
 
 
-def _service(name: str, members: list[Member], rule: Rule) -> ServiceDrift:
+def _service(name: str, members: list[EnvironmentMember], rule: Rule) -> ServiceDrift:
     reference = _reference(members, rule)
     members = [reference, *sorted((m for m in members if m is not reference), key=lambda m: m.environment)]
     rows = rows_of(members)
@@ -113,7 +113,7 @@ def _service(name: str, members: list[Member], rule: Rule) -> ServiceDrift:
     )
 
 
-def _reference(members: Sequence[Member], rule: Rule) -> Member:
+def _reference(members: Sequence[EnvironmentMember], rule: Rule) -> EnvironmentMember:
     """The environment named by the rule; else the one whose name says production; else the one with most replicas."""
     for member in members:
         if member.environment == rule.reference:
@@ -131,7 +131,7 @@ _TIME_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE, Cause.CHILD
 _PROBE_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE})
 
 
-def _explanation(member: Member, reference: Member) -> Explanation | None:
+def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Explanation | None:
     """``dev has 1/8 of prod's memory request (256Mi of 2Gi) and 18 restarts; prod has none``: only where the trouble's
     cause is one that the difference can explain, and the reference has it better and is quiet."""
     alive = [loop for loop in member.loops if loop.is_live]
@@ -167,7 +167,7 @@ def _explanation(member: Member, reference: Member) -> Explanation | None:
     )
 
 
-def _shares(mine: Container, theirs: Container, resource: str, reference: Member) -> list[str]:
+def _shares(mine: Container, theirs: Container, resource: str, reference: EnvironmentMember) -> list[str]:
     word = "memory" if resource == MEMORY else "CPU"
     parts = []
     for what, my_amounts, their_amounts in (
@@ -183,7 +183,7 @@ def _shares(mine: Container, theirs: Container, resource: str, reference: Member
     return parts
 
 
-def _probe_differences(mine: Container, theirs: Container, reference: Member) -> list[str]:
+def _probe_differences(mine: Container, theirs: Container, reference: EnvironmentMember) -> list[str]:
     parts = []
     for name, my_probe, their_probe in (
         ("startup", mine.startup_probe, theirs.startup_probe),
@@ -196,14 +196,14 @@ def _probe_differences(mine: Container, theirs: Container, reference: Member) ->
     return parts
 
 
-def _version_difference(mine: Container, theirs: Container, reference: Member) -> list[str]:
+def _version_difference(mine: Container, theirs: Container, reference: EnvironmentMember) -> list[str]:
     my_version, their_version = image_version(mine.image), image_version(theirs.image)
     if my_version == their_version:
         return []
     return [f"version {my_version} where {reference.environment} has {their_version}"]
 
 
-def _plain_sentence(name: str, members: Sequence[Member], rows: Sequence[Row]) -> str:
+def _plain_sentence(name: str, members: Sequence[EnvironmentMember], rows: Sequence[Row]) -> str:
     differing = [row.aspect.value for row in rows if row.differs and row.aspect not in MEASURED]
     where = listing([member.environment for member in members])
     if not differing:
@@ -221,7 +221,7 @@ def _report_sentence(services: Sequence[ServiceDrift], alone: int) -> str:
     return f"The difference explains the trouble of {listing(told, 4)}. {head}" if told else head
 
 
-def _suggestions(member: Member, members: Sequence[Member]) -> Iterable[EnvironmentSuggestion]:
+def _suggestions(member: EnvironmentMember, members: Sequence[EnvironmentMember]) -> Iterable[EnvironmentSuggestion]:
     """For every container of `member`'s workload, from its own use, and from the quiet environments' where its own is
     cut off by its limit."""
     for container in member.workload.template.spec.containers:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from planner.drift.members import (
-    Member,
+    EnvironmentMember,
     usage_of,
 )
 from planner.drift.model import (
@@ -26,7 +26,7 @@ from planner.restarts.population import image_repository
 _UNSEEN = Cell("not known", is_unseen=True)
 
 
-def rows_of(members: Sequence[Member]) -> tuple[Row, ...]:
+def rows_of(members: Sequence[EnvironmentMember]) -> tuple[Row, ...]:
     """Every aspect that any of `members` (the reference first) has a value of; those of the workload before those of
     its containers."""
     rows = [_row(aspect, "", [cell_of(member) for member in members]) for aspect, cell_of in _OF_WORKLOAD.items()]
@@ -41,7 +41,7 @@ def rows_of(members: Sequence[Member]) -> tuple[Row, ...]:
     return tuple(sorted(kept, key=lambda row: (row.container, order.index(row.aspect))))
 
 
-def _container(member: Member, name: str, names: int) -> Container | None:
+def _container(member: EnvironmentMember, name: str, names: int) -> Container | None:
     """The container called `name`; where every workload has just one, that one, whatever it is called."""
     containers = member.workload.template.spec.containers
     if len(containers) == 1 and names == 1:
@@ -80,17 +80,17 @@ def probe_text(probe: Probe | None) -> str:
     )
 
 
-def _ready(member: Member) -> Cell:
+def _ready(member: EnvironmentMember) -> Cell:
     if member.pods is None:
         return _UNSEEN
     return Cell(f"{sum(pod.is_ready for pod in member.pods)} of {len(member.pods)}")
 
 
-def _restarts(member: Member) -> Cell:
+def _restarts(member: EnvironmentMember) -> Cell:
     return _UNSEEN if member.restart_count is None else Cell(str(member.restart_count), member.restart_count)
 
 
-def _strategy(member: Member) -> Cell:
+def _strategy(member: EnvironmentMember) -> Cell:
     strategy = member.workload.strategy
     if not member.workload.traits.rolls_out:
         return Cell("none")
@@ -104,12 +104,12 @@ def _strategy(member: Member) -> Cell:
     return Cell(f"{strategy.kind}" + (f" ({', '.join(parts)})" if parts else ""))
 
 
-def _grace(member: Member) -> Cell:
+def _grace(member: EnvironmentMember) -> Cell:
     seconds = member.workload.template.spec.termination_grace_period_seconds
     return Cell(f"{seconds} s", seconds)
 
 
-def _node_pools(member: Member) -> Cell:
+def _node_pools(member: EnvironmentMember) -> Cell:
     """The pools its pods are on now, by label; nodes without one count by their name."""
     if member.pods is None or member.nodes is None:
         return _UNSEEN
@@ -117,7 +117,7 @@ def _node_pools(member: Member) -> Cell:
     return Cell(", ".join(sorted({node_pool(node) or node.name for node in nodes})))
 
 
-_OF_WORKLOAD: Final[Mapping[Aspect, Callable[[Member], Cell]]] = {
+_OF_WORKLOAD: Final[Mapping[Aspect, Callable[[EnvironmentMember], Cell]]] = {
     Aspect.KIND: lambda member: Cell(member.workload.kind),
     Aspect.REPLICAS: lambda member: Cell(str(member.workload.replicas), member.workload.replicas),
     Aspect.READY: _ready,
@@ -133,28 +133,28 @@ def _amount(amount: int | None, resource: str) -> Cell:
     return Cell(written(amount, resource), amount)
 
 
-def _working_set(member: Member, container: Container) -> Cell:
+def _working_set(member: EnvironmentMember, container: Container) -> Cell:
     seen = max((one.working_set_bytes for one in usage_of(member, container)), default=None)
     return Cell("not measured" if seen is None else measured_bytes(seen), seen)
 
 
-def _cpu_used(member: Member, container: Container) -> Cell:
+def _cpu_used(member: EnvironmentMember, container: Container) -> Cell:
     used = max((u.cpu_millicores for u in usage_of(member, container) if u.cpu_millicores is not None), default=None)
     return Cell("not measured" if used is None else f"{used}m", used)
 
 
-def _gpus(_: Member, container: Container) -> Cell:
+def _gpus(_: EnvironmentMember, container: Container) -> Cell:
     gpus = {name: amount for name, amount in container.requests.items() if is_gpu_resource(name)}
     text = ", ".join(f"{amount} {name}" for name, amount in sorted(gpus.items()))
     return Cell(text or "none", sum(gpus.values()) or None)
 
 
-def _started_as(_: Member, container: Container) -> Cell:
+def _started_as(_: EnvironmentMember, container: Container) -> Cell:
     program = f" ({container.program})" if container.program else ""
     return Cell(f"{container.command_form.value.replace('_', ' ')}{program}")
 
 
-_OF_CONTAINER: Final[Mapping[Aspect, Callable[[Member, Container], Cell]]] = {
+_OF_CONTAINER: Final[Mapping[Aspect, Callable[[EnvironmentMember, Container], Cell]]] = {
     Aspect.MEMORY_REQUEST: lambda _, container: _amount(container.requests.get(MEMORY), MEMORY),
     Aspect.MEMORY_LIMIT: lambda _, container: _amount(container.limits.get(MEMORY), MEMORY),
     Aspect.WORKING_SET: _working_set,

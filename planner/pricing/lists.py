@@ -18,7 +18,7 @@ KEPT: Final = ("machine_type", "way", "vcpus", "memory_gib", "gpu_model", "gpu_c
 LIST_WAYS: Final = ("on-demand", "spot")
 
 
-class Listed(Record):
+class ListedPrice(Record):
     """A machine type in a region: way of buying → USD an hour, and the date of each. Sizes are 0 where the list has none."""
 
     machine_type: str
@@ -47,7 +47,7 @@ class PriceList(Record):
         lines = self.text.split("\n")[1:]
         return tuple(dict.fromkeys(line.partition(",")[0] for line in lines if line))
 
-    def find(self, machine_type: str, region_id: str) -> Listed | None:
+    def find(self, machine_type: str, region_id: str) -> ListedPrice | None:
         """The machine type in the region; None where the list has no price of it there."""
         header = self._header()
         if region_id not in header[len(KEPT) :]:
@@ -61,7 +61,7 @@ class PriceList(Record):
         if not usd:
             return None
         vcpus, gib, gpus = (float(text or 0) for text in (size[0], size[1], size[3]))
-        return Listed(
+        return ListedPrice(
             machine_type=machine_type, region_id=region_id, vcpus=vcpus, memory_gib=gib, gpu_model=size[2], gpu_count=gpus,
             usd_per_hour=usd, as_of=dates,
         )  # fmt: skip
@@ -117,7 +117,7 @@ def read_list(text: str, *, where: str, seller: str, source: str) -> PriceList:
     return PriceList(seller=seller, source=source, text="\n".join([*lines, ""]))
 
 
-def format_list(rows: Iterable[Listed], known: PriceList | None = None) -> str:
+def format_list(rows: Iterable[ListedPrice], known: PriceList | None = None) -> str:
     """Rows as the text that `read_list` reads, over those of `known` in other regions."""
     cells: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     sizes: dict[str, tuple[str, str, str, str]] = {}

@@ -24,7 +24,7 @@ from planner.ground.words import Text
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import model_of_machine
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.pricing.lists import Listed, PriceList
+from planner.pricing.lists import ListedPrice, PriceList
 
 
 class Provisioning(StrEnum):
@@ -275,7 +275,7 @@ class PriceBook(Record, eq=False):
         return replace(self, commitments=owned, digest=digest)
 
 
-def _row_of_list(size: Listed, prices: dict[str, float], dates: dict[str, str], *, source: str) -> MachinePrice:
+def _row_of_list(size: ListedPrice, prices: dict[str, float], dates: dict[str, str], *, source: str) -> MachinePrice:
     return MachinePrice(
         machine_type=size.machine_type,
         region_id=size.region_id,

@@ -18,7 +18,7 @@ from planner.restarts.causes_start import bad_command, config, config_in_log, de
 from planner.restarts.model import Cause, Confidence, Diagnosis
 from planner.restarts.population import Case, troubled_signs
 from planner.restarts.question import (
-    Question,
+    TroubledCase,
     counted,
     ending,
     event_told,
@@ -31,7 +31,7 @@ from planner.restarts.signs import Sign
 SIGNAL_NAMES = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV"}
 
 
-def diagnose(question: Question) -> Diagnosis:
+def diagnose(question: TroubledCase) -> Diagnosis:
     """The first rule's answer that fits, for a container in trouble (`is_troubled`)."""
     for rule in RULES:
         found = rule(question)
@@ -64,7 +64,7 @@ def is_troubled(case: Case) -> bool:
     )
 
 
-def _completed(question: Question) -> Diagnosis | None:
+def _completed(question: TroubledCase) -> Diagnosis | None:
     if question.exit_code != 0 or question.ended_as not in ("Completed", ""):
         return None
     return Diagnosis(
@@ -77,7 +77,7 @@ def _completed(question: Question) -> Diagnosis | None:
     )
 
 
-def _crash(question: Question) -> Diagnosis | None:
+def _crash(question: TroubledCase) -> Diagnosis | None:
     code = question.exit_code
     if code is None or code - 128 not in SIGNAL_NAMES:
         return None
@@ -92,7 +92,7 @@ def _crash(question: Question) -> Diagnosis | None:
     )
 
 
-def _killed(question: Question) -> Diagnosis | None:
+def _killed(question: TroubledCase) -> Diagnosis | None:
     if question.exit_code != 137:
         return None
     return Diagnosis(
@@ -107,7 +107,7 @@ def _killed(question: Question) -> Diagnosis | None:
     )
 
 
-def _error_exit(question: Question) -> Diagnosis | None:
+def _error_exit(question: TroubledCase) -> Diagnosis | None:
     code = question.exit_code
     if code is None or code == 0:
         return None
@@ -123,7 +123,7 @@ def _error_exit(question: Question) -> Diagnosis | None:
     )
 
 
-def _unknown(question: Question) -> Diagnosis:
+def _unknown(question: TroubledCase) -> Diagnosis:
     state = question.case.state
     said = (
         f"waiting: {state.reason}" if state.reason else f"{count(state.restart_count, 'restart')}, no last state kept"
@@ -137,7 +137,7 @@ def _unknown(question: Question) -> Diagnosis:
     )
 
 
-RULES: tuple[Callable[[Question], Diagnosis | None], ...] = (
+RULES: tuple[Callable[[TroubledCase], Diagnosis | None], ...] = (
     image,
     config,
     out_of_memory,

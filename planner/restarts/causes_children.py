@@ -6,7 +6,7 @@ from planner.ground.words import count, duration
 from planner.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.restarts.population import FEW_CHILD_KILLS
 from planner.restarts.question import (
-    Question,
+    TroubledCase,
     and_then,
     counted,
     event_told,
@@ -17,7 +17,7 @@ from planner.restarts.question import (
 from planner.restarts.signs import Hit, Sign
 
 
-def killed_children(question: Question) -> Diagnosis | None:
+def killed_children(question: TroubledCase) -> Diagnosis | None:
     """Child processes died of SIGKILL."""
     case = question.case
     late, others = case.signs.killed_by_supervisor(), case.signs.killed_by_others()
@@ -26,7 +26,7 @@ def killed_children(question: Question) -> Diagnosis | None:
     return _late_children(question, late) if len(late) >= len(others) else _shot_children(question, others)
 
 
-def _late_children(question: Question, late: tuple[Hit, ...]) -> Diagnosis:
+def _late_children(question: TroubledCase, late: tuple[Hit, ...]) -> Diagnosis:
     case = question.case
     boots = case.signs.of(Sign.WORKER_BOOT)
     program = next((hit.program for hit in late if hit.program), "") or case.container.program or "its supervisor"
@@ -71,7 +71,7 @@ def _late_children(question: Question, late: tuple[Hit, ...]) -> Diagnosis:
     )
 
 
-def _shot_children(question: Question, others: tuple[Hit, ...]) -> Diagnosis:
+def _shot_children(question: TroubledCase, others: tuple[Hit, ...]) -> Diagnosis:
     case = question.case
     kernel = case.signs.of(Sign.KERNEL_OOM)
     node_says = tuple(event for event in case.node_events if event.reason in ("OOMKilling", "SystemOOM"))
@@ -104,7 +104,7 @@ def _shot_children(question: Question, others: tuple[Hit, ...]) -> Diagnosis:
     )
 
 
-def dying_children(question: Question) -> Diagnosis | None:
+def dying_children(question: TroubledCase) -> Diagnosis | None:
     """uvicorn's "Child process [12] died", a data loader that "exited unexpectedly": dead, and the log doesn't say of
     what. gunicorn's workers that exit by themselves tell more in their own last words."""
     died = question.case.signs.of(Sign.CHILD_DIED)
@@ -123,7 +123,7 @@ def dying_children(question: Question) -> Diagnosis | None:
     )
 
 
-def task_limit(question: Question) -> Diagnosis | None:
+def task_limit(question: TroubledCase) -> Diagnosis | None:
     """A job runner kills its jobs at its own time limit."""
     hits = question.case.signs.of(Sign.TASK_TIME_LIMIT)
     if len(hits) < 2 or question.case.state.restart_count:

@@ -9,7 +9,7 @@ from planner.kubernetes.records import Event
 from planner.restarts.model import Cause, Confidence, Diagnosis, Peers
 from planner.restarts.pressure import names
 from planner.restarts.question import (
-    Question,
+    TroubledCase,
     counted,
     ending,
     event_told,
@@ -20,7 +20,7 @@ from planner.restarts.question import (
 from planner.restarts.signs import Sign
 
 
-def out_of_memory(question: Question) -> Diagnosis | None:
+def out_of_memory(question: TroubledCase) -> Diagnosis | None:
     """Kubernetes says OOMKilled."""
     case = question.case
     if question.ended_as != "OOMKilled":
@@ -66,11 +66,11 @@ def _needs_more(peers: Peers | None, limit_bytes: int) -> str:
     return f"the same program uses up to {measured_bytes(elsewhere)} in {names(peers)}"
 
 
-def _node_ran_out(question: Question) -> tuple[Event, ...]:
+def _node_ran_out(question: TroubledCase) -> tuple[Event, ...]:
     return tuple(e for e in question.case.node_events if e.reason == "SystemOOM" and is_near(question, e))
 
 
-def runtime_memory(question: Question) -> Diagnosis | None:
+def runtime_memory(question: TroubledCase) -> Diagnosis | None:
     """The program's own runtime, or the GPU, said no."""
     signs = question.case.signs
     by_sign = (

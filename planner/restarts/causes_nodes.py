@@ -6,7 +6,7 @@ from planner.kubernetes.nodes import is_ready, is_spot
 from planner.restarts.lines import template
 from planner.restarts.model import Cause, Confidence, Diagnosis
 from planner.restarts.question import (
-    Question,
+    TroubledCase,
     event_told,
     is_near,
     spec,
@@ -22,7 +22,7 @@ NODE_GONE_EVENTS = frozenset(
 )  # fmt: skip
 
 
-def node_lost(question: Question) -> Diagnosis | None:
+def node_lost(question: TroubledCase) -> Diagnosis | None:
     """The node went away, or put the pod out."""
     case = question.case
     pod, node = case.pod, case.node
@@ -73,7 +73,7 @@ def node_lost(question: Question) -> Diagnosis | None:
     )
 
 
-def refused(question: Question) -> Diagnosis | None:
+def refused(question: TroubledCase) -> Diagnosis | None:
     """The kubelet refused the pod, or its time was up."""
     reason = question.case.pod.reason
     if reason == "DeadlineExceeded":

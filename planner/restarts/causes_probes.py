@@ -7,7 +7,7 @@ from planner.kubernetes.records import Probe
 from planner.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.restarts.pressure import names
 from planner.restarts.question import (
-    Question,
+    TroubledCase,
     ending,
     probe_evidence,
     rank,
@@ -18,7 +18,7 @@ from planner.restarts.question import (
 _RESTART_SLACK_SECONDS = 15.0
 
 
-def probes(question: Question) -> Diagnosis | None:
+def probes(question: TroubledCase) -> Diagnosis | None:
     """A startup or liveness probe kills the container."""
     for name, cause, probe in (
         ("Startup", Cause.STARTUP_PROBE, question.case.container.startup_probe),
@@ -46,7 +46,7 @@ def patience_seconds(probe: Probe) -> int:
     return probe.initial_delay_seconds + probe.failure_threshold * probe.period_seconds
 
 
-def _run_fits(question: Question, probe: Probe) -> bool:
+def _run_fits(question: TroubledCase, probe: Probe) -> bool:
     """Whether the last run is as long as a container's that never answered: the probe's patience, then the grace."""
     ran = question.run_seconds
     if ran is None:
@@ -57,7 +57,7 @@ def _run_fits(question: Question, probe: Probe) -> bool:
 
 
 def _probe_diagnosis(
-    question: Question, name: str, cause: Cause, probe: Probe | None, confidence: Confidence
+    question: TroubledCase, name: str, cause: Cause, probe: Probe | None, confidence: Confidence
 ) -> Diagnosis:
     evidence = probe_evidence(question)
     if question.exit_code is not None:

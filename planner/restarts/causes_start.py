@@ -8,7 +8,7 @@ from __future__ import annotations
 from planner.restarts.lines import template
 from planner.restarts.model import Cause, Confidence, Diagnosis
 from planner.restarts.question import (
-    Question,
+    TroubledCase,
     counted,
     ending,
     event_told,
@@ -25,7 +25,7 @@ CONFIG_REASONS = frozenset({"CreateContainerConfigError"})
 COMMAND_REASONS = frozenset({"ContainerCannotRun", "StartError", "RunContainerError", "CreateContainerError"})
 
 
-def image(question: Question) -> Diagnosis | None:
+def image(question: TroubledCase) -> Diagnosis | None:
     """The image can't be had."""
     state = question.case.state
     if state.reason not in IMAGE_REASONS:
@@ -66,7 +66,7 @@ def _why_no_image(told: str, reason: str) -> tuple[str, str]:
     return "can't be pulled", "See the event's text"
 
 
-def config(question: Question) -> Diagnosis | None:
+def config(question: TroubledCase) -> Diagnosis | None:
     """A Secret, ConfigMap or volume is missing."""
     case = question.case
     state = case.state
@@ -96,7 +96,7 @@ def config(question: Question) -> Diagnosis | None:
     )
 
 
-def bad_command(question: Question) -> Diagnosis | None:
+def bad_command(question: TroubledCase) -> Diagnosis | None:
     """The program can't be run."""
     state, code = question.case.state, question.exit_code
     wrong_cpu = question.case.signs.of(Sign.ARCHITECTURE)
@@ -135,7 +135,7 @@ def bad_command(question: Question) -> Diagnosis | None:
     )
 
 
-def config_in_log(question: Question) -> Diagnosis | None:
+def config_in_log(question: TroubledCase) -> Diagnosis | None:
     """The log names a missing setting, program or module."""
     hits = question.case.signs.of(Sign.CONFIG, Sign.COMMAND)
     if not hits or question.exit_code in (0, 137, 143, None):
@@ -151,7 +151,7 @@ def config_in_log(question: Question) -> Diagnosis | None:
     )
 
 
-def dependency(question: Question) -> Diagnosis | None:
+def dependency(question: TroubledCase) -> Diagnosis | None:
     """Something the program needs doesn't answer."""
     hits = question.case.signs.of(Sign.DEPENDENCY)
     if not hits or question.exit_code in (0, 137, 143, None):

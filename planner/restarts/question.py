@@ -14,7 +14,7 @@ from planner.restarts.signs import Hit
 SAME_MOMENT_SECONDS = 300.0
 
 
-class Question(Record):
+class TroubledCase(Record):
     """A case with what its peers say and what it is short of."""
 
     case: Case
@@ -53,7 +53,7 @@ class Question(Record):
         return tuple(e for e in self.case.events if e.reason in reasons and having in e.message)
 
 
-def is_near(question: Question, event: Event) -> bool:
+def is_near(question: TroubledCase, event: Event) -> bool:
     """Whether an event happened at about the moment of the last ending."""
     ended = question.ended_at
     return ended is None or event.last_seen_at is None or abs(event.last_seen_at - ended) <= SAME_MOMENT_SECONDS
@@ -85,24 +85,24 @@ def counted(hits: tuple[Hit, ...]) -> Evidence:
     return Evidence(EvidenceSource.LOG, f"“{hits[-1].template}” ({count(len(hits), 'line')})")
 
 
-def ending(question: Question) -> str:
+def ending(question: TroubledCase) -> str:
     """The last ending in words."""
     reason = question.ended_as or "no reason kept"
     return f"ended: {reason}, exit code {question.exit_code}"
 
 
-def probe_evidence(question: Question) -> list[Evidence]:
+def probe_evidence(question: TroubledCase) -> list[Evidence]:
     """The events of failing probes and kills."""
     return [event_told(event) for event in question.events("Unhealthy", "Killing")][-3:]
 
 
-def last_lines(question: Question) -> list[Evidence]:
+def last_lines(question: TroubledCase) -> list[Evidence]:
     """The last words of the run that ended."""
     lines = question.case.previous_lines or question.case.lines
     return [Evidence(EvidenceSource.LOG, f"“{words}”") for words in last_words(lines)]
 
 
-def how_it_stands(question: Question) -> list[Evidence]:
+def how_it_stands(question: TroubledCase) -> list[Evidence]:
     """What the status shows of it, as evidence."""
     if question.exit_code is not None:
         return [status(ending(question))]
@@ -111,7 +111,7 @@ def how_it_stands(question: Question) -> list[Evidence]:
     return []
 
 
-def and_then(question: Question) -> str:
+def and_then(question: TroubledCase) -> str:
     """What Kubernetes shows of it, as the end of a sentence."""
     if question.exit_code is not None:
         return f"; Kubernetes only shows exit code {question.exit_code}"

@@ -20,7 +20,7 @@ from planner.restarts.gone import gone
 from planner.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
 from planner.restarts.population import Case, Population, cases
 from planner.restarts.pressure import pressure
-from planner.restarts.question import Question, rank
+from planner.restarts.question import TroubledCase, rank
 
 # CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
 # (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it
@@ -71,7 +71,7 @@ def _diagnosed(population: Population) -> list[Diagnosed]:
         if not is_troubled(case):
             continue
         peers = population.summary(case)
-        found.append((case, diagnose(Question(case=case, peers=peers, pressure=pressure(case, peers)))))
+        found.append((case, diagnose(TroubledCase(case=case, peers=peers, pressure=pressure(case, peers)))))
     return found
 
 

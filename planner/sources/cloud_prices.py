@@ -26,7 +26,7 @@ from planner.ground.errors import InputError, SourceError
 from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.clouds import Cloud
-from planner.pricing.lists import Listed, PriceList
+from planner.pricing.lists import ListedPrice, PriceList
 
 AZURE: Final = "https://prices.azure.com"
 AWS: Final = "https://pricing.us-east-1.amazonaws.com"
@@ -45,7 +45,7 @@ _REGION: Final = re.compile(r"[a-z][a-z0-9-]{2,40}\Z")
 class ListRefresh(Record):
     """What a cloud's list gave: rows of the regions asked for, and what wasn't simply taken over, in words."""
 
-    rows: tuple[Listed, ...]
+    rows: tuple[ListedPrice, ...]
     doubts: tuple[Text, ...]
 
 
@@ -62,7 +62,7 @@ def read_prices(
         When the list can't be read to its end, or a region has fewer than half of the machine types known in it.
     """
     lists = [one for one in known if one.seller == cloud.seller]
-    rows: list[Listed] = []
+    rows: list[ListedPrice] = []
     doubts: list[Text] = []
     for region in regions:
         if not _REGION.match(region):
@@ -88,7 +88,7 @@ _Read = tuple[_Prices, _Sizes, list[Text]]
 
 def _checked(
     prices: _Prices, sizes: _Sizes, lists: list[PriceList], region: str, as_of: str, doubts: list[Text]
-) -> Iterator[Listed]:
+) -> Iterator[ListedPrice]:
     for machine_type, ways in sorted(prices.items()):
         found = [row for one in lists if (row := one.find(machine_type, region)) is not None]
         old = {way: usd for row in found for way, usd in row.usd_per_hour.items()}
@@ -112,7 +112,7 @@ def _checked(
         if taken:
             vcpus, gib, gpus = sizes.get(machine_type, (0.0, 0.0, 0.0))
             told = next((row for row in reversed(found) if row.vcpus), None)
-            yield Listed(
+            yield ListedPrice(
                 machine_type=machine_type, region_id=region, vcpus=vcpus or (told.vcpus if told else 0.0),
                 memory_gib=gib or (told.memory_gib if told else 0.0), gpu_model=told.gpu_model if told else "",
                 gpu_count=gpus or (told.gpu_count if told else 0.0), usd_per_hour=taken, as_of=days,

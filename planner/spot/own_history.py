@@ -110,7 +110,7 @@ class BackTest(Record):
     sentence: Text
 
 
-class Fit(Record):
+class FittedLives(Record):
     """What spells and gaps come to, to reckon with; of a zone's nodes that are lost all at once the lives aren't among `lives`."""
 
     lives: tuple[Life, ...]  # in order of time
@@ -139,7 +139,7 @@ class Fit(Record):
         return dict.fromkeys(RATES, 0.0) | self.usable | self.found
 
 
-class OwnHistory(Fit):
+class OwnHistory(FittedLives):
     """What was seen, and what it comes to. `lives` and `gaps` are what the estimate draws from; () where too few."""
 
     source: str
@@ -228,7 +228,7 @@ def own_history(watch: Watch) -> OwnHistory:
     )
 
 
-def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> Fit:
+def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> FittedLives:
     """Lives that end with a whole zone's are at least so long for a node by itself; the zones' losses are told apart. Where most
     losses are such, a zone is one node that is lost."""
     common, a_month = in_common(spells)
@@ -238,7 +238,7 @@ def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> Fit:
     timed = sorted((one.ended_at, number, life) for number, one in enumerate(spells) if (life := one.life) is not None)
     lives = tuple(replace(life, ended=life.ended and number not in apart) for _, number, life in timed)
     closed = measured(sorted(gaps, key=lambda gap: gap.lost_at))
-    return Fit(
+    return FittedLives(
         lives=lives,
         machine_types=tuple(spells[number].machine_type for _, number, _ in timed),
         gaps=closed,
@@ -377,7 +377,7 @@ def measured(gaps: Sequence[Gap]) -> tuple[Life, ...]:
 # ── from files ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def from_files(lives: tuple[Life, ...], gaps: tuple[Life, ...], source: str) -> OwnHistory:
     """Lives and gaps that were given without dates; their order is taken to be that of time."""
-    fitted = Fit(lives=lives, gaps=gaps, life_drift=drift(lives, LIFE_DRIFT), gap_drift=drift(gaps, GAP_DRIFT))
+    fitted = FittedLives(lives=lives, gaps=gaps, life_drift=drift(lives, LIFE_DRIFT), gap_drift=drift(gaps, GAP_DRIFT))
     lost = sum(life.ended for life in lives)
     return _made(source, fitted, _back_test_of_lives(lives), nodes=len(lives), lost=lost)
 
@@ -403,7 +403,7 @@ def _back_test_of_lives(lives: tuple[Life, ...]) -> BackTest:
 # ── what it comes to ─────────────────────────────────────────────────────────────────────────────────────────────────
 def _made(
     source: str,
-    fitted: Fit,
+    fitted: FittedLives,
     back_test: BackTest,
     *,
     nodes: int,
@@ -422,7 +422,7 @@ def _made(
     if usable.lives:
         used += " and gaps" if usable.gaps else "; gaps aren't known from it, the default stays"
     return OwnHistory(
-        **{one.name: getattr(usable, one.name) for one in fields(Fit)},
+        **{one.name: getattr(usable, one.name) for one in fields(FittedLives)},
         source=source,
         sentence=Text(f"{source}: {what}; {used}."),
         nodes=nodes,
@@ -541,7 +541,9 @@ def _not_tested(why: str) -> BackTest:
     return BackTest(windows=0, losses_held=0, hours_held=None, sentence=Text(f"Not back-tested: {why}."))
 
 
-def _expected(fitted: Fit, hours: float, places: int, zones: int) -> tuple[tuple[float, float], tuple[float, float]]:
+def _expected(
+    fitted: FittedLives, hours: float, places: int, zones: int
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """P5 and P95 of losses, and of hours without a node, of so many places in so many hours."""
     months = simulate(
         Assumptions(

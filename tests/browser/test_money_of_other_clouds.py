@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from planner.pricing.lists import Listed, format_list
+from planner.pricing.lists import ListedPrice, format_list
 from tests.browser.dashboard import OUTPUT, Visitor
 from tests.builders import aks, eks
 from tests.running_app import on, running_app
@@ -29,7 +29,7 @@ def written(folder: Path, cloud: str) -> tuple[Path, str]:
     path = folder / f"{cloud}.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items()}))
     rows = [
-        Listed(
+        ListedPrice(
             machine_type=machine, region_id=region, vcpus=0.0, memory_gib=0.0, gpu_model="", gpu_count=0.0,
             usd_per_hour={"on-demand": demand, "spot": spot}, as_of={"on-demand": DAY, "spot": DAY},
         )

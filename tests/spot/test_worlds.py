@@ -16,7 +16,7 @@ from planner.spot.months import simulate
 from planner.spot.own_history import (
     GAP_DRIFT,
     LIFE_DRIFT,
-    Fit,
+    FittedLives,
     drift,
     fit,
     from_files,
@@ -46,7 +46,7 @@ def test_the_band_holds_where_it_is_learnt(process: Process) -> None:
     assert min(learnt(process, 12, seed=1)) >= 0.7
 
 
-def of(name: str) -> Fit:
+def of(name: str) -> FittedLives:
     process = next(one for one in PROCESSES if name in one.name)
     seen = watched(process.draw(np.random.default_rng(3), 2 * MONTH), 2 * MONTH)
     spells = tuple(spells_of(seen))
