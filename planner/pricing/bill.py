@@ -33,7 +33,7 @@ K = TypeVar("K", bound=Hashable)
 NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
 
 
-class NotIn(Record):
+class NotIn(Record, kw_only=False):
     """What somebody pays beside the nodes; `usd_per_month` None: the price isn't known."""
 
     name: str
@@ -329,40 +329,25 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
             cloud.version_has and versions and not any(cloud.version_has in one for one in versions)
         ):
             continue  # nodes of a cluster that somebody else runs
-        yield NotIn(
-            name="cluster fee",
-            usd_per_month=usd_a_month,
-            sentence=Text(
-                f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, {cloud.fee_is_less}"
-            ),
-        )
+        fee = f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, {cloud.fee_is_less}"
+        yield NotIn("cluster fee", usd_a_month, Text(fee))
     if snapshot.nodes:
+        which = f"boot disks of {count(len(snapshot.nodes), 'node')}"
         yield NotIn(
-            name="boot disks",
-            usd_per_month=None,
-            sentence=Text(f"boot disks of {count(len(snapshot.nodes), 'node')}: their type and size are on no node, and the "
-                          "book has no price of disks"),
-        )  # fmt: skip
+            "boot disks", None, Text(f"{which}: their type and size are on no node, and the book has no price of disks")
+        )
     priced = {one.node.node for one in cost.nodes if any(p.kind is PartKind.LOCAL_SSD for p in one.node.price.parts)}
     local = [node for node in snapshot.nodes if has_local_ssd(node) and node.name not in priced]
     if local:
-        yield NotIn(
-            name="local SSD",
-            usd_per_month=None,
-            sentence=Text(f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …): how many isn't told by these, "
-                          "or the book has no price of them there; where both are known they are in the price"),
-        )  # fmt: skip
-    disks = len(snapshot.persistent_volumes)
-    if disks:
-        yield NotIn(
-            name="volumes",
-            usd_per_month=None,
-            sentence=Text(f"{count(disks, 'PersistentVolume')}: the book has no price of disks"),
-        )
+        which = f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …)"
+        said = "how many isn't told by these, or the book has no price of them there; where both are known they are in the price"
+        yield NotIn("local SSD", None, Text(f"{which}: {said}"))
+    if disks := len(snapshot.persistent_volumes):
+        yield NotIn("volumes", None, Text(f"{count(disks, 'PersistentVolume')}: the book has no price of disks"))
 
 
 def _unknown_commitments(cost: ClusterCost) -> Iterator[NotIn]:
     for one in cost.unused_commitments:
         if one.usd_per_month is None:
             said = f"{count(one.nodes, 'node')} of {one.commitment_id} ({one.machine_type}, {one.region_id}, {one.term}) that cover none"
-            yield NotIn(name="commitment", usd_per_month=None, sentence=Text(f"{said}: no price; give usd_per_hour"))
+            yield NotIn("commitment", None, Text(f"{said}: no price; give usd_per_hour"))

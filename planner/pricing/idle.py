@@ -109,11 +109,7 @@ def idle_gpus(
     result = IdleAnswer(
         sentence=NO_WORDS,
         units=units,
-        gpus=sum(one.gpus for one in units),
-        held=sum(one.held for one in units),
-        free=sum(one.free for one in units),
-        idle=sum(one.idle for one in units),
-        unmeasured=sum(one.unmeasured for one in units),
+        **{name: sum(getattr(one, name) for one in units) for name in ("gpus", "held", "free", "idle", "unmeasured")},
         idle_usd=round(sum(money), 2) if money or (not pods and costs) else None,
         free_usd=_free_usd(snapshot, costs) if costs else None,
         pods=pods,

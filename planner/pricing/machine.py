@@ -167,6 +167,18 @@ def gpu_hour_price(
         return ask.refuse(refused)
 
 
+def no_price(machine_type: str, region_id: str, provisioning: Provisioning, reason: PriceReason, why: str) -> Price:
+    """That a machine has no price, and why."""
+    return Price(
+        machine_type=machine_type,
+        region_id=region_id,
+        provisioning=provisioning,
+        usd_per_hour=None,
+        reason=reason,
+        sentence=Text(f"no price: {why}"),
+    )
+
+
 class _Refused(Exception):
     """There is no price, and why."""
 
@@ -479,15 +491,8 @@ class _Question:
         return is_sold, tuple(notes)
 
     def refuse(self, refused: _Refused) -> Price:
-        mend = f". {refused.mend}" if refused.mend else ""
-        return Price(
-            machine_type=self.machine_type,
-            region_id=self.region_id,
-            provisioning=self.provisioning,
-            usd_per_hour=None,
-            reason=refused.reason,
-            sentence=Text(f"no price: {refused.why}{mend}"),
-        )
+        why = f"{refused.why}. {refused.mend}" if refused.mend else refused.why
+        return no_price(self.machine_type, self.region_id, self.provisioning, refused.reason, why)
 
     def _no_provisioning_price(self) -> _Refused:
         return _Refused(

@@ -6,6 +6,7 @@ Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in t
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from planner.ground.records import replace
@@ -17,7 +18,6 @@ from planner.ground.vocabulary import (
     MEMORY,
     REGION,
 )
-from planner.ground.words import Text
 from planner.kubernetes import nodes
 from planner.kubernetes.clouds import AUTOPILOT_PREFIX, GKE, Cloud, seller_of
 from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
@@ -26,6 +26,7 @@ from planner.pricing.machine import (
     ANYWHERE,
     OF_POOL,
     SHARED_CORE_VCPUS,
+    no_price,
     parse_custom_type,
     predefined_shape,
     price_machine,
@@ -67,16 +68,7 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bo
             )
             return replace(own, region_id=region)
 
-    def refuse(reason: PriceReason, why: str) -> Price:
-        return Price(
-            machine_type=machine_type,
-            region_id=region,
-            provisioning=provisioning,
-            usd_per_hour=None,
-            reason=reason,
-            sentence=Text(f"no price: {why}"),
-        )
-
+    refuse = partial(no_price, machine_type, region, provisioning)
     if not machine_type:
         return refuse(PriceReason.NO_MACHINE_TYPE, f"node {node.name} has no label {INSTANCE_TYPE}")
     if not region:

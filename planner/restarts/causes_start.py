@@ -5,6 +5,8 @@ Source of the reasons: kubernetes `pkg/kubelet/images/types.go`, `pkg/kubelet/ku
 
 from __future__ import annotations
 
+from typing import Final
+
 from planner.restarts.lines import template
 from planner.restarts.model import Cause, Confidence, Diagnosis
 from planner.restarts.question import (
@@ -45,25 +47,28 @@ def image(question: TroubledCase) -> Diagnosis | None:
     )
 
 
+_NO_IMAGE: Final = (
+    (("no match for platform", "exec format"), "isn't built for the node's CPU",
+     "Build the image for the node's architecture, or select other nodes"),
+    (("unauthorized", "denied", "forbidden", "authentication", "401", "403"), "may not be pulled with these credentials",
+     "Give the pod an imagePullSecret, or the node's account read access"),
+    (("toomanyrequests", "rate limit"), "isn't given out: the registry's rate limit is used up",
+     "Mirror the image, or pull with an account"),
+    (("not found", "manifest unknown", "does not exist", "404"), "isn't in the registry",
+     "Correct the image's name or tag, or push it"),
+    (("no such host", "i/o timeout", "connection refused", "deadline exceeded", "tls"),
+     "can't be reached: the registry doesn't answer", "Check the registry's address and the nodes' way to it"),
+)  # fmt: skip
+"""What registries and runtimes say, what it means, and its cure; the first that is said counts."""
+
+
 def _why_no_image(told: str, reason: str) -> tuple[str, str]:
     if reason == "InvalidImageName":
         return "has a name no registry can have", "Correct the image's name"
     if reason == "ErrImageNeverPull":
         return "isn't on the node and imagePullPolicy is Never", "Load the image on the node or set imagePullPolicy"
-    if "no match for platform" in told or "exec format" in told:
-        return "isn't built for the node's CPU", "Build the image for the node's architecture, or select other nodes"
-    if any(word in told for word in ("unauthorized", "denied", "forbidden", "authentication", "401", "403")):
-        return (
-            "may not be pulled with these credentials",
-            "Give the pod an imagePullSecret, or the node's account read access",
-        )
-    if "toomanyrequests" in told or "rate limit" in told:
-        return "isn't given out: the registry's rate limit is used up", "Mirror the image, or pull with an account"
-    if any(word in told for word in ("not found", "manifest unknown", "does not exist", "404")):
-        return "isn't in the registry", "Correct the image's name or tag, or push it"
-    if any(word in told for word in ("no such host", "i/o timeout", "connection refused", "deadline exceeded", "tls")):
-        return "can't be reached: the registry doesn't answer", "Check the registry's address and the nodes' way to it"
-    return "can't be pulled", "See the event's text"
+    unsaid = "can't be pulled", "See the event's text"
+    return next(((why, cure) for words, why, cure in _NO_IMAGE if any(word in told for word in words)), unsaid)
 
 
 def config(question: TroubledCase) -> Diagnosis | None:

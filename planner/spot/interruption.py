@@ -144,11 +144,12 @@ def mean_gap_hours(assumptions: Assumptions) -> float:
 def gap_after_a_life(assumptions: Assumptions, hazard_per_hour: float, bulk_per_hour: float | None = None) -> float:
     """`mean_gap_hours` at one rate."""
     bulk = assumptions.zone_hazard_per_hour if bulk_per_hour is None else bulk_per_hour
-    lost, gap = (
-        float(lives_of(assumptions).lost_share(np.array([hazard_per_hour]), bulk)[0]),
-        gaps_of(assumptions).mean_hours,
-    )
-    return gap * lost if lost else 0.0
+    lost = _lost_share(assumptions, hazard_per_hour, bulk)
+    return gaps_of(assumptions).mean_hours * lost if lost else 0.0
+
+
+def _lost_share(assumptions: Assumptions, hazard_per_hour: float, bulk_per_hour: float) -> float:
+    return float(lives_of(assumptions).lost_share(np.array([hazard_per_hour]), bulk_per_hour)[0])
 
 
 def gaps_of(assumptions: Assumptions) -> Gaps:
@@ -168,9 +169,7 @@ def gaps_of(assumptions: Assumptions) -> Gaps:
     if share in (0.0, 1.0):
         return Gaps(table=None, mean_hours=0.0 if share else np.inf)
     life = mean_life_hours(assumptions)
-    lost = float(
-        lives_of(assumptions).lost_share(np.array([assumptions.hazard_per_hour]), assumptions.zone_hazard_per_hour)[0]
-    )
+    lost = _lost_share(assumptions, assumptions.hazard_per_hour, assumptions.zone_hazard_per_hour)
     if stated is None:
         return Gaps(table=None, mean_hours=life * (1 - share) / share / lost if life < np.inf and lost else 0.0)
     if abs(life / (life + stated * lost) - share) > _AGREE and life < np.inf:

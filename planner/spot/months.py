@@ -218,12 +218,9 @@ class _Chunk:
         never = np.full((runs, 1), inf)
         instants = (np.arange(INSTANTS) + rng.random((runs, 1))) * (assumptions.hours_per_month / INSTANTS)
         self.state = _Lanes(
-            **{name: np.zeros(lane.size) for name in _TALLIES},
-            now=np.zeros(lane.size),
+            **{name: np.zeros(lane.size) for name in (*_TALLIES, "now", "phase", "attempts")},
             jobs_left=np.full(lane.size, float(self.pattern.jobs)),
-            phase=np.zeros(lane.size),
             started=np.full(lane.size, np.nan),
-            attempts=np.zeros(lane.size),
             is_covered=np.zeros(lane.size, dtype=bool),
             hazard=hazard,
             life_pace=life_pace[run_of],
