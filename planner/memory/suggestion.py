@@ -154,9 +154,7 @@ def suggest(
         basis=basis,
         is_one_moment=is_one_moment,
         is_starved=starved,
-        rule=f"{_rule(basis, seen, limit, request)}; kept at {format_amount(today, MEMORY)}"
-        if keeps
-        else _rule(basis, seen, limit, request),
+        rule=_rule(basis, seen, limit, request) + (f"; kept at {format_amount(today, MEMORY)}" if keeps else ""),
         source=_source(used),
     )
 

@@ -108,16 +108,13 @@ def allocate(
         [amount for *_, parts in entries for amount in parts], of_line, [cent for key in lines for cent in wanted[key]]
     )
     return [
-        AllocatedCost(
-            name=name,
-            share=share,
-            node=cost.node.node,
-            gpu_usd=cents[3 * i] / 100,
-            cpu_usd=cents[3 * i + 1] / 100,
-            memory_usd=cents[3 * i + 2] / 100,
-        )
-        for i, (cost, name, share, _) in enumerate(entries)
+        _line(name, share, cents[3 * i : 3 * i + 3], cost.node.node) for i, (cost, name, share, _) in enumerate(entries)
     ]
+
+
+def _line(name: str, share: Share, cents: Sequence[int], node: str = "") -> AllocatedCost:
+    gpu, cpu, memory = (each / 100 for each in cents)
+    return AllocatedCost(name=name, share=share, node=node, gpu_usd=gpu, cpu_usd=cpu, memory_usd=memory)
 
 
 def of_pods(cost: NodeCost, node: Node, requests: Mapping[str, Amounts]) -> dict[str, float]:
@@ -205,7 +202,4 @@ def added_up(lines: Iterable[AllocatedCost], name_of: Mapping[str, str] | None =
             own[i] += round(100 * amount)
     order = list(Share)
     ranked = sorted(sums.items(), key=lambda item: (order.index(item[0][1]), -sum(item[1]), item[0][0]))
-    return tuple(
-        AllocatedCost(name=name, share=share, gpu_usd=gpu / 100, cpu_usd=cpu / 100, memory_usd=memory / 100)
-        for (name, share), (gpu, cpu, memory) in ranked
-    )
+    return tuple(_line(name, share, cents) for (name, share), cents in ranked)

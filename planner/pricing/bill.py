@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TypeVar
@@ -115,11 +115,10 @@ def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
         return None
     found: dict[str, Amounts] = {}
     for node, holders_there in held.items():
-        sums: dict[str, int] = {}
+        sums = Counter[str]()
         for one in holders_there:
-            for name, amount in one.requests.items():
-                sums[name] = sums.get(name, 0) + amount
-        found[node] = FrozenMap(sums)
+            sums.update(one.requests)
+        found[node] = FrozenMap(dict(sums))
     return found
 
 

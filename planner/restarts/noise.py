@@ -21,20 +21,20 @@ _NOISE_ELSEWHERE = 2  # working pods of other programs, where the same program w
 
 def judge(failing: Sequence[Case], population: Population) -> tuple[LogLine, ...]:
     """The alarming lines of `failing` (pods of one container in trouble), most frequent first, each with its verdict."""
-    logged = [case for case in failing if case.digest]
+    logged = [case for case in failing if case.has_log]
     if not logged:
         return ()
-    peers = [peer for peer in population.peers(failing[0]) if peer.digest]
+    peers = [peer for peer in population.peers(failing[0]) if peer.has_log]
     mine = Counter(
         text
         for case in {id(one): one for one in (*failing, *peers)}.values()
-        if case.works and case.digest
+        if case.works
         for text in case.digest.alarming
     )
     elsewhere = {text: number - mine[text] for text, number in population.printed_by_working.items()}
     templates: dict[str, int] = {}
     for case in logged:
-        for text, lines in case.digest.alarming.items() if case.digest else ():
+        for text, lines in case.digest.alarming.items():
             templates[text] = templates.get(text, 0) + lines
     ranked = sorted(templates, key=lambda text: (-templates[text], text))
     signs = {hit.template for case in logged for hit in case.signs.hits}
@@ -46,14 +46,14 @@ def judge(failing: Sequence[Case], population: Population) -> tuple[LogLine, ...
 
 
 def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere: int, *, is_sign: bool) -> LogLine:
-    printing = [case for case in failing if case.digest and text in case.digest.alarming]
-    working = [peer for peer in peers if peer.digest and text in peer.digest.alarming]
-    lines = sum(case.digest.alarming[text] for case in printing if case.digest)
-    per_start = lines / sum(case.digest.starts for case in printing if case.digest)
+    printing = [case for case in failing if text in case.digest.alarming]
+    working = [peer for peer in peers if text in peer.digest.alarming]
+    lines = sum(case.digest.alarming[text] for case in printing)
+    per_start = lines / sum(case.digest.starts for case in printing)
     per_start_healthy = None
     if working:
-        healthy_lines = sum(case.digest.alarming[text] for case in working if case.digest)
-        per_start_healthy = healthy_lines / sum(case.digest.starts for case in working if case.digest)
+        healthy_lines = sum(case.digest.alarming[text] for case in working)
+        per_start_healthy = healthy_lines / sum(case.digest.starts for case in working)
     is_noise = bool(working) and len(working) >= len(peers) * _NOISE_SHARE
     if not peers:
         is_noise = elsewhere >= _NOISE_ELSEWHERE

@@ -19,6 +19,7 @@ from planner.restarts.signs import Sign, Signs
 
 SETTLED_SECONDS = 86_400.0  # restarted longer ago than this and running since: it works
 FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story
+_NO_LOG = digest(())
 
 
 class Case(Record):
@@ -37,7 +38,7 @@ class Case(Record):
     lines: tuple[str, ...]
     previous_lines: tuple[str, ...]
     signs: Signs  # of both logs
-    digest: Digest | None  # of both logs; None without a log
+    digest: Digest  # of both logs
     usage: Usage | None
 
     @property
@@ -110,7 +111,7 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Ca
                     lines=lines,
                     previous_lines=previous,
                     signs=signs_of.read((*previous, *lines)),
-                    digest=digest((*previous, *lines)) if lines or previous else None,
+                    digest=digest((*previous, *lines)) if lines or previous else _NO_LOG,
                     usage=measured.get((pod.namespace, pod.name, container.name)),
                 )
             )
@@ -201,7 +202,7 @@ class Population:
             self._siblings[case.key].append(case)
             if case.works:
                 self._working[_last_part(case.container)].append(case)
-                self.printed_by_working.update(case.digest.alarming.keys() if case.digest else ())
+                self.printed_by_working.update(case.digest.alarming.keys())
 
     def siblings(self, case: Case) -> Sequence[Case]:
         """The same container in every pod of its workload, `case` too."""

@@ -691,10 +691,7 @@ def _cheapest(
     some = priced[snapshot.nodes[kind.nodes[0]].name]
     left = len(kind.nodes) - len(done.tightened)
     ways: list[tuple[float, str, float]] = [(left * kind.month_usd, "on demand", 0.0)]
-    for name, bought_as in (
-        *_BINDING.items(),
-        ("flex-start", Provisioning.FLEX_START),
-    ):
+    for name, bought_as in (*_BINDING.items(), ("flex-start", Provisioning.FLEX_START)):
         if (price := each(some, bought_as)) is not None:
             ways.append((left * price, name, 0.0))
     if done.steps:

@@ -32,18 +32,8 @@ from planner.spot.windows import Window, window_of
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 BACKGROUND: Final = (
-    "worker",
-    "celery",
-    "batch",
-    "job",
-    "train",
-    "runner",
-    "embed",
-    "queue",
-    "consumer",
-    "cron",
-    "etl",
-)
+    "worker", "celery", "batch", "job", "train", "runner", "embed", "queue", "consumer", "cron", "etl",
+)  # fmt: skip
 _SERVING_PROGRAMS: Final = frozenset(
     {"gunicorn", "uvicorn", "hypercorn", "nginx", "httpd", "vllm", "tritonserver", "uwsgi"}
 )
@@ -102,10 +92,10 @@ def check_workload(
     case = case if with_cures else replace(case, with_cures=False)
     checks = checked(case)
     fitness = _fitness(workload, checks)
-    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
     merged: dict[str, Any] = {}
-    for patch in patches:
-        _merge(merged, yaml.load(patch, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
+    for check in checks:
+        if check.yaml and not check.is_whole_object:
+            _merge(merged, yaml.load(check.yaml, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
     return Suitability(
         workload=workload.key,
         fitness=fitness,
