@@ -118,7 +118,7 @@ def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
         sums = Counter[str]()
         for one in holders_there:
             sums.update(one.requests)
-        found[node] = FrozenMap(dict(sums))
+        found[node] = FrozenMap(sums)
     return found
 
 
