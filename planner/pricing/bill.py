@@ -15,6 +15,7 @@ from planner.ground.words import Text, count, usd
 from planner.inventory.account import mend, told, unseen
 from planner.inventory.usage import usage_now
 from planner.kubernetes.clouds import clouds_of
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
 from planner.kubernetes.owners import workload_keys
@@ -109,8 +110,9 @@ def _used(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     return found
 
 
+@once_a_snapshot
 def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
-    held = held_by_node(snapshot)
+    held = held_by_node(snapshot, NAMESPACE)
     if held is None:
         return None
     found: dict[str, Amounts] = {}
@@ -137,14 +139,14 @@ def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
 
 def owned_by_node(book: PriceBook, snapshot: Snapshot) -> Mapping[str, OwnedCommitment]:
     """Which of the account's commitments covers which of the cluster's nodes: of some of them, too, no others do."""
-    asked = snapshot.derived.once(_requested, snapshot) if book.commitments else None
+    asked = _requested(snapshot) if book.commitments else None
     return covered(book, snapshot.nodes, asked or {}) if book.commitments else {}
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
     """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`), with the
     commitments that cover none of its nodes."""
-    cost = cluster_cost(book, snapshot.nodes, snapshot.derived.once(_requested, snapshot))
+    cost = cluster_cost(book, snapshot.nodes, _requested(snapshot))
     more = sum(one.usd_per_month or 0.0 for one in cost.unused_commitments)
     if not more or cost.usd_per_month is None:
         return cost
@@ -264,7 +266,8 @@ def _unused(cost: ClusterCost) -> Iterator[AllocatedCost]:
             yield AllocatedCost(name=one.commitment_id, share=Share.UNUSED, gpu_usd=0.0, cpu_usd=cents, memory_usd=0.0)
 
 
-def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held]] | None:
+@once_a_snapshot
+def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
     """Node → what is requested on it, by whom; None where the pods weren't seen. The system's namespaces are shared,
     whoever is asked for.
 
@@ -275,10 +278,6 @@ def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held
     InputError
         When `by` is none of namespace, label:NAME, pool and workload.
     """
-    return snapshot.derived.once(_held_by_node, snapshot, by)
-
-
-def _held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
     found = holders(snapshot, bound_pods(snapshot), by)
     return None if _unseen_pods(snapshot) else found
 

@@ -16,7 +16,7 @@ from planner.kubernetes.records import Node, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_among, units_of
 from planner.pricing.allocation import Share, allocated_cents
-from planner.pricing.bill import held_by_node
+from planner.pricing.bill import NAMESPACE, held_by_node
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import NodeCost
 
@@ -196,7 +196,7 @@ def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:
 def _free_usd(snapshot: Snapshot, costs: tuple[NodeCost, ...]) -> float:
     """What GPUs cost that nobody asked for: the bill's own idle line."""
     nodes = {node.name: node for node in snapshot.nodes}
-    sums = allocated_cents(costs, nodes, held_by_node(snapshot))
+    sums = allocated_cents(costs, nodes, held_by_node(snapshot, NAMESPACE))
     return sum(gpus for (_, _, share), (gpus, _, _) in sums.items() if share is Share.IDLE) / 100
 
 

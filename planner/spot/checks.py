@@ -19,6 +19,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
 from planner.kubernetes.budgets import Protection, limit_text
 from planner.kubernetes.clouds import CLOUDS, PREEMPTIBLE
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import (
     GPU_NODE_ARRIVAL_SECONDS,
     gpu_model,
@@ -150,7 +151,7 @@ class Case(Record):
 
     @property
     def runs_on_spot(self) -> bool:
-        spot = self.snapshot.derived.once(_spot_names, self.snapshot)
+        spot = _spot_names(self.snapshot)
         return bool(self.nodes) and all(node.name in spot for node in self.nodes)
 
     @property
@@ -158,7 +159,7 @@ class Case(Record):
         """Spot nodes with the labels its node selector asks for, a pool's name apart."""
         wanted = self.workload.template.spec.node_selector
         kept = FrozenMap({key: value for key, value in wanted.items() if key not in tables().pool})
-        return self.snapshot.derived.once(_spot_nodes_with, self.snapshot, kept)
+        return _spot_nodes_with(self.snapshot, kept)
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
@@ -169,17 +170,21 @@ class Case(Record):
         return as_yaml(dict(patch)) if self.with_cures else ""
 
 
+@once_a_snapshot
 def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
     return tuple(node for node in snapshot.nodes if is_spot(node))
 
 
+@once_a_snapshot
 def _spot_names(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset(node.name for node in snapshot.derived.once(_spot_nodes, snapshot))
+    return frozenset(node.name for node in _spot_nodes(snapshot))
 
 
+@once_a_snapshot
 def _spot_nodes_with(snapshot: Snapshot, labels: Labels) -> tuple[Node, ...]:
-    nodes = snapshot.derived.once(_spot_nodes, snapshot)
-    return tuple(node for node in nodes if all(node.labels.get(key) == value for key, value in labels.items()))
+    return tuple(
+        node for node in _spot_nodes(snapshot) if all(node.labels.get(key) == value for key, value in labels.items())
+    )
 
 
 def _check_controller(case: Case, say: Say) -> CheckResult:
@@ -362,9 +367,10 @@ def _seen_hours(case: Case) -> float | None:
     """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
     if not case.workload.traits.is_batch:
         return None
-    return case.snapshot.derived.once(_longest_runs, case.snapshot).get(case.workload.key)
+    return _longest_runs(case.snapshot).get(case.workload.key)
 
 
+@once_a_snapshot
 def _longest_runs(snapshot: Snapshot) -> dict[str, float]:
     """Key of a pod's owner → hours of the longest run of a finished container."""
     found: dict[str, float] = {}
@@ -463,10 +469,7 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
 
 def _check_quota(case: Case, say: Say) -> CheckResult:
     """Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
-    gpus, with_disks = (
-        case.snapshot.derived.once(_gpus_of_nodes, case.snapshot),
-        case.snapshot.derived.once(_with_local_ssd, case.snapshot),
-    )
+    gpus, with_disks = _gpus_of_nodes(case.snapshot), _with_local_ssd(case.snapshot)
     disks = [node.name for node in case.nodes if node.name in with_disks]
     ssd = (
         f" Its nodes have local SSDs ({disks[0]}, …): what is on them is lost, and only those that the node counts are in the price."
@@ -480,10 +483,12 @@ def _check_quota(case: Case, say: Say) -> CheckResult:
     return say("asked", model=model, ssd=ssd, by_hand=where)
 
 
+@once_a_snapshot
 def _gpus_of_nodes(snapshot: Snapshot) -> dict[str, int]:
     return {node.name: physical_gpus(node) or 0 for node in snapshot.nodes}
 
 
+@once_a_snapshot
 def _with_local_ssd(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(node.name for node in snapshot.nodes if has_local_ssd(node))
 

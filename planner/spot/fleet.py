@@ -31,7 +31,7 @@ from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
 from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated_cents, bought
-from planner.pricing.bill import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
+from planner.pricing.bill import NAMESPACE, WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
 from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
@@ -522,7 +522,7 @@ def _summed(
     packed = tuple(node for one in done for node in one.tightened)
     freed = packed + tuple(node for one in done for step in one.steps for node in step.freed)
     nodes, costs_after, bound = _after(snapshot, prices, cost, kinds, done, set(freed))
-    was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot))
+    was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, NAMESPACE))
     now = allocated_cents(costs_after, nodes, holders(snapshot, bound))
     on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
     spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)

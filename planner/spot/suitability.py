@@ -165,7 +165,7 @@ def guess_gang(workload: Workload) -> tuple[bool, str]:
 def _case(
     snapshot: Snapshot, workload: Workload, capacity: Capacity, job_minutes: float | None, pods: tuple[Pod, ...]
 ) -> Case:
-    known = snapshot.derived.once(_nodes_by_name, snapshot)
+    known = _nodes_by_name(snapshot)
     nodes = tuple(known[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in known)
     work, evidence = guess_work(workload)
     return Case(
@@ -175,7 +175,7 @@ def _case(
         protection=protection(snapshot, workload),
         start=learn_start(pods),
         snapshot=snapshot,
-        window=window_of(nodes, capacity) if nodes else snapshot.derived.once(_window_anywhere, snapshot, capacity),
+        window=window_of(nodes, capacity) if nodes else _window_anywhere(snapshot, capacity),
         capacity=capacity,
         work=work,
         work_evidence=evidence,
@@ -183,10 +183,12 @@ def _case(
     )
 
 
+@once_a_snapshot
 def _nodes_by_name(snapshot: Snapshot) -> dict[str, Node]:
     return {node.name: node for node in snapshot.nodes}
 
 
+@once_a_snapshot
 def _window_anywhere(snapshot: Snapshot, capacity: Capacity) -> Window:
     """The window of a workload without a node."""
     return window_of(snapshot.nodes, capacity)
