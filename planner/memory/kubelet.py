@@ -107,10 +107,6 @@ GKE_DEFAULTS: Final = ThresholdDefaults(
 THRESHOLD_DEFAULTS: Final = (KUBELET_DEFAULTS, GKE_DEFAULTS)
 
 
-def _memory(text: str) -> int:
-    return parse(text, vocabulary.MEMORY)
-
-
 class KubeletSettings(Record):
     """The kubelet's configuration, the same for every node asked about. The defaults are Kubernetes' own.
 
@@ -135,7 +131,12 @@ class KubeletSettings(Record):
         help="Their memorySwap.swapBehavior: swap for Burstable containers, in proportion to their request (KEP-2400).",
     )  # fmt: skip
     swap_bytes: int = setting(
-        0, name="swap", label="Swap of each node", form="Q", parse=_memory, help="Swap of each node, such as 8Gi."
+        0,
+        name="swap",
+        label="Swap of each node",
+        form="Q",
+        parse=lambda text: parse(text, vocabulary.MEMORY),
+        help="Swap of each node, such as 8Gi.",
     )
     hard: Threshold | None = setting(
         DEFAULT_HARD, label="Hard: memory.available <", form="Q", parse=parse_threshold,

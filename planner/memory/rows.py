@@ -19,10 +19,6 @@ def _until_hard(node: NodeReport) -> int | None:
     return None if node.known_share is None else node.until_hard_bytes
 
 
-def _limits(node: NodeReport) -> str:
-    return measured_bytes(node.limit_bytes) + ("+" if node.unlimited_pods else "")
-
-
 NODE: Final[tuple[Column[NodeReport], ...]] = (
     Column("node", lambda node: node.name, label="node"),
     Column("node_pool", heading=None, label="node_pool"),
@@ -30,7 +26,7 @@ NODE: Final[tuple[Column[NodeReport], ...]] = (
     Column("capacity_bytes", lambda node: node.memory.capacity_bytes, heading=None),
     Column("allocatable_bytes", lambda node: node.memory.allocatable_bytes, metric="memory_allocatable", unit="bytes"),
     Column("request_bytes", heading="requested", metric="memory_requested", unit="bytes"),
-    Column("limit_bytes", heading="limits", words=_limits, metric="memory_limits", unit="bytes"),
+    Column("limit_bytes", heading="limits", words=lambda node: measured_bytes(node.limit_bytes) + ("+" if node.unlimited_pods else ""), metric="memory_limits", unit="bytes"),
     Column("pods_without_limit", lambda node: node.unlimited_pods, heading=None, metric="pods_without_memory_limit", unit="pods"),
     Column("working_set_bytes", lambda node: _used(node) if node.pods else node.working_set_bytes, heading=None),
     Column("used_bytes", _used, is_said_only=True, words=lambda node: _measured(_used(node)), metric="memory_used", unit="bytes"),

@@ -146,6 +146,7 @@ def _units(
 def _held_idle(
     pod: Pod, workload: str, node: Node, measured: int, idle: list[GpuUse], cost: NodeCost | None, nouns: Nouns
 ) -> HeldIdle:
+    gpus = gpu_count(node)
     return HeldIdle(
         workload=workload,
         namespace=pod.namespace,
@@ -160,8 +161,8 @@ def _held_idle(
         is_since_before=any(one.busy_at is None for one in idle),
         peak_percent=round(max(one.peak_percent for one in idle), 1),
         mean_percent=round(sum(one.mean_percent for one in idle) / len(idle), 1),
-        used_bytes=_used(idle),
-        usd_per_month=_gpu_usd(cost, gpu_count(node), len(idle)),
+        used_bytes=max((one.used_bytes for one in idle if one.used_bytes is not None), default=None),
+        usd_per_month=cost.cost.gpu * min(len(idle), gpus) / gpus if cost is not None and gpus else None,
         nouns=nouns,
     )
 
@@ -172,15 +173,6 @@ _GONE_SECONDS: Final = 3 * 3_600.0
 
 def _idle_since(one: GpuUse) -> float:
     return one.first_at if one.busy_at is None else one.busy_at
-
-
-def _used(idle: list[GpuUse]) -> int | None:
-    known = [one.used_bytes for one in idle if one.used_bytes is not None]
-    return max(known) if known else None
-
-
-def _gpu_usd(cost: NodeCost | None, gpus: int, idle: int) -> float | None:
-    return None if cost is None or not gpus else cost.cost.gpu * min(idle, gpus) / gpus
 
 
 def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from planner.ground.quantity import format_amount
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import duration, measured_bytes
-from planner.kubernetes.records import Event
 from planner.restarts.model import Cause, Confidence, Diagnosis, Peers
 from planner.restarts.pressure import names
 from planner.restarts.question import (
@@ -31,7 +30,7 @@ def out_of_memory(question: TroubledCase) -> Diagnosis | None:
     ran = question.run_seconds
     if ran is not None:
         evidence.append(status(f"the last run took {duration(ran)} from start to kill"))
-    node_oom = _node_ran_out(question)
+    node_oom = [e for e in question.case.node_events if e.reason == "SystemOOM" and is_near(question, e)]
     evidence += [event_told(event) for event in node_oom[:1]]
     if any(volume.kind == "emptyDir" and volume.medium == "Memory" for volume in case.pod.spec.volumes):
         evidence.append(spec("a volume in memory (emptyDir, medium Memory) counts against the limit too"))
@@ -64,10 +63,6 @@ def _needs_more(peers: Peers | None, limit_bytes: int) -> str:
     if peers is None or elsewhere is None or elsewhere <= limit_bytes:
         return ""
     return f"the same program uses up to {measured_bytes(elsewhere)} in {names(peers)}"
-
-
-def _node_ran_out(question: TroubledCase) -> tuple[Event, ...]:
-    return tuple(e for e in question.case.node_events if e.reason == "SystemOOM" and is_near(question, e))
 
 
 def runtime_memory(question: TroubledCase) -> Diagnosis | None:

@@ -60,7 +60,8 @@ def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere:
     verdict = (
         LineVerdict.NOISE if is_noise else LineVerdict.ONLY_FAILING if peers and not working else LineVerdict.UNSURE
     )
-    if verdict is LineVerdict.NOISE and is_sign and _is_more_often(per_start, per_start_healthy):
+    is_more_often = per_start_healthy is None or per_start > 2 * per_start_healthy
+    if verdict is LineVerdict.NOISE and is_sign and is_more_often:
         verdict = LineVerdict.UNSURE  # a known sign of trouble, and printed more often here
     return LogLine(
         template=text,
@@ -75,10 +76,6 @@ def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere:
         per_start_healthy=per_start_healthy,
         sentence=Text(_sentence(verdict, len(working), len(peers), elsewhere, per_start, per_start_healthy)),
     )
-
-
-def _is_more_often(here: float, there: float | None) -> bool:
-    return there is None or here > 2 * there
 
 
 def _sentence(verdict: LineVerdict, working: int, peers: int, elsewhere: int, here: float, there: float | None) -> str:

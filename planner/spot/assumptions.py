@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.ground.settings import Setting, setting, settings_of
+from planner.ground.settings import setting, settings_of
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import duration
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
@@ -174,7 +174,9 @@ class Assumptions(Record):
 
     def __post_init__(self) -> None:
         for one in SETTINGS:
-            _check(one, getattr(self, one.name))
+            if (value := getattr(self, one.name)) is None and not one.optional:
+                raise InputError("None is not possible", where=one.label, mend="Give a number")
+            one.check(value)
         if not self.hazard_low_per_hour <= self.hazard_likely_per_hour <= self.hazard_high_per_hour:
             raise InputError(
                 f"the interruption rates {self.hazard_low_per_hour:g}, {self.hazard_likely_per_hour:g} and "
@@ -244,9 +246,3 @@ class Assumptions(Record):
     def saves(self) -> bool:
         """Whether an interruption loses no work of a job: a checkpoint is written on notice, and there is time."""
         return self.saves_on_notice and self.checkpoint_seconds <= self.window_seconds
-
-
-def _check(one: Setting, value: float | None) -> None:
-    if value is None and not one.optional:
-        raise InputError("None is not possible", where=one.label, mend="Give a number")
-    one.check(value)

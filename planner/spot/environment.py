@@ -14,17 +14,13 @@ Ints = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 
-def _enough(mean: float) -> int:
-    """So many events that a Poisson count with this mean practically never has more (six standard deviations)."""
-    return ceil(mean + 6 * sqrt(mean) + 4)
-
-
 _NEVER: Final = 1e-9  # events expected in all the time simulated, below which there are none
 
 
 def most_losses(per_hour: float, until: float) -> int:
-    """Moments that are drawn for each run and zone."""
-    return _enough(per_hour * until) if per_hour * until > _NEVER else 0
+    """Moments that are drawn for each run and zone: a Poisson count practically never has more (six standard deviations)."""
+    mean = per_hour * until
+    return ceil(mean + 6 * sqrt(mean) + 4) if mean > _NEVER else 0
 
 
 class BulkLosses:

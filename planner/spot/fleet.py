@@ -176,6 +176,11 @@ class _Exact(Record):
     risk_usd: float
     preemptible_risk_usd: float
 
+    @property
+    def saved_at_risk(self) -> float:
+        """USD for each pod-hour at risk."""
+        return self.move.expected_usd / max(self.move.risk_pod_hours, 1e-9)
+
     def with_part(self, freed_usd: float, spot_usd: float, freed_nodes: float, spot_nodes: float) -> _Exact:
         """The same move with its part of what the pool's moves free and bring."""
         saved = freed_usd - spot_usd
@@ -496,14 +501,10 @@ def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
     waiting = [[one for one in moves if one.move.is_worth_it] for moves in pools]
     ordered: list[_Exact] = []
     while any(waiting):
-        first = max((moves for moves in waiting if moves), key=lambda moves: _ratio(moves[0].move))
+        first = max(filter(None, waiting), key=lambda moves: moves[0].saved_at_risk)
         ordered.append(first.pop(0))
     ordered += (one for moves in pools for one in moves if not one.move.is_worth_it)
     return tuple(replace(one, move=replace(one.move, place=place)) for place, one in enumerate(ordered, start=1))
-
-
-def _ratio(move: Move) -> float:
-    return move.expected_usd / max(move.risk_pod_hours, 1e-9)
 
 
 # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
