@@ -384,14 +384,10 @@ class Price(Record):
 
     def part_usd_per_hour(self, kind: PartKind) -> float | None:
         """What the parts of `kind` cost; None where that isn't known (no price, or GPUs not priced apart)."""
-        found = [part.usd_per_hour for part in self.parts if part.kind is kind]
-        if self.usd_per_hour is None or (kind is not PartKind.LOCAL_SSD and self.gpu_count and not self._is_apart):
+        is_apart = any(part.kind is PartKind.GPU for part in self.parts)
+        if self.usd_per_hour is None or (kind is not PartKind.LOCAL_SSD and self.gpu_count and not is_apart):
             return None
-        return sum(found)
-
-    @property
-    def _is_apart(self) -> bool:
-        return any(part.kind is PartKind.GPU for part in self.parts)
+        return sum(part.usd_per_hour for part in self.parts if part.kind is kind)
 
 
 class NodePrice(Record):
