@@ -36,9 +36,9 @@ _NO_QUESTIONS: Final = {
             "store snapshot"),
     "sweep": Entry("", OVER_TIME, "Every workload of many snapshots, on all cores or a Dask cluster, into a store.", "store sweep"),
     "app": Entry("", SETUP, "The dashboard, on that cluster."),
-    "serve": Entry("", SETUP, "A warning at kubectl apply (validating webhook), and metrics; with the dashboard, for a team."),
-    "mcp": Entry("", SETUP, "The questions as tools for agents, by the Model Context Protocol."),
-    "anonymise": Entry("", SETUP, "The cluster under other names, to be shown to others."),
+    "serve": Entry("", SETUP, "A warning at kubectl apply (validating webhook), metrics, the dashboard for a team, tools for agents."),
+    "mcp": Entry("", SETUP, "The questions as tools for agents, by the Model Context Protocol.", "serve --mcp"),
+    "anonymise": Entry("", OVER_TIME, "The cluster under other names as a file, to be shown to others.", "store anonymise"),
     "completion": Entry("", SETUP, "What bash, zsh or fish reads to complete commands and options."),
 }  # fmt: skip
 """Commands that ask no question of the hall."""

@@ -1,4 +1,4 @@
-"""``headroom anonymise``: the cluster under other names, to be shown to others."""
+"""``headroom store anonymise``: the cluster under other names, to be shown to others."""
 
 from __future__ import annotations
 

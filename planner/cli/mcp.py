@@ -1,4 +1,4 @@
-"""``headroom mcp``: the questions as tools for agents, by the Model Context Protocol.
+"""``headroom serve --mcp``: the questions as tools for agents, by the Model Context Protocol.
 
 A tool a question, made from the index: its settings are the tool's input, its versioned document the structured output. Nothing is
 changed, no file of this machine is read for a caller, and each answer is worked out in a process that can be ended.
@@ -62,7 +62,7 @@ def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers
     """
     if find_spec("mcp") is None:
         raise InputError(
-            "the mcp package isn't installed", where="headroom mcp", mend='pip install "headroom-planner[mcp]"'
+            "the mcp package isn't installed", where="headroom serve --mcp", mend='pip install "headroom-planner[mcp]"'
         )
     import anyio
 

@@ -1,4 +1,4 @@
-"""``headroom mcp``, asked by the SDK's own client."""
+"""``headroom serve --mcp``, asked by the SDK's own client."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ STUCK = "deployment/prod/llm-serve"
 
 
 def asked(ask: Callable[[Client], Awaitable[Any]], *words: str) -> Any:
-    """What `ask` finds out of ``headroom mcp demo``, started as an agent does."""
+    """What `ask` finds out of ``headroom serve --mcp demo``, started as an agent does."""
 
     async def run() -> Any:
         place = StdioServerParameters(
-            command=sys.executable, args=["-c", PROGRAM, "mcp", "demo", *words], env=dict(os.environ), cwd=str(ROOT)
+            command=sys.executable, args=["-c", PROGRAM, "serve", "--mcp", "demo", *words], env=dict(os.environ), cwd=str(ROOT)
         )
         async with Client(stdio_client(place)) as client:
             return await ask(client)
@@ -105,7 +105,7 @@ def test_over_http_on_this_machine() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    words = [sys.executable, "-c", PROGRAM, "mcp", "demo", "--http", str(port)]
+    words = [sys.executable, "-c", PROGRAM, "serve", "--mcp", "demo", "--http", str(port)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
             _until_it_listens(process, port)

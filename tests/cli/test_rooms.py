@@ -38,6 +38,8 @@ def test_the_help_has_the_rooms_of_the_pages(capsys: pytest.CaptureFixture[str])
         (["where", "demo", "--shape", "gpu=1"], ["fleet", "demo", "--shape", "gpu=1"]),
         (["prices", "show", "--gpu", "T4"], ["costs", "--price-list", "show", "--gpu", "T4"]),
         (["trends", "none"], ["store", "trends", "none"]),
+        (["anonymise", "none", "--to", "x"], ["store", "anonymise", "none", "--to", "x"]),
+        (["mcp", "none"], ["serve", "none", "--mcp"]),
     ],
     ids=lambda one: one[0],
 )
