@@ -24,7 +24,7 @@ from planner.processes import forked
 from planner.questions import CAPACITY, HEALTH, INDEX, MONEY, NOW, OVER_TIME, ROLLOUTS, SETUP, Entry
 
 
-def _name(entry: Entry) -> str:
+def name_of(entry: Entry) -> str:
     """How the command is called: ``capacity --seats``."""
     return " ".join(entry.called.split(" ")[:2])
 
@@ -59,7 +59,7 @@ WITHIN: Final = {
 COMMANDS: Final = {
     name: line
     for commands in ROOMS.values() for home, first in commands.items()
-    for name, line in {home: first, **{_name(one): one.line for one in WITHIN[home].values()}}.items()
+    for name, line in {home: first, **{name_of(one): one.line for one in WITHIN[home].values()}}.items()
 }  # fmt: skip
 """How each command is called (``capacity --seats``) → one line."""
 
@@ -98,8 +98,8 @@ class _Commands(click.Group):
         first, rest = args[0], args[1:]
         if (entry := _ENTRIES.get(first)) is not None and entry.called:
             if not ctx.resilient_parsing and not {"-q", "--quiet"} & set(rest):
-                click.echo(f"headroom: {first} is called headroom {_name(entry)} now", err=True)
-            return _name(entry), self.get_command(ctx, first), rest
+                click.echo(f"headroom: {first} is called headroom {name_of(entry)} now", err=True)
+            return name_of(entry), self.get_command(ctx, first), rest
         for name, entry in WITHIN.get(first, {}).items():
             asks = entry.called.split(" ")[1:]
             if asks[0].startswith("-") and any(word.partition("=")[0] in asks for word in rest):
@@ -107,11 +107,11 @@ class _Commands(click.Group):
                 assert command is not None
                 is_its_own = any(asks[0] in one.opts for one in command.params)
                 is_kept = is_its_own and not {"-h", "--help"} & set(rest)
-                return _name(entry), command, rest if is_kept else [word for word in rest if word not in asks]
+                return name_of(entry), command, rest if is_kept else [word for word in rest if word not in asks]
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = next((name for name, one in _ENTRIES.items() if cmd_name in (name, _name(one))), None)
+        name = next((name for name, one in _ENTRIES.items() if cmd_name in (name, name_of(one))), None)
         if name is None:
             return None
         module = name.replace("-", "_")
@@ -137,7 +137,7 @@ class _Commands(click.Group):
             assert below is not None
             home.add_command(below, word)
         elif all(word not in one.opts for one in home.params):
-            said = f"Instead: {entry.line[0].lower()}{entry.line[1:]} Its options: headroom {_name(entry)} --help"
+            said = f"Instead: {entry.line[0].lower()}{entry.line[1:]} Its options: headroom {name_of(entry)} --help"
             home.params.append(click.Option([word], is_flag=True, expose_value=False, help=said))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

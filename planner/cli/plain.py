@@ -31,7 +31,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.queue_runs import RUN_DAYS, lengths_of
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.questions import question_called
+from planner.questions import INDEX, question_called
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
@@ -262,7 +262,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         made = click.option("--script", "as_script", is_flag=True, help=_AS_SCRIPT)(made)
     records = [one.settings for one in (question, other) if one is not None]
     made = _argument(question)(options.asked(*records)(made))
-    return click.command(name.replace("_", "-"), help=question.about)(made)
+    return click.command(name.replace("_", "-"), help=question.about or INDEX[name].line)(made)
 
 
 def tell(

@@ -20,8 +20,9 @@ from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import Share
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact, known_book
+from planner.spot import rows
 from planner.spot.assumptions import SpotSettings
-from planner.spot.checks import CHECK_NAME, CheckResult, Status
+from planner.spot.checks import CheckResult
 from planner.spot.economics import Step
 from planner.spot.fleet import Bearer, FleetSavings, Move, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, derive, find
@@ -307,74 +308,27 @@ _OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
 )
 
 _SUMS: Final[Listing[SavingsAnswer, tuple[str, float]]] = Listing(
-    name="sums",
-    items=lambda answer: _sums(answer.fleet) if answer.fleet else (),
-    columns=(
-        Column("figure", lambda of: of[0], heading="USD a month"),
-        Column("usd", lambda of: of[1], heading=" ", words=lambda of: f"{of[1]:,.2f}"),
-    ),
+    name="sums", items=lambda answer: rows.sums(answer.fleet) if answer.fleet else (), columns=rows.SUM
 )
-
-
-def _sums(fleet: FleetSavings) -> tuple[tuple[str, float], ...]:
-    return (
-        ("on demand", fleet.on_demand_usd),
-        ("= kept", fleet.kept_usd),
-        ("+ freed", fleet.freed_usd),
-        ("  of it by packing alone", fleet.packing_usd),
-        ("− spot nodes that come", fleet.spot_usd),
-        ("saved by spot", fleet.saved_usd),
-        ("expected to be left", fleet.expected_usd),
-    )
-
-
 _STAYS: Final[Listing[SavingsAnswer, tuple[str, str]]] = Listing(
     name="stays",
     items=lambda answer: answer.fleet.kept_off if answer.fleet else (),
     line=lambda of: f"stays: {of[0]}: {of[1]}",
 )
-
-
-def _band(name: str, heading: str = "") -> Column[Step]:
-    return Column(
-        name, lambda step: getattr(step.usd, name), heading=heading, words=lambda step: usd(getattr(step.usd, name))
-    )
-
-
 _STEPS: Final[Listing[SavingsAnswer, Step]] = Listing(
-    name="steps",
-    items=lambda answer: answer.detail.estimate.savings.steps if answer.detail else (),
-    columns=(
-        Column("step", lambda step: step.name),
-        _band("mean"),
-        _band("p5", "P5"),
-        _band("p50", "P50"),
-        _band("p95", "P95"),
-    ),
+    name="steps", items=lambda answer: answer.detail.estimate.savings.steps if answer.detail else (), columns=rows.STEP
 )
 _ASSUMPTIONS: Final[Listing[SavingsAnswer, AssumptionRow]] = Listing(
     name="assumptions",
     items=lambda answer: answer.detail.assumptions if answer.detail else (),
+    columns=rows.ASSUMPTION,
     unknown="–",
-    columns=(
-        Column("assumption", lambda row: row.label),
-        Column("value", words=lambda row: row.value),
-        Column("unit", words=lambda row: row.unit),
-        Column("source", heading="where it comes from"),
-    ),
 )
-
-
-def _checked(one: CheckResult) -> str:
-    cure = f"\ncure: {one.cure}" if one.cure and one.status is not Status.OK else ""
-    return f"[{one.status.value}] {CHECK_NAME[one.check]}: {one.evidence}{cure}"
-
-
 _CHECKS: Final[Listing[SavingsAnswer, CheckResult]] = Listing(
     name="checks",
     title="is it fit",
     items=lambda answer: answer.detail.suitability.checks if answer.detail else (),
-    line=_checked,
+    line=rows.checked,
     code=lambda one: one.by_hand,
     note=lambda answer: str(answer.detail.suitability.sentence) if answer.detail else "",
 )
@@ -389,32 +343,7 @@ def _notes(answer: SavingsAnswer) -> Iterator[str | Text]:
             f"hidden by the filter: {workloads} and {namespaces}; {usd(answer.hidden_usd)} of what is saved after "
             "interruptions. The sums above are the whole cluster's."
         )
-    if (detail := answer.detail) is None:
-        return
-    if not detail.ways:
-        yield "No node of its own goes: there is nothing to buy in another way."
-    saved, needed = detail.estimate.savings, detail.assumed.needed_nodes
-    yield from (saved.break_even.sentence, detail.estimate.mix.sentence)
-    short = f" Fewer than {count(needed, 'node')} ready: {duration(saved.shortfall_hours * 3_600)} a month."
-    yield f"Interruptions a month: {saved.interruptions.p50:,.0f}.{short if needed else ''}"
-    if saved.jobs:
-        yield f"Jobs late: {saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.p50:,.0f}."
-    if saved.best_checkpoint_minutes is not None:
-        yield f"Best time between checkpoints: {duration(saved.best_checkpoint_minutes * 60)} (Daly)."
-    yield from saved.notes
-
-
-def _codes(answer: SavingsAnswer) -> dict[str, str]:
-    if answer.detail is None:
-        return {}
-    fitness = answer.detail.suitability
-    shown = "\n".join(f"# shows: {one.proves}\n{one.command}" for one in fitness.commands)
-    codes = {
-        f"Patch of {fitness.workload}": fitness.patch_yaml,
-        "Objects to add": fitness.objects_yaml,
-        "Commands that show it": shown,
-    }
-    return {what: code for what, code in codes.items() if code}
+    yield from rows.notes(answer.detail) if answer.detail else ()
 
 
 QUESTION: Final = Question(
@@ -424,7 +353,7 @@ QUESTION: Final = Question(
     facts=facts,
     listings=(_FIGURES, _WORKLOADS, _SUMS, _STEPS, _WAYS, _MOVES, _NAMESPACES, _STAYS, _CHECKS, _ASSUMPTIONS, _OWN),
     notes=_notes,
-    codes=_codes,
+    codes=lambda answer: rows.codes(answer.detail.suitability) if answer.detail else {},
     about="""Is a workload fit for spot, and what would it really save? Without --workload: what would the whole cluster save?
 
     For the cluster: which workloads move, which nodes then go and which spot nodes come (on demand = kept + freed), in the

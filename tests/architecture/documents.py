@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from planner.cli import COMMANDS, headroom, main, terminal
+from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main, name_of, terminal
 from planner.ground.exit_status import MEANING, ExitStatus
 from planner.history import schema
 from planner.inventory import account, wire
@@ -48,6 +48,7 @@ ROLLOUT = Path("docs/rollout.md")
 CLUSTER_ROLE = "deploy/clusterrole.yaml"
 WEBHOOK = "deploy/webhook.yaml"
 STORE = Path("docs/store.md")
+NAMES = "docs/decisions/0020-commands.md"
 HEAD = """\
 # The command line
 
@@ -268,6 +269,15 @@ def with_commands(text: str) -> str:
     return re.sub(r"(?<=^\| --- \| --- \|\n)(?:\| (?:\[)?`headroom .*\n)+", lambda _: lines, text, flags=re.MULTILINE)
 
 
+def with_names(text: str) -> str:
+    """Decision 20 with its table of the final names, and those of before."""
+    rows = [
+        f"| {room} | `{home}` | {', '.join(f'`{name_of(entry)}` (`{old}`)' for old, entry in WITHIN[home].items())} |\n"
+        for room, commands in ROOMS.items() for home in commands
+    ]  # fmt: skip
+    return re.sub(r"(?<=^\| --- \| --- \| --- \|\n)(?:\| .*\n)+", lambda _: "".join(rows), text, flags=re.MULTILINE)
+
+
 def _linked(name: str) -> str:
     page = {"serve": "docs/serve.md", "app": "docs/deploy.md", "store": "docs/store.md"}.get(name)
     return f"[`headroom {name}`]({page})" if page else f"`headroom {name}`"
@@ -371,6 +381,8 @@ if __name__ == "__main__":
     gate.write_text(asking.with_tables(gate.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_commands(with_reading(readme.read_text(encoding="utf-8"))), encoding="utf-8")
+    names = ROOT / NAMES
+    names.write_text(with_names(names.read_text(encoding="utf-8")), encoding="utf-8")
     (ROOT / CLUSTER_ROLE).write_text(cluster_role(readme.read_text(encoding="utf-8")), encoding="utf-8")
     webhook = ROOT / WEBHOOK
     webhook.write_text(with_webhook_rules(webhook.read_text(encoding="utf-8")), encoding="utf-8")

@@ -31,7 +31,10 @@ def asked(ask: Callable[[Client], Awaitable[Any]], *words: str) -> Any:
 
     async def run() -> Any:
         place = StdioServerParameters(
-            command=sys.executable, args=["-c", PROGRAM, "serve", "--mcp", "demo", *words], env=dict(os.environ), cwd=str(ROOT)
+            command=sys.executable,
+            args=["-c", PROGRAM, "serve", "--mcp", "demo", *words],
+            env=dict(os.environ),
+            cwd=str(ROOT),
         )
         async with Client(stdio_client(place)) as client:
             return await ask(client)

@@ -18,16 +18,13 @@ from planner.questions import INDEX
 from tests.architecture.tree import ROOT
 
 DRAIN = "drain:pool/gpu-t4"
-COMMANDS = {
-    "rollout": "rollout demo", "rollout of one": "rollout demo -w Deployment/prod/llm-serve", "gate": "gate demo -f {folder}/gate.yaml",
-    "report": "report demo --to {folder}/report.md", "diff": f"diff demo --change {DRAIN}", "plan": "plan demo",
-    "peak": "peak demo", "overview": "overview demo", "in_flight": "in-flight demo", "capacity": "capacity demo", "seats": "seats demo",
-    "what_if": f"what-if demo --change {DRAIN}", "make_room": "make-room demo", "survive": "survive demo", "queues": "queues demo",
-    "costs": "costs demo", "idle": "idle demo", "savings": "savings demo",
-    "savings of one": "savings demo -w Deployment/prod/ml-worker --runs 200", "memory": "memory demo", "restarts": "restarts demo",
-    "drift": "drift demo", "findings": "findings demo", "doctor": "doctor demo", "fleet": "fleet demo demo",
+COMMANDS = {name: f"{name.replace('_', '-')} demo" for name, entry in INDEX.items() if entry.room} | {
+    "rollout of one": "rollout demo -w Deployment/prod/llm-serve", "gate": "gate demo -f {folder}/gate.yaml",
+    "report": "report demo --to {folder}/report.md", "diff": f"diff demo --change {DRAIN}", "what_if": f"what-if demo --change {DRAIN}",
+    "savings of one": "savings demo -w Deployment/prod/ml-worker --runs 200", "fleet": "fleet demo demo",
     "where": "where demo --shape gpu=1", "trends": "trends {folder}/store", "commitments": "commitments {folder}/store",
 }  # fmt: skip
+"""A question's command is asked of the demo as it is, where it wants nothing else."""
 GATE = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -81,10 +78,6 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 1 << 16)
     except OSError:  # Linux's way to say that nobody holds the other end
         return b""
-
-
-def test_each_question_with_a_command_is_asked() -> None:
-    assert {name for name, entry in INDEX.items() if entry.room} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("columns", [80, 120])

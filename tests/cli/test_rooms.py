@@ -7,6 +7,7 @@ from click.shell_completion import ShellComplete
 
 from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main
 from planner.questions import SETUP
+from tests.architecture import documents
 from tests.architecture.tree import ROOT
 
 OLD = {name: home for home, commands in WITHIN.items() for name in commands}
@@ -71,10 +72,6 @@ def test_completion_offers_rooms_and_not_the_old_names() -> None:
 
 
 def test_the_decision_lists_every_name() -> None:
-    page = (ROOT / "docs/decisions/0020-commands.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("| ")]
-    for room, commands in ROOMS.items():
-        for home in commands:
-            [row] = [one for one in rows if one.startswith(f"| {room} | `{home}` |")]
-            assert [old for old in WITHIN[home] if f"(`{old}`)" not in row] == []
+    page = (ROOT / documents.NAMES).read_text(encoding="utf-8")
+    assert documents.with_names(page) == page, "run `make docs`"
     assert [called for called in COMMANDS if f"`{called}`" not in page] == []
