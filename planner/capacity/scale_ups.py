@@ -68,11 +68,12 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
 def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
     """A note to the workload `key`, which finds no room: nodes that were asked for pods that still wait are on their way. They stand
     within their pools' limits, so what the pools still bring has them among it."""
-    waiting = {pod.uid: pod for pod in snapshot.pods if pod.waits}
+    coming = [one for one in snapshot.events if one.reason in _COMING and _COMING[one.reason] in one.message]
+    waiting = {pod.uid: pod for pod in snapshot.pods if pod.waits} if coming else {}
     found = {
         event.object_uid: at
-        for event in snapshot.events
-        if event.reason in _COMING and _COMING[event.reason] in event.message and event.object_uid in waiting
+        for event in coming
+        if event.object_uid in waiting
         and (at := event.last_seen_at or event.first_seen_at) is not None and 0 <= snapshot.taken_at - at <= COMING_SECONDS
     }  # fmt: skip
     if not found:

@@ -119,9 +119,10 @@ def gate(pod: LivePod) -> None:
 def claims_made(cluster: Cluster, pod: Pod) -> frozenset[int]:
     """Which of the claims that are made for the pod are there, by their place in `Claims._of`."""
     made = [one.name in pod.claim_names for one in pod.spec.resource_claims if one.resource_claim_template_name]
-    known = cluster.remember(claims_by_key)
-    volumes = (v for v in pod.spec.volumes if v.claim_template is not None and not v.claim_name)
-    made += [(pod.namespace, f"{pod.name}-{v.name}") in known for v in volumes]
+    volumes = [v for v in pod.spec.volumes if v.claim_template is not None and not v.claim_name]
+    if volumes:
+        known = cluster.remember(claims_by_key)
+        made += [(pod.namespace, f"{pod.name}-{v.name}") in known for v in volumes]
     return frozenset(number for number, is_there in enumerate(made) if is_there)
 
 

@@ -51,6 +51,7 @@ class PodCounts:
         self._counts: Counter[str] = Counter()
         self._held: Counter[str] = Counter()
         self._bound = self._gpus = 0
+        self._holds: dict[Shape, tuple[int, list[tuple[str, int]]]] = {}  # GPUs and extended resources of a pod
         for pod in pods:
             self.take(pod)
 
@@ -75,8 +76,12 @@ class PodCounts:
 
     def _hold(self, pod: LivePod, sign: int) -> None:
         self._bound += sign
-        self._gpus += sign * self._cluster.remember(_gpus, pod.shape)
-        for name, amount in self._cluster.remember(_extended, pod.shape):
+        holds = self._holds.get(pod.shape)
+        if holds is None:
+            extended = _extended(self._cluster, pod.shape)
+            holds = self._holds[pod.shape] = (alike(dict(extended)), extended)
+        self._gpus += sign * holds[0]
+        for name, amount in holds[1]:
             self._held[name] += sign * amount
 
     def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
@@ -107,10 +112,6 @@ def held(state: State) -> dict[str, int]:
 
 def _extended_rows(cluster: Cluster) -> list[tuple[str, int]]:
     return [(name, row) for name, row in cluster.row.items() if is_extended_resource(name)]
-
-
-def _gpus(cluster: Cluster, shape: Shape) -> int:
-    return alike(dict(_extended(cluster, shape)))
 
 
 def _extended(cluster: Cluster, shape: Shape) -> list[tuple[str, int]]:

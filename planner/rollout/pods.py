@@ -64,6 +64,9 @@ class Pods:
         self._whole: set[str] = set()  # uids of owners all of whose pods are in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._tallies: dict[str, Tally] = {}  # by owner's key
+        self._shapes: dict[tuple[str, int, int], Shape] = {}  # of the snapshot's pods
+        self._devices = device_table(cluster).by_pod
+        self._maturing_at_first = cluster.remember(_maturing_at_first)
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
         self.maturing: list[LivePod] = []
@@ -83,7 +86,11 @@ class Pods:
         if found is not None:
             return found
         pod = self.snapshot.pods[index]
-        shape = self.cluster.remember(_shape_of, pod.namespace, Same(pod.labels), Same(pod.spec))
+        kind = (pod.namespace, id(pod.labels), id(pod.spec))  # the snapshot holds them
+        shape = self._shapes.get(kind)
+        if shape is None:
+            about = (pod.namespace, Same(pod.labels), Same(pod.spec))
+            shape = self._shapes[kind] = self.cluster.remember(_shape_of, *about)
         live = LivePod(
             shape=shape,
             namespace=pod.namespace,
@@ -104,7 +111,7 @@ class Pods:
             deletion_cost=_integer(pod.annotations.get(POD_DELETION_COST, "0")),
             revision=pod.labels.get(CONTROLLER_REVISION_HASH, ""),
             ordinal=_ordinal(pod),
-            devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
+            devices=self._devices.get(pod.uid, ()),
             claims_made=claims_made(self.cluster, pod),
         )
         self.by_index[index] = live
@@ -114,7 +121,7 @@ class Pods:
             if live.is_terminating:
                 self.terminating.append(live)
             elif live.is_ready:
-                if index in self.cluster.remember(_maturing_at_first):
+                if index in self._maturing_at_first:
                     self.let_mature(live)
             else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.

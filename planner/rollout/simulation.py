@@ -433,12 +433,13 @@ class Simulation:
             self.work.spend(_SYNC_UNITS * len(waiting))
             for controller in waiting:
                 did_something = controller.sync(self)
-                busy |= did_something
                 if did_something:
+                    busy = True
                     workloads.add(self.clock.workload_of(controller.key))
                 is_refused = controller.key in self.refusals
                 self.clock.looked(controller, did_something=did_something, is_refused=is_refused)
-            waiting = list(islice(self.controllers.values(), done, None))  # made meanwhile
+            made = len(self.controllers) > done  # meanwhile
+            waiting = list(islice(self.controllers.values(), done, None)) if made else []
         self.orders += len(workloads) > 1
         busy = self.schedule() or busy
         self.is_idle = not busy

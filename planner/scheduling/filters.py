@@ -18,7 +18,7 @@ from planner.ground.records import dataclass
 from planner.ground.vocabulary import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.happening import CORDONS
-from planner.scheduling.scores import Amounts, resource_score, resource_scores
+from planner.scheduling.scores import resource_score, resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.storage import STORAGE_REASONS
@@ -82,14 +82,14 @@ class View:
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
     scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
     stale: list[int] = field(default_factory=list)  # places where `scores` are older than `fits`
-    known: dict[Amounts, int] = field(default_factory=dict)  # scores by a node's amounts
+    tried: int = 0  # attempts without a ranking (`planner.scheduling.ranking`)
 
 
 def view(state: State, shape: Shape) -> View:
     """The shape's view of the state, brought up to date but for its scores."""
     found = state.views.get(shape)
     if not isinstance(found, View):
-        found = state.views[shape] = View(_resources_fit(state, shape, shape.candidates), len(state.changed))
+        found = state.views[shape] = View(resources_fit(state, shape, shape.candidates), len(state.changed))
     elif found.seen < len(state.changed):
         places = state.changed_among(shape.candidates, found.seen)
         found.seen = len(state.changed)
@@ -98,7 +98,7 @@ def view(state: State, shape: Shape) -> View:
                 _look_at(state, shape, found, place)
         else:
             touched = shape.candidates[places]
-            fits = _resources_fit(state, shape, touched)
+            fits = resources_fit(state, shape, touched)
             if (found.fits[places] != fits).any():
                 found.fits[places] = fits
                 found.open = found.nodes = None
@@ -135,7 +135,7 @@ def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
             seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
         else:
             for place in places:
-                seen.scores[place] = resource_score(state, shape, shape.candidates.item(place), seen.known)
+                seen.scores[place] = resource_score(state, shape, shape.candidates.item(place))
     if len(nodes) == len(shape.candidates):
         return seen.scores
     is_all = nodes is seen.nodes and seen.open is not None
@@ -178,7 +178,8 @@ def refusing(shape: Shape) -> frozenset[int]:
     return frozenset(codes | {int(Fails.RESOURCES)} if len(shape.candidates) else codes)
 
 
-def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
+def resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
+    """Whether the amounts that the shape asks for are free: bool[len(nodes)]."""
     if shape.absent:
         return np.zeros(len(nodes), dtype=np.bool_)
     fits: BoolArray = state.free[PODS_ROW, nodes] >= 1
@@ -189,7 +190,7 @@ def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolA
 
 
 def fits_on(state: State, shape: Shape, node: int) -> bool:
-    """Whether the amounts that the shape asks for are free on one node: `_resources_fit` of it alone."""
+    """Whether the amounts that the shape asks for are free on one node: `resources_fit` of it alone."""
     free = state.free.item
     if shape.absent or free(PODS_ROW, node) < 1:
         return False
@@ -238,7 +239,7 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     lacking[shape.candidates[~seen.fits]] = True
     if shape.storage.codes is not None:  # storage is judged after resources: its conflicts aren't candidates
         conflicts = np.flatnonzero((shape.static == Static.PASSES) & (shape.storage.codes != 0))
-        lacking[conflicts[~_resources_fit(state, shape, conflicts)]] = True
+        lacking[conflicts[~resources_fit(state, shape, conflicts)]] = True
     mark(lacking, Fails.RESOURCES)
     _mark_rules(state, shape, codes, slice(None))
     return codes

@@ -32,6 +32,7 @@ from planner.scheduling.filters import (
     scores_on,
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
+from planner.scheduling.ranking import ranking
 from planner.scheduling.scores import total_scores
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
@@ -129,6 +130,10 @@ class Scheduler:
         shape = pod.shape
         if shape.blocked:
             return Attempt(words=self._blocked(pod))
+        ranked = None if self.is_thorough or self.nominations else ranking(self.state, shape)
+        if ranked is not None and ranked.count:
+            equals = ranked.best()
+            return Attempt(node=equals[self._choose(len(equals))] if ranked.count > 1 else equals[0])
         nodes = self._feasible(pod)
         if shape.uses_devices and self.state.devices.error:
             return Attempt(

@@ -8,7 +8,6 @@ Source: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` and each pl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,8 @@ from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, IntArray
 from planner.scheduling.shape import Shape, Spread
 from planner.scheduling.state import State
 
-_TAINT_WEIGHT, _AFFINITY_WEIGHT, _SPREAD_WEIGHT, _INTER_POD_WEIGHT = 3, 2, 2, 2
+TAINT_WEIGHT, AFFINITY_WEIGHT, SPREAD_WEIGHT, _INTER_POD_WEIGHT = 3, 2, 2, 2
 
-
-Amounts = tuple[int, int, int, int, int, int]  # a node's size, what scoring counts as asked, and what is: of each row
-_AHEAD = 16  # pods of a shape that go to a node one after another
 Raw = NDArray[np.floating[Any]]
 
 
@@ -40,31 +36,25 @@ def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntA
     return total
 
 
-def resource_score(state: State, shape: Shape, node: int, known: dict[Amounts, int]) -> int:
-    """The same for one node that has changed; `known` is what amounts gave before, and is added to."""
+def resource_score(state: State, shape: Shape, node: int) -> int:
+    """The same for one node: without a table, since each pod that comes or goes asks."""
     size, scored, used = state.cluster.allocatable.item, state.scored.item, state.used.item
-    now = (
-        size(CPU_ROW, node), size(MEMORY_ROW, node), scored(0, node), scored(1, node), used(CPU_ROW, node),
-        used(MEMORY_ROW, node),
-    )  # fmt: skip
-    score = known.get(now)
-    if score is None:
-        known.update(_ahead(shape, now))
-        score = known[now]
-    return score if shape.image_score is None else score + shape.image_score.item(node)
-
-
-def _ahead(shape: Shape, now: Amounts) -> Iterator[tuple[Amounts, int]]:
-    """What a node's amounts give, now and while pods of the shape go there one after another."""
-    more = np.arange(_AHEAD)
-    sizes, scored, used = (np.array(now[i : i + 2], dtype=np.int64)[:, None] for i in (0, 2, 4))
-    all_scored, all_used = scored + more * shape.scored_column, used + more * shape.balanced_column
-    totals = _by_amounts(shape, np.repeat(sizes, _AHEAD, axis=1), all_scored, all_used)
-    return zip(
-        ((*now[:2], *amounts) for amounts in zip(*all_scored.tolist(), *all_used.tolist(), strict=True)),
-        totals.tolist(),
-        strict=True,
-    )
+    cpu, memory = size(CPU_ROW, node), size(MEMORY_ROW, node)
+    total = 0
+    for row, capacity in enumerate((cpu, memory)):
+        if (left := capacity - scored(row, node) - shape.scored[row]) > 0:
+            total += left * 100 // capacity
+    total //= max((cpu > 0) + (memory > 0), 1)
+    if any(shape.balanced):
+        more, gain = shape.balanced, 0
+        if cpu > 0 and memory > 0:
+            for sign, first, second in ((-1, 0, 0), (1, *more)):
+                shares = (
+                    min(float(used(CPU_ROW, node) + first) / cpu, 1.0), min(float(used(MEMORY_ROW, node) + second) / memory, 1.0)
+                )  # fmt: skip
+                gain += sign * int((1.0 - abs((shares[0] - shares[1]) / 2)) * 100.0)
+        total += 50 + (50 + gain) // 2
+    return total if shape.image_score is None else total + shape.image_score.item(node)
 
 
 def _by_amounts(shape: Shape, capacity: IntArray, scored: IntArray, used: IntArray) -> IntArray:
@@ -137,8 +127,8 @@ def _standing(state: State, shape: Shape, nodes: NDArray[np.intp]) -> _Standing:
 def _fixed(shape: Shape, nodes: NDArray[np.intp]) -> IntArray | None:
     total: IntArray | None = None
     for raw, weight, is_reversed in (
-        (shape.disliked, _TAINT_WEIGHT, True),
-        (shape.preferred, _AFFINITY_WEIGHT, False),
+        (shape.disliked, TAINT_WEIGHT, True),
+        (shape.preferred, AFFINITY_WEIGHT, False),
     ):
         highest = int(raw[nodes].max()) if raw is not None else 0
         if raw is not None and highest:
@@ -189,7 +179,7 @@ def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.i
     if standing.fixed is not None:
         total = total + standing.fixed
     if standing.spreads:
-        total = total + _SPREAD_WEIGHT * _spread_scores(state, standing)
+        total = total + SPREAD_WEIGHT * _spread_scores(state, standing)
     if shape.liked or state.terms_about(shape, state.likes):
         raw = _inter_pod_raw(state, shape, nodes)
         lowest, highest = int(raw.min()), int(raw.max())

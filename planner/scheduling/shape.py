@@ -114,6 +114,7 @@ class Shape:
     uses_devices : whether claims or devices have a say
     is_simple : whether nodes can be judged one by one: only static filters and resources decide
     is_plain : simple, and no volume says anything: a refusal has no reason but static filters and amounts
+    is_ranked : whether many of its pods may be placed by a ranking (`planner.scheduling.ranking`), where others don't stand in the way
     """
 
     namespace: str
@@ -147,17 +148,19 @@ class Shape:
     uses_devices: bool = field(init=False)
     is_simple: bool = field(init=False)
     is_plain: bool = field(init=False)
+    is_ranked: bool = field(init=False)
 
     def __post_init__(self) -> None:
         has_affinity = bool(self.affinity or self.anti_affinity or self.liked)
         uses_devices = not self.devices.is_empty
-        is_simple = not (
-            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or uses_devices
-            or self.storage.is_in_motion
-        )  # fmt: skip
+        is_apart = not (
+            self.host_ports or self.affinity or self.hard_spread or uses_devices or self.storage.is_in_motion
+        )
+        is_simple = is_apart and not self.anti_affinity
         is_plain = is_simple and self.storage.codes is None and not self.blocked
         for name, value in (
             ("has_affinity", has_affinity), ("uses_devices", uses_devices), ("is_simple", is_simple), ("is_plain", is_plain),
+            ("is_ranked", is_apart and not self.liked),
         ):  # fmt: skip
             object.__setattr__(self, name, value)  # worked out once: every attempt asks
 

@@ -299,6 +299,7 @@ class State:
         self._below: dict[int, IntArray] = {}  # priority → requests of pods below it
         self.views: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.filters
         self.standings: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.scores
+        self.rankings: dict[Shape, tuple[tuple[int, int], object]] = {}  # per shape, kept by planner.scheduling.ranking
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
     def _count(self, asked: _Selected | _Matching) -> Count:

@@ -105,13 +105,10 @@ class DeploymentController(OverSets):
 
     def is_complete(self, simulation: Simulation) -> bool:
         """`DeploymentComplete`."""
+        if self.new is None or self.new.active(simulation) != self.replicas:
+            return False
         status = self.status(simulation)
-        return (
-            self.new is not None
-            and status["updatedReplicas"] == self.replicas
-            and status["replicas"] == self.replicas
-            and status["availableReplicas"] == self.replicas
-        )
+        return status["replicas"] == self.replicas and status["availableReplicas"] == self.replicas
 
     # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def sync(self, simulation: Simulation) -> bool:

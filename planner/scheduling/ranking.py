@@ -1,0 +1,275 @@
+"""Nodes that nothing tells apart but their amounts, kept together: whom kube-scheduler takes of thousands, told by a few classes.
+
+A shape of which many pods are placed has a ranking: its feasible nodes in classes of equals. What spreading, taints and
+preferences give is worked out for a class, not for a node; within one the nodes stand by the score of their amounts.
+Each pod that comes or goes moves one node. What comes of it is what `planner.scheduling.scores` gives, to the node.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.ground.vocabulary import HOSTNAME
+from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.filters import fits_on, resources_fit, view
+from planner.scheduling.scores import (
+    AFFINITY_WEIGHT,
+    SPREAD_WEIGHT,
+    TAINT_WEIGHT,
+    resource_score,
+    resource_scores,
+)
+from planner.scheduling.shape import Shape
+from planner.scheduling.state import State
+
+_PAYS = 64  # candidates for each attempt so far: what making a ranking costs beside an attempt without one
+_NO_LABEL = -1
+
+# Of a class: raw scores of taints and of preferences, then of each spread the domain, or the pods on the node.
+Key: TypeAlias = tuple[int, ...]
+
+
+class _Class:
+    """Nodes alike but for their amounts: `levels` has the nodes by the score that these give, ascending."""
+
+    __slots__ = ("best", "key", "levels")
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.levels: dict[int, list[int]] = {}
+        self.best = 0
+
+    def add(self, node: int, level: int) -> None:
+        there = self.levels.get(level)
+        if there is not None:
+            insort(there, node)
+            return
+        self.best = max(self.best, level) if self.levels else level
+        self.levels[level] = [node]
+
+    def remove(self, node: int, level: int) -> None:
+        there = self.levels[level]
+        del there[bisect_left(there, node)]
+        if not there:
+            del self.levels[level]
+            if level == self.best and self.levels:
+                self.best = max(self.levels)
+
+
+class _Spreading:
+    """One soft constraint: `counts` by node where each node is a domain, else by domain; `codes`: the domain of each node."""
+
+    __slots__ = ("by_node", "codes", "counts", "skew")
+
+    def __init__(self, state: State, shape: Shape, number: int) -> None:
+        spread = shape.soft_spread[number]
+        domains = state.cluster.domains(spread.topology_key)
+        count = state.selected(shape.namespace, spread.selector)
+        self.by_node = spread.topology_key == HOSTNAME
+        self.codes, self.skew = domains.codes, spread.max_skew - 1
+        self.counts: IntArray = (
+            count.by_node if self.by_node else count.by_domain(domains, spread.topology_key, spread.counted).totals
+        )
+
+    def column(self, nodes: NDArray[np.intp]) -> IntArray:
+        """What it puts into the keys of `nodes`."""
+        codes = self.codes[nodes].astype(np.int64)
+        return np.where(codes >= 0, self.counts[nodes], _NO_LABEL) if self.by_node else codes
+
+
+class Ranking:
+    """The feasible nodes of `shape`, in classes, as of so much of `State.changed`."""
+
+    def __init__(self, state: State, shape: Shape) -> None:
+        self._state, self._shape = state, shape
+        self._spreads = [_Spreading(state, shape, number) for number in range(len(shape.soft_spread))]
+        cluster = state.cluster
+        self._apart = [
+            (cluster.domains(term.topology_key).codes, state.matching_all((term,)).by_node)
+            for term in shape.anti_affinity
+        ]
+        self._others = [
+            (cluster.domains(term.topology_key).codes, term) for term in state.terms_about(shape, state.anti)
+        ]
+        self._raw_scores = [
+            (place, weight, is_reversed)
+            for place, (raw, weight, is_reversed) in enumerate(
+                ((shape.disliked, TAINT_WEIGHT, True), (shape.preferred, AFFINITY_WEIGHT, False))
+            )
+            if raw is not None
+        ]
+        self._logs: dict[int, float] = {}
+        self._seen = len(state.changed)
+        nodes = shape.candidates
+        self._place = dict(zip(nodes.tolist(), range(len(nodes)), strict=True))
+        self._classes: dict[Key, _Class] = {}
+        self._class: list[_Class | None] = [None] * len(nodes)  # by place among the candidates
+        self._level = [0] * len(nodes)
+        self.count = 0
+        self._sort_in(np.flatnonzero(resources_fit(state, shape, nodes) & ~self._taken(nodes)))
+
+    def _sort_in(self, places: NDArray[np.intp]) -> None:
+        """The candidates at `places` are feasible."""
+        nodes = self._shape.candidates[places]
+        levels = resource_scores(self._state, self._shape, nodes)
+        columns = [np.zeros(len(nodes), dtype=np.int64) if raw is None else raw[nodes] for raw in self._raws()]
+        columns += [one.column(nodes) for one in self._spreads]
+        keys = zip(*(column.tolist() for column in columns), strict=True)
+        for place, node, level, key in zip(places.tolist(), nodes.tolist(), levels.tolist(), keys, strict=True):
+            found = self._classes.get(key)
+            if found is None:
+                found = self._classes[key] = _Class(key)
+            there = found.levels.get(level)
+            if there is None:
+                found.add(node, level)
+            else:
+                there.append(node)
+            self._class[place], self._level[place] = found, level
+        self.count = len(nodes)
+
+    def _raws(self) -> tuple[IntArray | None, IntArray | None]:
+        return self._shape.disliked, self._shape.preferred
+
+    def _taken(self, nodes: NDArray[np.intp]) -> BoolArray:
+        """Where somebody is who has to be apart from such pods: bool[len(nodes)]."""
+        taken = np.zeros(len(nodes), dtype=np.bool_)
+        for codes, counts in self._apart:
+            taken |= (codes[nodes] >= 0) & (counts[nodes] > 0)
+        for codes, term in self._others:
+            taken |= (codes[nodes] >= 0) & (self._state.anti[term][nodes] > 0)
+        return taken
+
+    def _is_taken(self, node: int) -> bool:
+        return any(counts.item(node) > 0 and codes.item(node) >= 0 for codes, counts in self._apart) or any(
+            self._state.anti[term].item(node) > 0 and codes.item(node) >= 0 for codes, term in self._others
+        )
+
+    def catch_up(self) -> None:
+        """Move the nodes that have changed since."""
+        state = self._state
+        for node in set(state.changed[self._seen :]):
+            place = self._place.get(node)
+            if place is not None:
+                self._look_at(place, node)
+        self._seen = len(state.changed)
+
+    def _look_at(self, place: int, node: int) -> None:
+        state, shape, was = self._state, self._shape, self._class[place]
+        if not fits_on(state, shape, node) or self._is_taken(node):
+            if was is not None:
+                self._leave(place, node, was)
+            return
+        disliked, preferred = shape.disliked, shape.preferred
+        key = [0 if disliked is None else disliked.item(node), 0 if preferred is None else preferred.item(node)]
+        for one in self._spreads:
+            code = one.codes.item(node)
+            key.append(one.counts.item(node) if one.by_node and code >= 0 else code)
+        level = resource_score(state, shape, node)
+        if was is not None:
+            if level == self._level[place] and was.key == tuple(key):
+                return
+            self._leave(place, node, was)
+        found = self._classes.get(tuple(key))
+        if found is None:
+            found = self._classes[tuple(key)] = _Class(tuple(key))
+        found.add(node, level)
+        self._class[place], self._level[place] = found, level
+        self.count += 1
+
+    def _leave(self, place: int, node: int, was: _Class) -> None:
+        was.remove(node, self._level[place])
+        if not was.levels:
+            del self._classes[was.key]
+        self._class[place] = None
+        self.count -= 1
+
+    def best(self) -> list[int]:
+        """The nodes whose score is the greatest, ascending; there is one."""
+        classes = list(self._classes.values())
+        given = [one.best for one in classes]
+        for place, weight, is_reversed in self._raw_scores:
+            if (highest := max(one.key[place] for one in classes)) > 0:
+                for number, one in enumerate(classes):
+                    share = 100 * one.key[place] // highest
+                    given[number] += weight * (100 - share if is_reversed else share)
+        if self._spreads:
+            spread = self._spread(classes)
+            lowest, highest = min(spread), max(spread)
+            if highest:  # else all have the same
+                both = lowest + highest
+                given = [
+                    score + SPREAD_WEIGHT * ((both - raw) * 100 // highest)
+                    for score, raw in zip(given, spread, strict=True)
+                ]
+        most = max(given)
+        found = [one.levels[one.best] for one, score in zip(classes, given, strict=True) if score == most]
+        if len(found) == 1:
+            return found[0]
+        merged = list(chain.from_iterable(found))
+        merged.sort()  # of ascending runs
+        return merged
+
+    def _spread(self, classes: list[_Class]) -> list[int]:
+        """PodTopologySpread's raw scores by class, rounded."""
+        raw = [0.0] * len(classes)
+        for place, one in enumerate(self._spreads, 2):
+            skew, counts = one.skew, one.counts
+            keys = [a_class.key[place] for a_class in classes]
+            values = set(keys)
+            weight = self._log(self.count if one.by_node else len(values))
+            shares = {
+                value: 0.0 if value < 0 else (value if one.by_node else counts.item(value)) * weight + skew
+                for value in values
+            }
+            raw = [so_far + shares[key] for so_far, key in zip(raw, keys, strict=True)]
+        return [int(one + 0.5) for one in raw]
+
+    def _log(self, size: int) -> float:
+        found = self._logs.get(size)
+        if found is None:
+            found = self._logs[size] = math.log(size + 2)
+        return found
+
+
+def ranking(state: State, shape: Shape) -> Ranking | None:
+    """The ranking of a shape's feasible nodes now; None where so few of its pods were placed that it doesn't pay, or where more than a
+    node itself says whether it is feasible and how good."""
+    if not shape.is_ranked:
+        return None
+    now = (len(state.anti), len(state.likes))
+    tables, found = state.rankings.get(shape, ((-1, -1), None))
+    if tables == now:
+        if isinstance(found, Ranking):
+            found.catch_up()
+            return found
+        return None
+    seen = view(state, shape)
+    seen.tried += 1
+    if seen.tried * _PAYS < len(shape.candidates):
+        return None
+    made = Ranking(state, shape) if _says_itself(state, shape) else None
+    state.rankings[shape] = (now, made)
+    return made
+
+
+def _says_itself(state: State, shape: Shape) -> bool:
+    """Whether a node's own amounts, labels and pods tell whether the shape may go there and how good that is."""
+    if state.terms_about(shape, state.likes):
+        return False
+    keys = {term.topology_key for term in (*shape.anti_affinity, *state.terms_about(shape, state.anti))}
+    if not all(state.cluster.remember(_tells_apart, key) for key in keys):
+        return False
+    domains = [state.cluster.domains(one.topology_key) for one in shape.soft_spread if shape.has_own_spread]
+    return all((one.codes[shape.candidates] >= 0).all() for one in domains)
+
+
+def _tells_apart(cluster: Cluster, key: str) -> bool:
+    """Whether no two nodes have the same value of a label."""
+    domains = cluster.domains(key)
+    return len(domains.values) == np.count_nonzero(domains.codes >= 0)
