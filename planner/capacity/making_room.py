@@ -18,10 +18,10 @@ from planner.capacity.pod_shapes import parse_shape
 from planner.capacity.stages import Acted, Replay, Stage, apart, led, replay
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.words import Text, about, count, duration, listing, plural, usd
+from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
 from planner.kubernetes import commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.kinds import kind_in, several
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of
 from planner.kubernetes.records import Pod, Snapshot
@@ -44,6 +44,7 @@ _MOST_TRIES: Final = 4  # after each, what a budget held isn't moved any more, o
 _MOST_LED: Final = 30  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
 _ORDERS: Final = 12  # in which that is tried
 _PLACE: Final = "place"
+_LATE: Final = 600.0  # seconds that a script waits for pods at least
 _AT_ONCE: Final = 16  # evictions of a stage that a script makes beside each other
 _COST: Final = (
     "Cost is what the moved pods bear of their nodes, as the bill shares them out, while they are missing, and for a Job's work since its pod "
@@ -112,6 +113,7 @@ class MadeRoom(Record):
     seconds : until the last one has started, about
     curve : moves for the first so many places, where places were asked for
     queued : whom Kueue keeps back, or of whom that isn't known, with why; no move changes that
+    unread : kinds that weren't read, and might hold a move back
     asks_no_quota : whether places for a shape were asked for where Kueue is: a shape names no queue
     """
 
@@ -132,6 +134,7 @@ class MadeRoom(Record):
     steps: tuple[Step, ...] = ()
     curve: tuple[Places, ...] = ()
     queued: tuple[StillWaiting, ...] = ()
+    unread: tuple[str, ...] = ()
     asks_no_quota: bool = False
 
 
@@ -188,14 +191,16 @@ def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
 def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
     """The same, and the cluster after the moves in the first draw."""
     put = _put(snapshot, what)
-    found = what.movable(put.cluster)
+    found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
     plan = _plan(put.cluster, put.asked, found)
     is_of_places = bool(what.shape or what.change)
-    made = _described(put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure)
+    made = _described(
+        snapshot, put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure
+    )
     keeps = "keeps back" if put.is_queue_known else "may keep back"
     more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
     made = replace(
-        made, queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
+        made, unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
         asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
     )  # fmt: skip
     return made, plan.replays[0].snapshot
@@ -210,8 +215,16 @@ def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movabl
         As `make_room`.
     """
     put = _put(snapshot, what)
-    found = what.movable(put.cluster)
+    found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
     return put.cluster, put.asked, found, _plan(put.cluster, put.asked, found)
+
+
+def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movable:
+    """Without pods that controllers make until the cluster is at rest (of what is preempted): nobody knows their names yet."""
+    today, pods = {pod.uid for pod in snapshot.pods}, cluster.snapshot.pods
+    weights = {number: weight for number, weight in found.weights.items() if pods[number].uid in today}
+    new = len(found.weights) - len(weights)
+    return replace(found, weights=weights, stays={**found.stays, Stays.NEW: new}) if new else found
 
 
 class _Put(NamedTuple):
@@ -254,9 +267,9 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
         When it costs more than a question may.
     """
     cluster = _with_pods(at_rest(snapshot), ((pod, number),))
-    asked, found = _asked(cluster, "", _PLACE), movable(cluster, Least.MOVES)
+    asked, found = _asked(cluster, "", _PLACE), _there_today(snapshot, cluster, movable(cluster, Least.MOVES))
     plan = _plan(cluster, asked, found)
-    made = _described(cluster, asked, found, plan, Least.MOVES, is_of_places=True)
+    made = _described(snapshot, cluster, asked, found, plan, Least.MOVES, is_of_places=True)
     after = plan.replays[0].snapshot
     return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
 
@@ -445,6 +458,7 @@ def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(
+    today: Snapshot,
     cluster: Cluster,
     asked: Sequence[int],
     found: Movable,
@@ -454,7 +468,9 @@ def _described(
     is_of_places: bool,
     is_sure: bool = True,
 ) -> MadeRoom:
+    """`today`: before the cluster came to rest; pods that weren't there are told by their workloads."""
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
+    named = frozenset(pod.uid for pod in today.pods) | {snapshot.pods[n].uid for n in asked if is_of_places}
     first, holds = plan.replays[0], plan.held > 0
     unit = 100.0 if least is Least.COST else 1.0  # cents are weighed
     pods = {pod.uid: pod for pod in snapshot.pods}
@@ -462,7 +478,13 @@ def _described(
         [move for number, act in enumerate(first.acts, 1) for move in _moves(number, act, pods, keys)] if holds else []
     )
     starts = [
-        Start(stage=number, pod=_name(pods[uid]), workload=keys[uid], node=node, gpus=_gpus(pods[uid]))
+        Start(
+            stage=number,
+            pod=_name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",
+            workload=keys[uid],
+            node=node,
+            gpus=_gpus(pods[uid]),
+        )
         for number, act in enumerate(first.acts, 1)
         for uid, node in act.started.items()
         if holds and uid in first.started
@@ -486,7 +508,7 @@ def _described(
         draws=len(plan.replays),
         held=plan.held,
         seconds=first.seconds + sum(_in_turn(act, pods) for act in first.acts) if holds else 0.0,
-        steps=_steps(cluster, plan, first, keys, is_of_places=is_of_places) if holds and plan.stages else (),
+        steps=_steps(cluster, plan, first, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
         curve=tuple(Places(places=i, moves=one / unit) for i, one in enumerate(plan.moves.curve, 1))
         if is_of_places
         else (),
@@ -586,6 +608,7 @@ def notes(made: MadeRoom) -> list[str]:
     ]
     if made.moves:
         took = f"It takes {about(made.seconds)}, as far as start-ups are known."
+        found += [f"No {several(one)} were read: whether one holds a move back isn't known." for one in made.unread]
         found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
     if made.least is Least.COST:
         found += [_COST]
@@ -598,19 +621,27 @@ def notes(made: MadeRoom) -> list[str]:
 
 # ── the script ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _steps(
-    cluster: Cluster, plan: Plan, first: Replay, keys: Mapping[str, str], *, is_of_places: bool
+    cluster: Cluster,
+    plan: Plan,
+    first: Replay,
+    keys: Mapping[str, str],
+    named: frozenset[str],
+    *,
+    is_of_places: bool,
 ) -> tuple[Step, ...]:
-    """What somebody does: cordons are lent, so that a script that stops gives them back."""
+    """What somebody does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
+    of others the Ready ones of their workload are waited for."""
     names, steps, shut = cluster.node_names, list[Step](), frozenset[int]()
     as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
-    held = [one.acts for one in plan.replays if one.does(len(plan.moves.hosts))]
+    does = [one for one in plan.replays if one.does(len(plan.moves.hosts))]
+    held = [one.acts for one in does]
     last = [
         {uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held
     ]  # each in the stage of its last draw
     surely = {uid: max(one[uid] for one in last) for uid in first.started if all(uid in one for one in last)}
     ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
-    come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in pods]
+    come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
     looks = commands.untouched([names[node] for node in ever], come)
     steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
@@ -650,18 +681,36 @@ def _steps(
             )
         start = [pods[uid] for uid, stage_of in surely.items() if stage_of == number and uid in pods]
         if start and not is_of_places:
-            waiting = tuple(commands.wait_scheduled(pod.namespace, pod.name) for pod in start)
-            steps.append(Step(what=f"Stage {number}: {listing([_name(pod) for pod in start])} start", commands=waiting))
+            theirs = [pod for pod in start if pod.uid in named]
+            new = dict.fromkeys(keys[pod.uid] for pod in start if pod.uid not in named)
+            until = [commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
+            until += [
+                _ready_wait(cluster, key, _LATE, min(_ready_pods(one.snapshot, key) for one in does)) for key in new
+            ]
+            who = [*map(_name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
+            steps.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))
     return tuple(steps)
 
 
 def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
     """Waits for as many Ready pods of the workloads moved as are there at the end of the stage in each draw; where none is, its
     successor waits."""
-    patience, found = max(600.0, 2 * max(act.seconds for act in acts)), []
-    for key in dict.fromkeys(keys[pod.uid] for pod in moved):
-        number, kind = min(act.ready.get(key, 0) for act in acts), kind_in(key)
-        if number and (kind.has_scale or kind.waits.endswith("=")):
-            known = workloads_by_key(cluster).get(key)
-            found.append(commands.wait_ready(key, patience, number + (known.succeeded_pods if known else 0)))
-    return tuple(found)
+    patience = max(_LATE, 2 * max(act.seconds for act in acts))
+    waits = (
+        _ready_wait(cluster, key, patience, min(act.ready.get(key, 0) for act in acts))
+        for key in dict.fromkeys(keys[pod.uid] for pod in moved)
+    )
+    return tuple(filter(None, waits))
+
+
+def _ready_wait(cluster: Cluster, key: str, patience: float, number: int) -> str:
+    """Until so many are Ready; "" where none is, or the object doesn't say."""
+    kind, known = kind_in(key), workloads_by_key(cluster).get(key)
+    if not number or not (kind.has_scale or kind.waits.endswith("=")):
+        return ""
+    return commands.wait_ready(key, patience, number + (known.succeeded_pods if known else 0))
+
+
+def _ready_pods(snapshot: Snapshot, key: str) -> int:
+    keys = workload_keys(snapshot)
+    return sum(pod.is_ready and keys[pod.uid] == key for pod in snapshot.pods)

@@ -46,6 +46,7 @@ class Stays(StrEnum):
     ANNOTATION = "an annotation forbids it"
     GANG = "they only work together"
     BUDGET = "their disruption budget lets none go"
+    NEW = "they aren't there yet: what is preempted is made anew under another name"
     NODE = "their node isn't Ready, so that they never end"
 
 

@@ -24,7 +24,7 @@ from planner.ground.records import Record, replace
 from planner.ground.vocabulary import RACKS
 from planner.ground.words import Text, count, listing, plural, short_name, usd
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.kinds import REPLICA_SET, kind_called
+from planner.kubernetes.kinds import REPLICA_SET, kind_called, several
 from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
 from planner.kubernetes.records import EMPTY, Node, Pod, Snapshot
 from planner.pricing.model import PriceBook
@@ -109,6 +109,11 @@ class Loss(Record):
     def is_survived(self) -> bool:
         return not self.missing
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is known that somebody doesn't come back."""
+        return self.missing > self.unknown
+
 
 class Together(Record):
     """How many nodes of a pool may be lost at once, whichever they are. `breaks`: some that may not; `is_proven`: every choice of one
@@ -133,7 +138,8 @@ class Upgrade(Record):
 
 class Survival(Record):
     """What was found. `spare`: with which nobody is left waiting whichever one node is lost, where `is_for_all`; else for those that
-    were looked for. `too_large`: whose loss costs more than one may."""
+    were looked for. `too_large`: whose loss costs more than one may; `unread`: kinds that weren't
+    read, and might hold an upgrade back."""
 
     sentence: Text
     losses: tuple[Loss, ...]
@@ -143,11 +149,12 @@ class Survival(Record):
     upgrades: tuple[Upgrade, ...]
     manifests: tuple[tuple[str, str], ...] = ()
     too_large: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def nodes(self, *, broken: bool = False, with_gpus: bool = False) -> int:
         """How many nodes there are, or of them those whose loss isn't survived."""
         mine = (one for one in self.losses if one.scope is Scope.NODE and (one.gpus or not with_gpus))
-        return sum(one.alike for one in mine if not (broken and one.is_survived))
+        return sum(one.alike for one in mine if one.is_broken or not broken)
 
     @property
     def usd_per_month(self) -> float | None:
@@ -189,11 +196,14 @@ def survival(
     alone = [(lost, found, mends[i]) for i, (lost, found) in enumerate(played) if lost.scope is Scope.NODE]
     spare, is_for_all = mender.for_each(alone)
     good = {lost.nodes[0] for lost, found, _ in alone if not found.missing}
+    told = {
+        lost.nodes[0] for lost, found, _ in alone if not found.unknown or sum(found.missing.values()) > found.unknown
+    }
     is_for_all = is_for_all and len(alone) == len(kinds)
     made = Survival(
-        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, {lost.nodes[0] for lost, *_ in alone})), spare=mender.spares(spare),
+        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, told)), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
-        manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
+        unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))) if upgrades else (), manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
     )  # fmt: skip
     return replace(made, sentence=Text(_sentence(made)))
 
@@ -501,7 +511,10 @@ def _sentence(made: Survival) -> str:
     nodes, broken = made.nodes(), made.nodes(broken=True)
     if not nodes:
         return f"too large to be played: {listing(made.too_large)}" if made.too_large else "there is no node"
+    untold = sum(one.alike for one in made.losses if one.scope is Scope.NODE and one.missing and not one.is_broken)
     parts = [f"every one of {count(nodes, 'node')} can be lost by itself: every pod comes back"]
+    if untold:
+        parts = [f"of {untold:,} of {count(nodes, 'node')} it isn't known whether they can be lost"]
     if broken:
         gpus = made.nodes(with_gpus=True)
         parts = [f"{broken:,} of {count(nodes, 'node')} can't be lost without a pod that doesn't come back"]
@@ -510,8 +523,8 @@ def _sentence(made: Survival) -> str:
     for scope, (noun, many) in _NOUNS.items():
         mine = [one for one in made.losses if one.scope is scope]
         worst = max(mine, key=lambda one: one.missing, default=None)
-        if worst is not None and worst.missing:
-            lost = sum(not one.is_survived for one in mine)
+        if worst is not None and worst.is_broken:
+            lost = sum(one.is_broken for one in mine)
             words = f"{lost:,} of {count(len(mine), noun, many)} can't; at worst {count(worst.missing, 'pod')}"
             parts.append(f"{words} without {worst.name}")
     if made.spare:
@@ -563,6 +576,7 @@ def notes(made: Survival) -> list[str]:
             "Spare nodes are there before, and pods that wait today take them first. The spare is the cheapest that was found; "
             "no autoscaler adds any."
         )
+    found += [f"No {several(one)} were read: whether one holds an upgrade back isn't known." for one in made.unread]
     if any(not one.is_proven for one in made.together):
         found.append("Of pools marked so not every choice of nodes was played.")
     return found

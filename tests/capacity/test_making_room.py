@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from random import Random
+from typing import Any
 
 import pytest
 
 from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
 from planner.capacity.fewest_moves import fewest
-from planner.capacity.making_room import Asked, MadeRoom, make_room
+from planner.capacity.making_room import Asked, MadeRoom, make_room, notes
 from planner.capacity.movable import Least, Stays, movable
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
@@ -22,7 +23,7 @@ from planner.rollout.evicting import these
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from tests.builders.objects import Item, budget, deployment, node, owner, pod, pod_spec, snapshot
+from tests.builders.objects import ZONE, Item, budget, deployment, node, owner, pod, pod_spec, snapshot
 from tests.capacity.plain_moves import PlainPod, best
 
 TAKEN = {18, 112, 166, 255}
@@ -221,6 +222,84 @@ def test_waits_are_as_long_as_pods_take() -> None:
     (wait,) = (c for c in commands_of(made(slow)) if "kubectl get deployment/a" in c)
     (times,) = re.findall(r'"\$n" -le (\d+) ]', wait)
     assert 5 * int(times) >= 120 * 60, "seconds"
+
+
+def zonal_disk(zone: str) -> list[Item]:
+    """The claim ``d``, bound to a disk of one zone."""
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+    shared = {"storageClassName": "ssd", "accessModes": ["ReadWriteOnce"]}
+    return [
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v", "uid": "v"}, "status": {"phase": "Bound"},
+         "spec": {**shared, "capacity": {"storage": "1Gi"}, "claimRef": {"namespace": "ml", "name": "d"},
+                  "csi": {"driver": "pd.csi.storage.gke.io", "volumeHandle": "v"},
+                  "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "d", "namespace": "ml", "uid": "d"},
+         "status": {"phase": "Bound"}, "spec": {**shared, "volumeName": "v", "resources": {"requests": {"storage": "1Gi"}}}},
+    ]  # fmt: skip
+
+
+SPREAD: Any = [
+    {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "s"}}}
+]  # fmt: skip
+GANG = {"training.kubeflow.org/job-name": "t", "app": "t"}
+DISK: Any = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]}
+
+
+def ruled(rule: str, *, has_room: bool) -> list[Any]:
+    """Nodes in zones a and b, and a pod whose move a rule confines: without `has_room` it has nowhere to go."""
+    match rule:
+        case "zone of a disk":
+            spare = [node("n2", gpus=1, zone="a")] if has_room else []
+            return [node("n0", gpus=4, zone="a"), node("n1", gpus=1, zone="b"), *spare, *zonal_disk("a"),
+                deployment("b", ["n0"], pod_spec(gpus=1, **DISK)), deployment("w", [""], pod_spec(gpus=4))]  # fmt: skip
+        case "spread":
+            spare = [node("n2", gpus=1, zone="a")] if has_room else []
+            first = pod_spec(gpus=4, nodeSelector={"kubernetes.io/hostname": "n0"})
+            return [node("n0", gpus=4, zone="a"), node("n1", gpus=4, zone="b"), node("n3", gpus=1, zone="b"), *spare,
+                deployment("s", ["n0", "n1"], pod_spec(gpus=1, topologySpreadConstraints=SPREAD)), deployment("w", [""], first)]  # fmt: skip
+        case "gang":
+            spare = [node("n2", gpus=2)] if has_room else [node("n2", gpus=1)]
+            return [node("n0", gpus=4), node("n1", gpus=4), *spare, deployment("b", ["n0", "n1"], pod_spec(gpus=1)),
+                *(pod(f"t-{i}", pod_spec(gpus=4), labels=GANG) for i in range(2))]  # fmt: skip
+        case _:  # who waits pushes somebody out first, and he is to have another place
+            spare = [node("n2", gpus=1)] if has_room else []
+            high = pod_spec(gpus=4, priority=10, nodeSelector={"kubernetes.io/hostname": "n0"})
+            return [node("n0", gpus=4), node("n1", gpus=4), *spare, deployment("low", ["n0"], pod_spec(gpus=4, priority=-10)),
+                deployment("high", [""], high), deployment("b", ["n1"], pod_spec(gpus=1, priority=10))]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["zone of a disk", "spread", "gang", "preemption"])
+def test_scripts_under_rules_start_what_they_say_or_nothing_is_begun(rule: str) -> None:
+    """Carried out by their text, in other draws than the plan's own: no rule is broken, gangs come whole or not at all."""
+    first = at_rest(snapshot(*ruled(rule, has_room=True))).snapshot
+    found = make_room(snapshot(*ruled(rule, has_room=True)))
+    assert found.held == found.draws
+    assert len(found.starts) == found.waiting == (2 if rule == "gang" else 1)
+    ran = sum(1 for one in first.pods if one.node_name)
+    for draw in range(1, 6):
+        where = carried_out(first, found, draw)
+        assert sum(map(bool, where.values())) == ran + found.waiting, "who ran runs, and who waited does, too"
+    none = make_room(snapshot(*ruled(rule, has_room=False)))
+    assert (none.moves, none.starts, none.steps) == ((), (), ())
+
+
+def test_a_script_names_no_pod_that_isnt_there_yet() -> None:
+    """What is pushed out is made anew under a name that nobody knows: its workload's Ready pods are waited for, and it isn't moved."""
+    today = snapshot(*ruled("preemption", has_room=True))
+    found = make_room(today)
+    named = {name for command in commands_of(found) for name in re.findall(r"(?:pod/|/pods/)([a-z0-9.-]+)", command)}
+    assert named == {"b-1-0"} <= {one.name for one in today.pods}
+    assert [start.pod for start in found.starts] == ["a new pod of ml/low"]
+    assert "kubectl get deployment/low " in commands_of(found)[-1]
+    moved = {name for one in found.moves for name in [one.pod.partition("/")[2]]}
+    assert moved <= {one.name for one in today.pods}
+
+
+def test_budgets_that_werent_read_are_named() -> None:
+    found = made(*four_halves())
+    assert found.unread == ("PodDisruptionBudget",)
+    assert any("No PodDisruptionBudgets were read" in str(note) for note in notes(found))
+    assert not made(*four_halves(), budget("other", maxUnavailable=1)).unread
 
 
 # ── against every end ────────────────────────────────────────────────────────────────────────────────────────────────

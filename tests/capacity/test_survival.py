@@ -9,7 +9,7 @@ import yaml
 
 from planner.capacity.changes import parse_change
 from planner.capacity.losses import Outcome, Player
-from planner.capacity.survival import Loss, Scope, Survival, survival
+from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError
 from planner.rollout.prepared import compiled
@@ -153,3 +153,23 @@ def test_what_is_larger_than_what_cost_too_much_isnt_begun(monkeypatch: pytest.M
     made = found(*zones, deployment("a", ["n0"], pod_spec()))
     assert [len(one) for one in tried if len(one) > 1] == [2]  # the first of the two smallest, and no other
     assert [name for name in made.too_large if name in "abc"] == ["a", "b", "c"]
+
+
+def test_a_node_with_pods_of_an_unknown_controller_is_neither_safe_nor_broken() -> None:
+    """Whether they come back isn't known, and so nothing is proven of their pool."""
+    widget = {"apiVersion": "acme.io/v1", "kind": "Widget", "name": "x", "uid": "x", "controller": True}
+    found = survival(
+        snapshot(
+            node("n0", gpus=2, pool="p"),
+            node("n1", gpus=2, pool="p"),
+            pod("x", pod_spec(gpus=1), on="n0", owner=widget),
+        ),
+        upgrades=True,
+    )
+    assert (found.nodes(broken=True), found.is_for_all) == (0, False)
+    assert str(found.sentence) == (
+        "of 1 of 2 nodes it isn't known whether they can be lost; of 1 pod it isn't known whether they come back"
+    )
+    (pool,) = found.together
+    assert (pool.survived, pool.is_proven, pool.breaks) == (0, False, ())
+    assert any("No PodDisruptionBudgets were read" in str(note) for note in notes(found))
