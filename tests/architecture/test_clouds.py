@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from planner.kubernetes.clouds import CLOUDS
+from planner.ground import vocabulary
+from planner.kubernetes.clouds import CLOUDS, Cloud
 from tests.architecture.tree import parsed, python_files
 
 TABLES: Final = {Path("planner/kubernetes/clouds.py"), Path("planner/ground/vocabulary.py")}
+ROWS: Final = Path("planner/kubernetes/clouds.json")
 FILES: Final = [path for path in python_files("planner", "pages", "app.py") if path not in TABLES]
 VENDORS: Final = ("GKE", "EKS", "AKS", "OKE", "KARPENTER", "AUTOPILOT")
 _CONSTANT: Final = re.compile(rf"({'|'.join(VENDORS)})(_[A-Z_]+)?\Z")
@@ -74,6 +78,22 @@ def test_no_cloud_is_named_outside_the_table(path: Path) -> None:
     may = MAY.get(str(path), set())
     new = [f"{path}:{line} {name}" for line, name in named(parsed(path)) if name not in may]
     assert not new, f"ask the row of planner/kubernetes/clouds.py: {new}"
+
+
+def test_a_row_says_nothing_that_nobody_reads() -> None:
+    known = {one.name for one in fields(Cloud)} | {"note"}
+    rows = json.loads(ROWS.read_text(encoding="utf-8"))
+    assert len(rows) == len(CLOUDS) > 20
+    assert [(row["name"], key) for row in rows for key in row if key not in known] == []
+
+
+def test_labels_that_code_reads_are_spelt_in_the_rows_as_in_the_vocabulary() -> None:
+    text = ROWS.read_text(encoding="utf-8")
+    read = (
+        "GKE_ACCELERATOR", "GKE_ACCELERATOR_COUNT", "GKE_NODE_POOL", "GKE_PROVISIONING", "GKE_SPOT", "INSTANCE_TYPE", "KARPENTER_CAPACITY_TYPE",
+        "KARPENTER_GPU_NAME", "KARPENTER_NODE_POOL", "NVIDIA_GPU_COUNT", "NVIDIA_GPU_PRODUCT", "OLD_REGION", "OLD_ZONE", "REGION", "ZONE",
+    )  # fmt: skip
+    assert [name for name in read if f'"{getattr(vocabulary, name)}"' not in text] == []
 
 
 def test_what_a_module_may_name_it_names() -> None:

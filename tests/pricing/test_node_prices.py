@@ -6,17 +6,11 @@ from hypothesis import strategies as st
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import (
-    AKS_AGENT_POOL,
-    AKS_SCALE_SET_PRIORITY,
-    EKS_CAPACITY_TYPE,
-    EKS_NODE_GROUP,
     GKE_ACCELERATOR,
     GKE_ACCELERATOR_COUNT,
-    GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
     GKE_MAX_SHARED_CLIENTS,
     GKE_NODE_POOL,
-    GKE_PREEMPTIBLE,
     GKE_PROVISIONING,
     GKE_SPOT,
     KARPENTER_CAPACITY_TYPE,
@@ -44,15 +38,15 @@ T4 = {GKE_ACCELERATOR: "nvidia-tesla-t4", GKE_NODE_POOL: "gpu-t4"}
         ({GKE_PROVISIONING: "standard"}, P.ON_DEMAND),
         ({GKE_SPOT: "true"}, P.SPOT),
         ({GKE_PROVISIONING: "spot"}, P.SPOT),
-        ({GKE_PREEMPTIBLE: "true"}, P.PREEMPTIBLE),
+        ({"cloud.google.com/gke-preemptible": "true"}, P.PREEMPTIBLE),
         ({GKE_PROVISIONING: "preemptible"}, P.PREEMPTIBLE),
-        ({GKE_FLEX_START: "true"}, P.FLEX_START),
+        ({"cloud.google.com/gke-flex-start": "true"}, P.FLEX_START),
         ({GKE_PROVISIONING: "flex-start"}, P.FLEX_START),
         ({GKE_SPOT: "false"}, P.ON_DEMAND),
-        ({EKS_CAPACITY_TYPE: "SPOT"}, P.SPOT),
-        ({EKS_CAPACITY_TYPE: "ON_DEMAND"}, P.ON_DEMAND),
+        ({"eks.amazonaws.com/capacityType": "SPOT"}, P.SPOT),
+        ({"eks.amazonaws.com/capacityType": "ON_DEMAND"}, P.ON_DEMAND),
         ({KARPENTER_CAPACITY_TYPE: "spot"}, P.SPOT),
-        ({AKS_SCALE_SET_PRIORITY: "spot"}, P.SPOT),
+        ({"kubernetes.azure.com/scalesetpriority": "spot"}, P.SPOT),
     ],
 )
 def test_labels_tell_how_a_node_was_bought(labels: dict[str, str], expected: Provisioning) -> None:
@@ -102,9 +96,12 @@ def test_a_node_can_be_priced_as_if_bought_otherwise() -> None:
     [
         (make_node(machine_type=""), PriceReason.NO_MACHINE_TYPE),
         (make_node(region=""), PriceReason.NO_REGION),
-        (make_node("m5.xlarge", "eu-west-3", labels={EKS_NODE_GROUP: "a"}), PriceReason.OTHER_CLOUD),
+        (make_node("m5.xlarge", "eu-west-3", labels={"eks.amazonaws.com/nodegroup": "a"}), PriceReason.OTHER_CLOUD),
         (make_node("m5.xlarge", "eu-west-3", provider_id="aws:///eu-west-3a/i-1"), PriceReason.OTHER_CLOUD),
-        (make_node("Standard_NC6000", "koreacentral", labels={AKS_AGENT_POOL: "a"}), PriceReason.OTHER_CLOUD),
+        (
+            make_node("Standard_NC6000", "koreacentral", labels={"kubernetes.azure.com/agentpool": "a"}),
+            PriceReason.OTHER_CLOUD,
+        ),
         # even where the name is one of Google's
         (make_node("n1-standard-8", SEOUL, provider_id="openstack:///x"), PriceReason.OTHER_CLOUD),
         (make_node(name="gk3-edu-pool-1-abc"), PriceReason.AUTOPILOT),
@@ -134,7 +131,9 @@ def test_threads_switched_off_and_shared_cores_are_no_contradiction() -> None:
 
 def test_own_prices_make_other_clouds_priced() -> None:
     book = book_with("machine_type,region,total_ondemand,total_spot\nm5.2xlarge,us-east-1,0.384,0.15\n")
-    node = make_node("m5.2xlarge", "us-east-1", labels={EKS_NODE_GROUP: "a", EKS_CAPACITY_TYPE: "SPOT"})
+    node = make_node(
+        "m5.2xlarge", "us-east-1", labels={"eks.amazonaws.com/nodegroup": "a", "eks.amazonaws.com/capacityType": "SPOT"}
+    )
     assert price_node(book, node).usd_per_hour == 0.15
 
 
