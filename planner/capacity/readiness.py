@@ -326,7 +326,7 @@ class Planner:
         self.share, self.aims, self.book = share, aims, book
         self.taken: list[tuple[Measure, Effect]] = []
         self.refused: dict[str, str] = {}
-        self.doubt = ""
+        self.doubts: tuple[str, ...] = ()
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
@@ -596,7 +596,9 @@ class Planner:
     # ── one after another ────────────────────────────────────────────────────────────────────────────────────────────
     def _roll_in_turn(self, wanting: Sequence[str]) -> None:
         """Who comes after whom, where that lets one through that is stuck by itself: one sequence, which is played as a whole."""
-        if self.world.cluster.node_count > MOST_NODES:
+        if (number := self.world.cluster.node_count) > MOST_NODES:
+            if any(self._wants_room(key) for key in wanting):
+                self._doubt(f"Who could come after whom isn't part of a plan among {number:,} nodes.")
             return
         left, tried = list(wanting), None
         while left and tried != len(self.turns):  # one more that is through may be what another waits for
@@ -605,9 +607,15 @@ class Planner:
         if self.turns:
             self._keep_others_ready()
 
+    def _wants_room(self, key: str) -> bool:
+        return self.states[key].verdict is Verdict.STUCK and self.states[key].reason in GROWING_REASONS
+
+    def _doubt(self, why: str) -> None:
+        self.doubts = (*self.doubts, why)
+
     def _comes_after_others(self, key: str) -> bool:
-        state, world = self.states[key], self.world
-        if state.verdict is not Verdict.STUCK or state.reason not in GROWING_REASONS:
+        world = self.world
+        if not self._wants_room(key):
             return False
         tell(f"Who could be rolled out before it: {key}", 0.6)
         plain = [one for one in self.states if self._is_ready(one) and one not in (*world.loans, *self.turns)]
@@ -672,7 +680,7 @@ class Planner:
         """Who could be rolled out before the sequence and can't be after it comes first, where the sequence still goes then."""
         world, names = self.world, listing([short_name(one) for one in self.turns], None)
         if any(key in world.loans for key in self.turns):
-            self.doubt = f"Whether all others can still be rolled out after {names} wasn't looked at."
+            self._doubt(f"Whether all others can still be rolled out after {names} wasn't looked at.")
             return
         with part():
             run = in_turn.played(world.cluster, [world.revision(one) for one in self.turns], self.share)
@@ -693,9 +701,7 @@ class Planner:
         with part():
             if in_turn.played(world.cluster, [world.revision(one) for one in turns], self.share) is None:
                 names = listing([short_name(one) for one in late])
-                self.doubt = (
-                    f"After {listing([short_name(one) for one in self.turns], None)}, {names} can't be rolled out."
-                )
+                self._doubt(f"After {names}, {listing([short_name(one) for one in late])} can't be rolled out.")
                 return
         self.turns = turns
         for place, (one, _) in enumerate(self.taken):
@@ -716,7 +722,7 @@ class Planner:
             why = (
                 "where Kueue lets pods in" if queues.is_there(self.snapshot) else f"among {cluster.node_count:,} nodes"
             )
-            self.doubt = f"Moves aren't part of a plan {why}: headroom make-room looks for them."
+            self._doubt(f"Moves aren't part of a plan {why}: headroom make-room looks for them.")
             return
         tell("Which pods could move", 0.6)
         try:
@@ -762,10 +768,10 @@ class Planner:
             left = [key for key in left if not self._is_ready(key)]
 
     def _so_far(self) -> tuple[Any, ...]:
-        return self.world, dict(self.states), list(self.taken), self.turns, self.doubt
+        return self.world, dict(self.states), list(self.taken), self.turns, self.doubts
 
     def _go_back(self, to: tuple[Any, ...]) -> None:
-        self.world, states, taken, self.turns, self.doubt = to
+        self.world, states, taken, self.turns, self.doubts = to
         self.states, self.taken = dict(states), list(taken)
 
     def _do_with_fewer_nodes(self, before: tuple[Any, ...]) -> None:
@@ -1035,7 +1041,7 @@ class Planner:
             uncounted=self._uncounted if nodes else (),
             at_least_nodes=max((one.nodes for one in bounds), default=0),
             at_least_usd=None if month is None else max((one.usd_per_month or 0.0 for one in bounds), default=0.0),
-            doubt=Text(self.doubt), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
+            doubt=Text(" ".join(self.doubts)), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         found = replace(found, unjudged=unjudged(self.snapshot))
         return replace(found, sentence=Text(_sentence(found, self.aims)))
@@ -1188,9 +1194,7 @@ def _quota_command(namespace: str, hard: Sequence[tuple[str, str, int]]) -> str:
     by_name: dict[str, dict[str, str]] = {}
     for name, key, amount in hard:
         by_name.setdefault(name, {})[key] = format_amount(amount, key)
-    return " && ".join(
-        commands.patch(f"ResourceQuota/{namespace}/{name}", {"spec": {"hard": keys}}) for name, keys in by_name.items()
-    )
+    return " && ".join(steps.quota_patches(namespace, by_name))
 
 
 def _back(command: str, size: int, pool: str) -> str:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import in_turn
-from planner.capacity.readiness import MeasureKind
+from planner.capacity import in_turn, readiness
+from planner.capacity.readiness import MeasureKind, PlanAnswer
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions.plan import PlanSettings, answer
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
-from tests.builders.objects import POOL, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import POOL, Item, deployment, node, pod, pod_spec, snapshot
 from tests.capacity.plain_joint_plans import can_be_rolled, with_nodes
 from tests.rollout.rollouts import rolling
 
@@ -92,6 +92,35 @@ def test_what_one_leaves_lets_another_through_and_costs_nothing() -> None:
     a, b = (Revision(before=one, after=one, has_new_template=True) for one in found.workloads)
     assert not simulate(Cluster(found), [b]).done["Deployment/ml/b"]
     assert all(simulate(Cluster(found), [a, replace(b, after_seconds=WHEN_AT_REST)]).done.values())
+
+
+def with_a_third(third: Item | list[Item]) -> PlanAnswer:
+    """The same, and another that only n0 may have, where a goes."""
+    only = pod_spec(gpus=1, nodeSelector={POOL: "b"})
+    nodes = [node("n0", pool="a", gpus=2), node("n1", pool="b", gpus=2)]
+    both = (
+        deployment("a", ["n1"], pod_spec(gpus=1), strategy=rolling(1, 0)),
+        deployment("b", ["n1"], only, strategy=rolling(1, 0)),
+    )
+    return answer(
+        _without_autoscalers(snapshot(*nodes, *both, third)), PlanSettings(least_ready_percent=100, most_nodes=0)
+    )
+
+
+def test_who_could_not_be_rolled_out_after_them_comes_before() -> None:
+    """c's surge needs the place on n0 that a takes: c, a, b, and all three were played so."""
+    plan = with_a_third(deployment("c", ["n0"], pod_spec(gpus=1, nodeSelector={POOL: "a"}), strategy=rolling(1, 0)))
+    assert [(turn.workload[-1], turn.is_first) for turn in plan.order] == [("c", True), ("a", True), ("b", True)]
+    assert [one.kind for one in plan.measures] == [MeasureKind.ORDER]
+    assert "ml/b after ml/c and ml/a" in str(plan.measures[0].what)
+    assert not plan.doubt
+
+
+def test_in_a_large_cluster_that_no_order_was_looked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "MOST_NODES", 1)
+    plan = answer(two_in_turn(), PlanSettings(least_ready_percent=100, most_nodes=0))
+    assert plan.measures == ()
+    assert "isn't part of a plan among 2 nodes" in str(plan.doubt)
 
 
 @pytest.mark.parametrize("unlucky", [0, 3, in_turn.DRAWS])
