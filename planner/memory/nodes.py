@@ -55,17 +55,13 @@ class ContainerMemory(Record):
     name: str
     is_sidecar: bool
     request_bytes: int
+    limit_bytes: int | None  # its own, or its pod's where it has none
     working_set_bytes: int | None = None
     anonymous_bytes: int | None = None  # the part that can't be dropped; known from the kubelet's metrics only
     cpu_millicores: int | None = None
     cgroup: ContainerCgroup
     oom_score: float | None = None
     oom_rank: int | None = None
-
-    @property
-    def limit_bytes(self) -> int | None:
-        """Its own, or its pod's where it has none."""
-        return self.cgroup.memory_max
 
 
 class PodMemory(PodUsage):
@@ -270,9 +266,11 @@ class _Pods:
                         name=one.name,
                         is_sidecar=one not in pod.spec.containers,
                         request_bytes=one.requests.get(vocabulary.MEMORY, 0),
-                        cgroup=container_cgroup(pod, one, memory, self._settings),
+                        limit_bytes=cgroup.memory_max,
+                        cgroup=cgroup,
                     )
                     for one in running_containers(pod.spec)
+                    for cgroup in (container_cgroup(pod, one, memory, self._settings),)
                 ),
             )
         return found

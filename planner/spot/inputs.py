@@ -191,8 +191,11 @@ Told = dict[str, tuple[float | None, str]]
 
 
 def _with_told(derived: Derived, told: Told) -> Derived:
-    values, sources = {name: value for name, (value, _) in told.items()}, {name: why for name, (_, why) in told.items()}
-    return replace(derived, values=FrozenMap(values), sources=FrozenMap(sources))
+    """With what is known; of a Job's hours and retries also that nobody knows."""
+    known = {
+        name: value for name, (value, _) in told.items() if value is not None or name in ("hours_per_month", "retries")
+    }
+    return replace(derived, values=FrozenMap(known), sources=FrozenMap({name: why for name, (_, why) in told.items()}))
 
 
 def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
@@ -433,7 +436,7 @@ def _of_commitments(snapshot: Snapshot, book: PriceBook, main: _NodeKind, nodes:
     prices = [price_committed(book, main.template, one).usd_per_hour for one in owned]
     said = f"{have} of {kind[0]} in {kind[1]} are owned, {there} run: so many would cover none if these went"
     if not idle or None in prices:
-        return {"committed_nodes": (0, said)}
+        return {"committed_nodes": (None, said)}
     each, ids = _mean([one.nodes for one in owned], prices), ", ".join(one.commitment_id for one in owned)
     return {"committed_nodes": (idle, said), "committed_usd_per_hour": (round(each, 6), ids)}
 
