@@ -65,6 +65,11 @@ def _numpy() -> float:
 
 def start(_: int) -> Iterator[Figure]:
     """What every user pays each time: whole commands on the demo."""
+    with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
+        yield from _started(folder)
+
+
+def _started(folder: str) -> Iterator[Figure]:
     for command, target in (
         ("rollout --help", 0.35),
         ("rollout demo", 0.55),
@@ -72,13 +77,14 @@ def start(_: int) -> Iterator[Figure]:
         (f"gate demo -f {MANIFESTS}", 0.55),
         ("overview demo", 0.55),
         ("capacity demo", 0.55),
-        ("what-if demo --change add:gpu-t4=1", 0.55),
-        *((f"{name} demo", 1.0) for name in ("costs", "memory", "restarts", "drift", "savings", "plan", "findings", "fleet")),
-        *((f"{name} demo", 1.0) for name in ("survive", "make-room", "seats", "idle", "doctor", "peak")),
-        ("diff demo demo", 1.0),
+        ("capacity demo --change add:gpu-t4=1", 0.55),
+        *((f"{name} demo", 1.0) for name in ("costs", "memory", "restarts", "drift", "plan", "fleet", "survive", "make-room", "queues", "doctor")),
+        *((f"{name} demo", 1.0) for name in ("costs --spot", "overview --findings", "capacity --seats", "rollout --peak", "rollout --in-flight")),
+        *((command, 1.0) for command in ("diff demo demo", f"report demo --to {folder}/review.html", "anonymise demo --to /dev/stdout", "completion bash")),
+        *((f"{name} --help", 1.0) for name in ("store", "serve", "app", "mcp")),
     ):  # fmt: skip
         yield Figure(
-            figure=f"headroom {command}", cluster="demo", seconds=headroom(command, runs=5).cpu_seconds,
+            figure=f"headroom {command.partition(' --to')[0]}", cluster="demo", seconds=headroom(command, runs=5).cpu_seconds,
             beside="numpy, click", beside_seconds=_numpy(), at_most_seconds=target,
         )  # fmt: skip
 
