@@ -31,21 +31,7 @@ from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.strange import Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.units import Units
-from planner.kubernetes.updates import (
-    CRON_JOB,
-    CRON_WORKFLOW,
-    JOB_SET,
-    KNATIVE_SERVICE,
-    KSERVE,
-    KUBEFLOW_JOB,
-    MPI_JOB,
-    RAY_CLUSTER,
-    RAY_CRON_JOB,
-    RAY_JOB,
-    RAY_SERVICE,
-    VOLCANO_JOB,
-    Updates,
-)
+from planner.kubernetes.updates import RULES, Updates
 
 Document = Mapping[str, Any]
 
@@ -284,7 +270,7 @@ def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
     return Templated(
         kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang,
-        suspend="spec.runPolicy.suspend", updates=KUBEFLOW_JOB, scales="worker",
+        suspend="spec.runPolicy.suspend", updates=RULES["KubeflowJob"], scales="worker",
         also=(*_KUBEFLOW, (f"spec.{field}{{}}", "restartPolicy")),
     )  # fmt: skip
 
@@ -351,7 +337,7 @@ TEMPLATED: Final = (
     Templated(
         kind="CronJob", group="batch",
         sets=(PodSet(base="spec.jobTemplate.spec", counts=_JOB.counts),),
-        waits="", suspend=_SUSPEND, is_by_template=True, updates=CRON_JOB,
+        waits="", suspend=_SUSPEND, is_by_template=True, updates=RULES["CronJob"],
     ),
     _replicas("ReplicationController", "", "v1"),
     _replicas("ReplicaSet", "apps", "v1"),
@@ -382,7 +368,7 @@ TEMPLATED: Final = (
     ),
     Templated(
         kind="RayCluster", group="ray.io", assumes=_RAY_GROWS, where=ray_grows, counted=ray_counted, also=_ray_also("spec"), notes=_RAY_NOTES,
-        versions=("v1", "v1alpha1"), sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND, updates=RAY_CLUSTER,
+        versions=("v1", "v1alpha1"), sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND, updates=RULES["RayCluster"],
     ),
     Templated(
         kind="RayService", group="ray.io", assumes=_RAY_GROWS, where=ray_grows,
@@ -390,13 +376,13 @@ TEMPLATED: Final = (
             "excludeHeadPodFromServeSvc rayClusterDeletionDelaySeconds")), ("spec.upgradeStrategy", "type"),
             *_ray_also("spec.rayClusterConfig")),
         notes=_RAY_NOTES, versions=("v1", "v1alpha1"), sets=_ray("spec.rayClusterConfig"), waits="jsonpath={.status.serviceStatus}=Running",
-        updates=RAY_SERVICE,
+        updates=RULES["RayService"],
     ),
-    _ray_job("RayJob", "spec", suspend=_SUSPEND, updates=RAY_JOB, waits="jsonpath={.status.jobDeploymentStatus}=Running"),
-    _ray_job("RayCronJob", "spec.jobTemplate", suspend=_SUSPEND, updates=RAY_CRON_JOB, also=(("spec", "schedule timeZone"),)),
+    _ray_job("RayJob", "spec", suspend=_SUSPEND, updates=RULES["RayJob"], waits="jsonpath={.status.jobDeploymentStatus}=Running"),
+    _ray_job("RayCronJob", "spec.jobTemplate", suspend=_SUSPEND, updates=RULES["RayCronJob"], also=(("spec", "schedule timeZone"),)),
     Templated(
         kind="Service", group="serving.knative.dev", also=(("spec", "traffic"),), notes=f"{_KNATIVE_NOTES} {' '.join(_SCALES)}",
-            waits="condition=Ready", updates=KNATIVE_SERVICE,
+            waits="condition=Ready", updates=RULES["KnativeService"],
         sets=(PodSet(base="spec", counts=(Count(annotations=_SCALES),)),),
     ),
     _replica_specs("PyTorchJob", "pytorchReplicaSpecs", Gang.WHOLE),
@@ -407,7 +393,7 @@ TEMPLATED: Final = (
         waits="condition=Running", gang=Gang.WHOLE, suspend="spec.runPolicy.suspend",
         also=(*_KUBEFLOW, ("spec", "slotsPerWorker mainContainer sshAuthMountPath launcherCreationPolicy mpiImplementation runLauncherAsWorker"),
             ("spec.mpiReplicaSpecs{}", "restartPolicy")),
-        updates=MPI_JOB,
+        updates=RULES["MPIJob"],
     ),
     _replica_specs("TFJob", "tfReplicaSpecs"),
     _replica_specs("XGBoostJob", "xgbReplicaSpecs"),
@@ -429,14 +415,14 @@ TEMPLATED: Final = (
         waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
         sets=(PodSet(base="spec.replicatedJobs[]", template="template.spec.template", counts=(Count(path="replicas"),
             Count(path="template.spec.parallelism", at_most="template.spec.completions"),)),),
-        suspend=_SUSPEND, updates=JOB_SET,
+        suspend=_SUSPEND, updates=RULES["JobSet"],
     ),
     *(
         Templated(
             kind="InferenceService", group=group, versions=("v1beta1",), sets=_served(*_SERVED),
             also=tuple((f"spec.{one}", ("maxReplicas scaleTarget scaleMetric scaleMetricType containerConcurrency timeout canaryTrafficPercent "
                 "logger batcher labels annotations deploymentStrategy")) for one in _SERVED),
-            notes=f"{_KSERVE_NOTES} {_KNATIVE_NOTES}", stops="serving.kserve.io/stop=true", waits="condition=Ready", updates=KSERVE,
+            notes=f"{_KSERVE_NOTES} {_KNATIVE_NOTES}", stops="serving.kserve.io/stop=true", waits="condition=Ready", updates=RULES["KServe"],
             assumes="what its storage initializer, and with Knative its queue proxy, ask for isn't counted",
         )
         for group in ("serving.kserve.io", "serving.kubeflow.org")
@@ -458,7 +444,7 @@ TEMPLATED: Final = (
     ),
     Templated(
         kind="CronWorkflow", group="argoproj.io", versions=("v1alpha1",), waits="", sets=(), gang=Gang.IN_TURN, suspend=_SUSPEND,
-            updates=CRON_WORKFLOW,
+            updates=RULES["CronWorkflow"],
         also=(("spec.workflowSpec", _OF_WORKFLOW), ("spec",
             ("schedule schedules timezone concurrencyPolicy startingDeadlineSeconds successfulJobsHistoryLimit "
             "failedJobsHistoryLimit workflowMetadata stopStrategy when"),)),
@@ -476,7 +462,7 @@ TEMPLATED: Final = (
         sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
         also=(("spec", "schedulerName minAvailable plugins priorityClassName maxRetry ttlSecondsAfterFinished policies queue",), ("spec.tasks[]",
             "name minAvailable policies maxRetry")),
-        waits="jsonpath={.status.state.phase}=Running", updates=VOLCANO_JOB,
+        waits="jsonpath={.status.state.phase}=Running", updates=RULES["VolcanoJob"],
     ),
 )  # fmt: skip
 

@@ -1,18 +1,21 @@
 """What a change of an object that is there does to its pods, where its kind's controller isn't played step by step.
 
 Most controllers of other projects do one of five things (`Way`), and so each kind's row in `planner.kubernetes.pod_templates` names
-one of the rules below. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its
+one of the rules in ``updates.json``. They are read from each project's source and not recorded; what isn't told here isn't known. A new rule needs its
 source and project. Releases are not named: the copies that were read (November 2026) tell commits only. Cases of the projects' own
 tests are in `tests/rollout/test_projects_own_cases.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+import msgspec
+
 from planner.ground.records import Record
+from planner.kubernetes.beside import table_beside
 
 
 class Way(StrEnum):
@@ -90,115 +93,17 @@ class Updates(Record):
 
 NOT_MODELLED: Final = Updates(way=Way.UNKNOWN, project="", source="", pods_at=())
 """Of a kind of which nothing is told: its pods hang on nothing that is known."""
-_RAY_NUMBERS: Final = tuple(
-    f"workerGroupSpecs[].{name}" for name in ("replicas", "minReplicas", "maxReplicas", "scaleStrategy")
-)
-_KUBERAY: Final = "KubeRay"
 
-RAY_SERVICE: Final = Updates(
-    way=Way.BESIDE,
-    project=_KUBERAY,
-    source="kuberay (tests at b0117103) `ray-operator/controllers/ray/rayservice_controller.go` `shouldPrepareNewCluster`, "
-    "`isClusterSpecHashEqual`, `utils/util.go` `GenerateHashWithoutReplicasAndWorkersToDelete`; a group that is added isn't known",
-    pods_at=("spec.rayClusterConfig",),
-    counts=tuple(f"spec.rayClusterConfig.{path}" for path in (*_RAY_NUMBERS, "upgradeStrategy")),
-    by_field="spec.upgradeStrategy.type",
-    ways=(("NewCluster", Way.BESIDE), ("None", Way.STAYS)),
-)
-RAY_CLUSTER: Final = Updates(
-    way=Way.STAYS,
-    project=_KUBERAY,
-    source="kuberay `ray-operator/controllers/ray/raycluster_controller.go` `reconcilePods`, `shouldRecreatePodsForUpgrade`",
-    counts=tuple(f"spec.{path}" for path in (*_RAY_NUMBERS, "upgradeStrategy", "autoscalerOptions", "suspend")),
-    by_field="spec.upgradeStrategy.type",
-    ways=(("None", Way.STAYS), ("Recreate", Way.AFTER)),
-)
-RAY_JOB: Final = Updates(
-    way=Way.STAYS,
-    project=_KUBERAY,
-    source="kuberay `ray-operator/controllers/ray/rayjob_controller.go` `getOrCreateRayClusterInstance`: its cluster is made once",
-    has_fixed_number=True,
-)
-KNATIVE_SERVICE: Final = Updates(
-    way=Way.BESIDE,
-    project="Knative Serving",
-    source="serving `pkg/reconciler/revision/resources/deploy.go` `MakeDeployment` (commit 0217cb33: a revision has a Deployment of its own; "
-    "later ones begin at the initial scale), `pkg/reconciler/route/traffic/traffic.go` `addConfigurationTarget` (commit 2df722c2: traffic "
-    "goes to the latest revision that is Ready; one that `traffic` names keeps it, and its pods), "
-    "`pkg/reconciler/autoscaling/kpa/scaler.go` (commit 00f85baa): the old one is scaled down when it is idle for its stable window",
-    pods_at=("spec.template",),
-)
-KUBEFLOW_JOB: Final = Updates(
-    way=Way.STAYS,
-    project="Kubeflow training-operator",
-    source="training-operator `pkg/controller.v1/common/pod.go` `ReconcilePods`, `GetPodSlices` (commit 141c1501)",
-)
-MPI_JOB: Final = Updates(
-    way=Way.STAYS,
-    project="Kubeflow mpi-operator",
-    source="mpi-operator (commit 012dae56) `pkg/controller/mpi_job_controller.go` `getOrCreateWorker` (a worker that is there stays), "
-    "`syncHandler` (the launcher's Job is made once)",
-)
-JOB_SET: Final = Updates(
-    way=Way.REFUSED,
-    project="JobSet",
-    source="jobset `pkg/webhooks/jobset_webhook.go` `ValidateUpdate` (commit ec942521), but for labels, annotations, node selector, "
-    "tolerations and gates of one that is suspended; a later release may let its numbers change",
-    pods_at=("spec.replicatedJobs",),
-    has_fixed_number=True,
-)
-VOLCANO_JOB: Final = Updates(
-    way=Way.REFUSED,
-    project="Volcano",
-    source="volcano `pkg/webhooks/admission/jobs/validate/admit_job.go` `validateJobUpdate` (commit 19498030), `pkg/controllers/job/job_controller_actions.go` `syncJob`",
-    counts=("spec.tasks[].replicas", "spec.tasks[].minAvailable", "spec.minAvailable", "spec.priorityClassName"),
-)
-CRON_JOB: Final = Updates(
-    way=Way.NEXT,
-    project="Kubernetes 1.36",
-    source="kubernetes `pkg/controller/cronjob/cronjob_controllerv2.go` `syncCronJob`",
-    pods_at=("spec.jobTemplate",),
-    one_at_a_time=("spec.concurrencyPolicy", ("Forbid", "Replace")),
-)
 
-RAY_CRON_JOB: Final = Updates(
-    way=Way.NEXT,
-    project=_KUBERAY,
-    source="kuberay `ray-operator/controllers/ray/raycronjob_controller.go` `constructRayJob`",
-    pods_at=("spec.jobTemplate",),
-)
+def _rules() -> Iterator[tuple[str, Updates]]:
+    rows: dict[str, dict[str, Any]] = msgspec.json.decode(table_beside(__name__, "json"))
+    for name, row in rows.items():
+        ways = [(value, Way[way]) for value, way in row.get("ways", ())]
+        yield name, msgspec.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
 
-CRON_WORKFLOW: Final = Updates(
-    way=Way.NEXT,
-    project="Argo Workflows",
-    source="argo-workflows `workflow/cron/operator.go` `enforceRuntimePolicy`",
-    pods_at=("spec.workflowSpec",),
-    one_at_a_time=("spec.concurrencyPolicy", ("Forbid", "Replace")),
-)
-KSERVE: Final = Updates(
-    way=Way.THROUGH,
-    project="KServe",
-    source="kserve `pkg/controller/v1beta1/inferenceservice/reconcilers/deployment/deployment_reconciler.go`, "
-    "`inferenceservice/utils/utils.go` `MergeRuntimeContainers`",
-    pods_at=("spec.predictor",),
-    counts=tuple(
-        f"spec.predictor.{name}"
-        for name in ("minReplicas", "maxReplicas", "scaleTarget", "scaleMetric", "autoScaling", "deploymentStrategy")
-    ),
-    held=(
-        "spec.transformer",
-        "spec.explainer",
-        "spec.predictor.workerSpec",
-        "spec.predictor.model.runtime",
-        "spec.predictor.model.modelFormat",
-        "spec.predictor.minReplicas",
-        "spec.predictor.maxReplicas",
-        "spec.predictor.canaryTrafficPercent",
-    ),
-    through="predictor",
-    container="kserve-container",
-    model="model",
-)
+
+RULES: Final = dict(_rules())
+"""By name, of ``updates.json``; a row of `planner.kubernetes.pod_templates` names one."""
 
 
 def text_at(document: Mapping[str, Any], path: str) -> str:

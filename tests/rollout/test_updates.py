@@ -14,7 +14,7 @@ import yaml
 
 from planner.ground.vocabulary import LAST_APPLIED
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.updates import RAY_SERVICE, Way
+from planner.kubernetes.updates import RULES, Way
 from planner.questions.gate import GateAnswer, GateSettings, answer
 from planner.rollout.answers import Verdict
 from planner.sources import kubectl
@@ -172,7 +172,7 @@ def test_another_number(kind: str, spec: Object, free: int, verdict: Verdict) ->
 )
 def test_the_strategy_of_a_ray_service(how: str, way: Way) -> None:
     """Source: kuberay `ray-operator/apis/ray/v1/rayservice_types.go` `RayServiceUpgradeType`."""
-    assert RAY_SERVICE.way_of(how) is way
+    assert RULES["RayService"].way_of(how) is way
     spec = changed(SPECS["RayService", "ray.io/v1"]) | ({"upgradeStrategy": {"type": how}} if how else {})
     part = verdict_of(asked("RayService", spec, free=0))
     assert part is {Way.BESIDE: Verdict.STUCK, Way.STAYS: Verdict.COMPLETES, Way.UNKNOWN: Verdict.UNKNOWN}[way]
