@@ -23,6 +23,7 @@ from planner.pricing.strategy_cost import (
     strategy_cost,
 )
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.choice import unbeaten
 from planner.rollout.prepared import Scenario
 
 _NAMED: Final = 3
@@ -237,15 +238,7 @@ def _worth(strategies: list[StrategyPrice]) -> tuple[StrategyPrice, ...]:
         assert one.seconds is not None
         return (-one.lowest_ready, one.seconds, one.cost.billed_gpus if one.cost else 0)
 
-    completing = [one for one in strategies if one.seconds is not None]
-    best: dict[tuple[float, float, float], StrategyPrice] = {}
-    for one in completing:
-        best.setdefault(figures(one), one)
-    kept = [
-        one
-        for own, one in best.items()
-        if not any(other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in best)
-    ]
+    kept = unbeaten((one for one in strategies if one.seconds is not None), figures)
     compared = _compared(tuple(strategies))
     return tuple(
         replace(one, is_worth=one in kept or one in compared or one.is_current or one.is_recreate) for one in strategies

@@ -7,9 +7,10 @@ scale from 0 (the best of them) to 1 (the worst of them), and the least weighted
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
@@ -18,6 +19,7 @@ from planner.kubernetes import kinds
 from planner.kubernetes.units import GPUS, Nouns
 from planner.rollout.answers import GridCell, Verdict
 
+T = TypeVar("T")
 RECREATE: Final = (-1, -1)
 """Stands for Recreate, which has no cell."""
 
@@ -117,7 +119,9 @@ def choose(
     if not done:
         return Choice(options=(), recommended=None, sentence=Text("No strategy completes."))
     is_priced = all(one.usd_per_month is not None for one in done)
-    best = _unbeaten(done, is_priced=is_priced)
+    # of equals today's, else the one with the fewest pods more and the fewest missing
+    ranked = sorted(done, key=lambda one: (one.is_recreate, not one.is_current, one.max_surge, one.max_unavailable))
+    best = unbeaten(ranked, partial(_figures, is_priced=is_priced))
     scores = _scores(best, weights or Weights(), is_priced=is_priced)
     best.sort(key=lambda one: (scores[one.pair], one.is_recreate, max(0, one.max_surge), one.max_unavailable))
     rest = sorted((one for one in done if one not in best), key=lambda one: (-one.lowest_ready, one.seconds, one.pair))
@@ -156,18 +160,16 @@ def _figures(one: Option, *, is_priced: bool) -> tuple[float, ...]:
     return (-one.lowest_ready, one.evictions, one.seconds, one.extra_gpus, usd)
 
 
-def _unbeaten(done: Sequence[Option], *, is_priced: bool) -> list[Option]:
-    """Those that nothing beats; of equals today's, else the one with the fewest pods more and the fewest missing."""
-    first: dict[tuple[float, ...], Option] = {}
-    for one in sorted(done, key=lambda one: (one.is_recreate, not one.is_current, one.max_surge, one.max_unavailable)):
-        first.setdefault(_figures(one, is_priced=is_priced), one)
-    kept: list[Option] = []
-    seen: list[tuple[float, ...]] = []
+def unbeaten(some: Iterable[T], figures: Callable[[T], tuple[float, ...]]) -> list[T]:
+    """Those that no other is as good as in all `figures`, of which less is better; of equals the first."""
+    first: dict[tuple[float, ...], T] = {}
+    for one in some:
+        first.setdefault(figures(one), one)
+    kept: list[tuple[float, ...]] = []
     for own in sorted(first):  # whatever beats it comes before it
-        if not any(all(a <= b for a, b in zip(other, own, strict=True)) for other in seen):
-            seen.append(own)
-            kept.append(first[own])
-    return kept
+        if not any(all(a <= b for a, b in zip(other, own, strict=True)) for other in kept):
+            kept.append(own)
+    return [first[own] for own in kept]
 
 
 def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dict[Pair, float]:
