@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Final
 
+from planner.capacity.cluster_autoscaler import named, recompiled, with_daemons_aside
 from planner.capacity.node_pools import NodePool, capacity_of
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import (
@@ -32,10 +33,9 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Requir
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import daemon_overhead
 from planner.scheduling.filters import Fails, fails_on, feasible_nodes
 from planner.scheduling.pod import LivePod
-from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 _MOST_PODS: Final = 256  # of those that wait, in one turn
@@ -175,14 +175,14 @@ class Offer:
         if told is None or not could_take(pool, waiting):
             return ""
         known = {one.type.name for one in self._options[pool.name]}
-        named = next((one for one in told.requirements if one.key == INSTANCE_TYPE and one.operator == "In"), None)
+        types = next((one for one in told.requirements if one.key == INSTANCE_TYPE and one.operator == "In"), None)
         listed = {one.name for one in pool.instance_types}
-        lacks = {*pool.machine_types, *(named.values if named is not None else ())} - listed
+        lacks = {*pool.machine_types, *(types.values if types is not None else ())} - listed
         if listed and known and not lacks:
             return ""
         if (
-            named is not None
-            and known.issuperset(named.values)
+            types is not None
+            and known.issuperset(types.values)
             and not _chooses_elsewhere(self._cluster, pool, waiting)
         ):
             return ""
@@ -190,7 +190,7 @@ class Offer:
         made_to_measure = InstanceType(name="", capacity=FrozenMap(asked))
         if not _is_within(made_to_measure, self._remaining(pool)):
             return ""
-        field_ = INSTANCE_TYPE if named is not None else "spec.template.spec.requirements"
+        field_ = INSTANCE_TYPE if types is not None else "spec.template.spec.requirements"
         what = f"which machines NodePool {pool.name} may bring isn't known"
         if listed:
             return f"{what}: the list of instance types has {f'no {listing(sorted(lacks))}' if lacks else 'none that it allows'}"
@@ -231,30 +231,20 @@ def _allowed(
     for one in sorted(options, key=lambda one: one.rank):
         best.setdefault(one.offering.zone, one)
     others = [one for one in claims if one is not claim]
-    nodes = [
-        replace(one.node, name=f"claim-{i}", labels=_hosted(one.node, f"claim-{i}")) for i, one in enumerate(others)
-    ]
+    nodes = [named(one.node, f"claim-{i}") for i, one in enumerate(others)]
     for place, option in best.items():
         name = f"claim-in-{place}"
-        node = replace(option.template, name=name, labels=_hosted(option.template, name))
+        node = named(option.template, name)
         larger = cluster.grown((*nodes, node))
         tried = state.over(larger)
         for each, other in zip(nodes, others, strict=True):
             for there in other.shapes:
-                tried.add(_compiled(larger, there), larger.node_index[each.name])
+                tried.add(recompiled(larger, there), larger.node_index[each.name])
         for mine in claim.shapes:
-            tried.add(_compiled(larger, mine), larger.node_index[name])
-        if fails_on(tried, _compiled(larger, shape), larger.node_index[name]) == Fails.NOTHING:
+            tried.add(recompiled(larger, mine), larger.node_index[name])
+        if fails_on(tried, recompiled(larger, shape), larger.node_index[name]) == Fails.NOTHING:
             return [one for one in options if one.offering.zone == place]
     return []
-
-
-def _hosted(node: Node, name: str) -> FrozenMap[str]:
-    return FrozenMap({**node.labels, HOSTNAME: name})
-
-
-def _compiled(cluster: Cluster, shape: Shape) -> Shape:
-    return compile_shape(cluster, shape.namespace, shape.labels, shape.spec)
 
 
 # ── what a NodePool may bring ────────────────────────────────────────────────────────────────────────────────────────
@@ -291,9 +281,7 @@ def _option(
         name=name, labels=FrozenMap({**labels, HOSTNAME: name}), taints=pool.stated.taints if pool.stated else (),
         capacity=kind.capacity, allocatable=kind.allocatable, conditions=EMPTY,
     )  # fmt: skip
-    taken = daemon_overhead(cluster, template)
-    left = {name: max(0, amount - taken.get(name, 0)) for name, amount in kind.allocatable.items()}
-    return _Option(type=kind, offering=offering, node=replace(template, allocatable=FrozenMap(left)), template=template)
+    return _Option(type=kind, offering=offering, node=with_daemons_aside(cluster, template), template=template)
 
 
 def _is_given(key: str) -> bool:

@@ -23,17 +23,13 @@ def doubts(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) ->
     """Why those of `nodes` that are the pool's may not come although it may grow: tries that failed lately, quotas. They stand beside
     a verdict, never in place of it."""
     new = [node for node in nodes if pool_key(node) == pool.name]
-    return failed_scale_ups(cluster, pool, key) + short_quotas(cluster, pool, new, key)
+    return (*failed_scale_ups(cluster, pool, key), *short_quotas(cluster, pool, new, key))
 
 
-def short_quotas(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> tuple[Finding, ...]:
+def short_quotas(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> Iterator[Finding]:
     """A warning to the workload `key` for each quota that `nodes`, new ones of the pool, don't fit in: ``quota NVIDIA_T4_GPUS of
     europe-west4 has 2 of 8 GPUs left, the 4 nodes of pool gpu-t4 need 4``. What a document doesn't say is used (EC2's) is
     counted from the cluster's own nodes, the least that it can be."""
-    return tuple(_short(cluster, pool, nodes, key))
-
-
-def _short(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> Iterator[Finding]:
     for quota in pool.quotas:
         needed = sum(_amount(quota, node) for node in nodes)
         if not needed:
