@@ -211,6 +211,11 @@ class Case(Record, kw_only=False, eq=False):
         words = ", ".join(f"{name} {value}" for name, value in settings.items())
         return before, asked, f"{before.key} with {words}"
 
+    def remade(self, names: Iterable[str], make: Callable[[Node], Node]) -> tuple[Node, ...]:
+        """All nodes, those of these names made others."""
+        meant = set(names)
+        return tuple(make(node) if node.name in meant else node for node in self.cluster.nodes)
+
     def _missing(self, what: str, kind: str, known: Iterable[str]) -> ChangeError:
         names = ", ".join(sorted(known)) or "none"
         return self.refused(f"there is no {what}", f"{kind}s there: {names[:300]}")
@@ -302,10 +307,9 @@ def _drain(case: Case) -> tuple[Snapshot, Step]:
 def _uncordon(case: Case) -> tuple[Snapshot, Step]:
     names = case.nodes()
     again = {name for name in names if case.cluster.nodes[case.cluster.node_index[name]].is_cordoned}
-    nodes = tuple(uncordoned(node) if node.name in again else node for node in case.cluster.nodes)
     if not again:
         return case.snapshot, case.step(f"{_nodes_text(names)}: not cordoned", is_done=False)
-    snapshot = at_rest(replace(case.snapshot, nodes=nodes)).snapshot
+    snapshot = at_rest(replace(case.snapshot, nodes=case.remade(again, uncordoned))).snapshot
     started = _waiting(case.snapshot) - _waiting(snapshot)
     words = f"{_nodes_text(names)} uncordoned"
     return snapshot, case.step(f"{words}: {count(started, 'waiting pod')} placed" if started > 0 else words)
@@ -317,9 +321,7 @@ def _evict(case: Case) -> tuple[Snapshot, Step]:
 
 
 def _move(case: Case) -> tuple[Snapshot, Step]:
-    others = set(case.others())
-    closed = tuple(cordoned(node) if node.name in others else node for node in case.cluster.nodes)
-    return _moved(case, case.cluster.with_nodes(closed))
+    return _moved(case, case.cluster.with_nodes(case.remade(case.others(), cordoned)))
 
 
 def _moved(case: Case, cluster: Cluster) -> tuple[Snapshot, Step]:
@@ -519,14 +521,12 @@ def _taint(case: Case) -> tuple[Snapshot, Step]:
     key, _, effect = case.change.value.rpartition(":")
     taint = Taint(key=key, value="", effect=effect)
     pool = case.pool()
-    nodes = tuple(
-        replace(node, taints=(*(t for t in node.taints if t.key != key or t.effect != effect), taint))
-        if node.name in set(pool.nodes)
-        else node
-        for node in case.cluster.nodes
-    )
+
+    def with_it(node: Node) -> Node:
+        return replace(node, taints=(*(t for t in node.taints if t.key != key or t.effect != effect), taint))
+
     words = f"pool {pool.name} gets the taint {key}:{effect}"
-    tainted = replace(case.snapshot, nodes=nodes)
+    tainted = replace(case.snapshot, nodes=case.remade(pool.nodes, with_it))
     if effect != "NoExecute":
         return tainted, case.step(f"{words}; pods that are there stay")
     world = Simulation(case.cluster)
@@ -549,10 +549,7 @@ def _untaint(case: Case) -> tuple[Snapshot, Step]:
     members = set(pool.nodes)
     if not any(t.key == key for n in case.cluster.nodes if n.name in members for t in n.taints):
         raise case.refused(f"pool {pool.name} has no taint {key}")
-    nodes = tuple(
-        replace(node, taints=tuple(t for t in node.taints if t.key != key)) if node.name in members else node
-        for node in case.cluster.nodes
-    )
+    nodes = case.remade(members, lambda node: replace(node, taints=tuple(t for t in node.taints if t.key != key)))
     return replace(case.snapshot, nodes=nodes), case.step(f"pool {pool.name} loses the taint {key}")
 
 
