@@ -14,7 +14,7 @@ from planner.capacity.overview import ClusterOverview
 from planner.capacity.rollouts import rollout
 from planner.capacity.stages import replay
 from planner.capacity.timeline import Beside, timeline
-from planner.capacity.what_if import Case, UpgradeStep, upgrade_steps
+from planner.capacity.what_if import ChangeCase, UpgradeStep, upgrade_steps
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError, HeadroomError
 from planner.ground.records import replace
@@ -26,7 +26,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import Reason, Verdict, WorkloadRollout
 from planner.rollout.evicting import these
-from planner.rollout.film import Camera, Count, Film, Frame, count_at, developed, kept, scarce_resource
+from planner.rollout.film import Camera, Doings, Film, Frame, count_at, developed, kept, scarce_resource
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.prepared import Scenario, prepare
 from planner.rollout.run import Revision, Run, simulate
@@ -138,7 +138,7 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
     """
     with part(is_wanted):
         cluster, out = at_rest(snapshot), dict[str, str]()
-        case, shot, left, lost, title = Case(cluster, change, ()), _Shot(), 0, tuple[str, ...](), str(change)
+        case, shot, left, lost, title = ChangeCase(cluster, change, ()), _Shot(), 0, tuple[str, ...](), str(change)
         if change.kind is ChangeKind.EVICT:
             left = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
         elif change.kind is ChangeKind.DRAIN:
@@ -163,7 +163,7 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
         return film and replace(film, nodes=tuple(replace(one, note=out.get(one.name, one.note)) for one in film.nodes))
 
 
-def _upgraded(case: Case, steps: Sequence[UpgradeStep], camera: Camera) -> tuple[Cluster, dict[str, str], str]:
+def _upgraded(case: ChangeCase, steps: Sequence[UpgradeStep], camera: Camera) -> tuple[Cluster, dict[str, str], str]:
     """The first step's cluster with the nodes of all of them, what became of which node, and what the film leaves out."""
     nodes = {node.name: node for one in steps for node in one.cluster.nodes}
     together = Cluster(replace(steps[0].cluster.snapshot, nodes=tuple(nodes[name] for name in camera.nodes)))
@@ -252,7 +252,7 @@ def _of_shot(
     return replace(film, counts=words)
 
 
-def _happening(now: Count, ending: int) -> str:
+def _happening(now: Doings, ending: int) -> str:
     parts = [
         f"{number:,} {words}"
         for number, words in (

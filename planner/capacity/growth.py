@@ -275,7 +275,7 @@ class _Scaling:
         self._groups += tuple(untold)
         self.grown: set[NodeGroup] = set()
         self._sizes = Sizes(asked.cluster, [*pools, *(one.pool for one in untold)], is_bound=is_bound)
-        self._offer = karpenter.Offer(asked.cluster, self._of_karpenter, is_bound=is_bound)
+        self._offer = karpenter.Provisioner(asked.cluster, self._of_karpenter, is_bound=is_bound)
         self._waves: list[list[_New]] = []
         self._run = asked.stuck
 

@@ -82,7 +82,7 @@ class _Claim:
         return replace(node, labels=FrozenMap({**node.labels, **self.labels}))
 
 
-class Offer:
+class Provisioner:
     """What NodePools may bring; `is_bound` False: as if they had no limits."""
 
     def __init__(self, cluster: Cluster, pools: Sequence[NodePool], *, is_bound: bool = True) -> None:

@@ -290,7 +290,7 @@ def _smallest(of_nodes: list[Amounts]) -> Amounts:
     return FrozenMap({name: min(one.get(name, 0) for one in of_nodes) for name in sorted(names)})
 
 
-class Held(Record):
+class PoolSums(Record):
     """Sums over a pool's nodes: requests are those of bound pods, and what they leave is `free` or `out_of_use`."""
 
     allocatable: Amounts
@@ -299,7 +299,7 @@ class Held(Record):
     out_of_use: Amounts
 
 
-def held_by(cluster: Cluster, pool: NodePool) -> Held:
+def held_by(cluster: Cluster, pool: NodePool) -> PoolSums:
     """What the pool's nodes have and what is requested of it."""
     places = np.array([cluster.node_index[name] for name in pool.nodes], dtype=np.intp)
     left, here = unheld(cluster), machines(cluster)
@@ -307,4 +307,4 @@ def held_by(cluster: Cluster, pool: NodePool) -> Held:
     sums = [some[:, places].sum(axis=1) for some in every]
     rows = [(name, row) for name, row in cluster.row.items() if sums[0][row] or sums[1][row]]
     allocatable, requested, free, out_of_use = (FrozenMap({name: int(one[row]) for name, row in rows}) for one in sums)
-    return Held(allocatable=allocatable, requested=requested, free=free, out_of_use=out_of_use)
+    return PoolSums(allocatable=allocatable, requested=requested, free=free, out_of_use=out_of_use)

@@ -12,7 +12,7 @@ from typing import Final
 from planner.capacity.changes import ALL, ChangeKind, Later
 from planner.capacity.evictions import uncordoned
 from planner.capacity.queues import is_of_queue
-from planner.capacity.what_if import Case, copies, quota_words
+from planner.capacity.what_if import ChangeCase, copies, quota_words
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNSCHEDULABLE
@@ -83,7 +83,7 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
     given = {one: next(texts, "") for one in beside.later if one.change.kind is ChangeKind.APPLY}
     planned: list[Planned] = []
     for one in sorted(beside.later, key=lambda one: one.after_seconds):
-        case = Case(cluster, one.change, beside.limits)
+        case = ChangeCase(cluster, one.change, beside.limits)
         if one.change.kind is ChangeKind.ADD:
             cluster, found = _added(case, one, len(planned))
         elif one.change.kind in (ChangeKind.UNCORDON, ChangeKind.UNTAINT):
@@ -104,7 +104,7 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
 
 
 # ── what happens to the cluster ──────────────────────────────────────────────────────────────────────────────────────
-def _added(case: Case, one: Later, place: int) -> tuple[Cluster, Planned]:
+def _added(case: ChangeCase, one: Later, place: int) -> tuple[Cluster, Planned]:
     pool, number = case.pool(), int(one.change.value)
     if any(some.node_name in pool.nodes for some in case.snapshot.resource_slices):
         raise NotKnownError(
@@ -120,7 +120,7 @@ def _added(case: Case, one: Later, place: int) -> tuple[Cluster, Planned]:
     return grown, Planned(later=one, words=words, happening=happening)
 
 
-def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
+def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
     kind, target, at = one.change.kind, one.change.target, one.after_seconds
     if kind is ChangeKind.DELETE:
         found = Happening(after_seconds=at, words=f"{_nodes(case.nodes())} deleted", nodes_go=case.nodes())
@@ -159,7 +159,7 @@ def _happening(case: Case, one: Later, prepared: Prepared) -> Planned:
     return Planned(later=one, words=found.words, happening=found)
 
 
-def _tainted(case: Case, one: Later, prepared: Prepared) -> Happening:
+def _tainted(case: ChangeCase, one: Later, prepared: Prepared) -> Happening:
     """A taint that nobody who may come tolerates closes the nodes, one that all tolerate changes nothing."""
     key, _, effect = one.change.value.rpartition(":")
     pool, taint = case.pool(), Taint(key=key, value="", effect=effect)
@@ -174,7 +174,7 @@ def _tainted(case: Case, one: Later, prepared: Prepared) -> Happening:
     return Happening(after_seconds=one.after_seconds, words=words, closes=closes, bar=key, expels=expels)
 
 
-def _opened(case: Case, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
+def _opened(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
     """Nodes that take pods again. Those that are closed in the snapshot are compiled open, and begin closed; others were closed by an
     event before."""
     names, cluster, bar = (
@@ -199,7 +199,7 @@ def _opened(case: Case, one: Later, prepared: Prepared, planned: Sequence[Planne
             raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
         then = {name: uncordoned(nodes[name]) if bar == CORDON else _without(nodes[name], bar) for name in shut}
         cluster = cluster.with_nodes(tuple(then.get(node.name, node) for node in cluster.nodes))
-        after = Case(cluster, one.change, case.limits)
+        after = ChangeCase(cluster, one.change, case.limits)
         if bar == CORDON:
             _check_cordons(after, shut, prepared)
             cluster = cluster.closing(shut, bar)
@@ -220,7 +220,9 @@ def _not_played(why: str, one: Later) -> NotKnownError:
     )  # fmt: skip
 
 
-def _may_come(case: Case, names: Sequence[str], prepared: Prepared) -> Iterator[tuple[str, str, Labels, PodSpec, bool]]:
+def _may_come(
+    case: ChangeCase, names: Sequence[str], prepared: Prepared
+) -> Iterator[tuple[str, str, Labels, PodSpec, bool]]:
     """(name, namespace, labels, spec, whether it is a DaemonSet's) of whoever may be made or placed meanwhile and may go to these nodes:
     those that roll out, that wait, that are there, and those that somebody may push out."""
     cluster, drained = case.cluster, set(names)
@@ -243,7 +245,9 @@ def _may_come(case: Case, names: Sequence[str], prepared: Prepared) -> Iterator[
             yield name, namespace, labels, spec, is_daemons
 
 
-def _keeps_away(case: Case, names: Sequence[str], taints: Sequence[Taint], prepared: Prepared, one: Later) -> bool:
+def _keeps_away(
+    case: ChangeCase, names: Sequence[str], taints: Sequence[Taint], prepared: Prepared, one: Later
+) -> bool:
     """Whether these taints keep everybody away from the nodes who may come.
 
     Raises
@@ -266,7 +270,7 @@ def _keeps_away(case: Case, names: Sequence[str], taints: Sequence[Taint], prepa
     return not tolerant
 
 
-def _that_stay_a_while(case: Case, names: Sequence[str], taint: Taint, prepared: Prepared) -> str:
+def _that_stay_a_while(case: ChangeCase, names: Sequence[str], taint: Taint, prepared: Prepared) -> str:
     """Somebody there, or who may come, that has to go for the taint some time after it."""
     drained = set(names)
     specs = [(name, spec) for name, _, _, spec, _ in _may_come(case, names, prepared)]
@@ -281,7 +285,7 @@ def _honors(spec: PodSpec) -> bool:
     return any(one.node_taints_policy == "Honor" for one in spec.topology_spread)
 
 
-def _check_cordons(case: Case, names: Sequence[str], prepared: Prepared) -> None:
+def _check_cordons(case: ChangeCase, names: Sequence[str], prepared: Prepared) -> None:
     """Pods that a cordon doesn't keep off a node, and those that are spread over nodes without taints, aren't played while one
     comes or goes.
 
@@ -310,7 +314,7 @@ def _is_gated(revision: Revision, target: str) -> bool:
 
 
 # ── what changes workloads ───────────────────────────────────────────────────────────────────────────────────────────
-def _changed(case: Case, one: Later, prepared: Prepared, text: str, namespace: str) -> tuple[Prepared, Planned]:
+def _changed(case: ChangeCase, one: Later, prepared: Prepared, text: str, namespace: str) -> tuple[Prepared, Planned]:
     known = {revision.after.key.lower(): revision for revision in prepared.revisions}
     mine = known.get(one.change.target.lower())
     if one.change.kind is ChangeKind.REPLICAS and (mine is not None or _flies(case.cluster, one.change.target)):

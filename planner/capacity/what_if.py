@@ -93,13 +93,13 @@ def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimi
         cluster = at_rest(cluster.snapshot)
     waiting_before = _waiting(cluster.snapshot)
     for change in changes:
-        snapshot, step = _MADE_BY[change.kind](Case(cluster, change, limits))
+        snapshot, step = _MADE_BY[change.kind](ChangeCase(cluster, change, limits))
         steps.append(step)
         cluster = at_rest(snapshot)
     return Changed(snapshot=cluster.snapshot, waiting_before=waiting_before, steps=tuple(steps))
 
 
-class Case(Record, kw_only=False, eq=False):
+class ChangeCase(Record, kw_only=False, eq=False):
     """One change, and the cluster that it is made on."""
 
     cluster: Cluster
@@ -284,7 +284,7 @@ def copies(cluster: Cluster, pool: NodePool, count: int, word: str) -> tuple[Nod
     return tuple(made)
 
 
-def _add(case: Case) -> tuple[Snapshot, Step]:
+def _add(case: ChangeCase) -> tuple[Snapshot, Step]:
     pool = case.pool()
     count = whole_number(case.change, case.change.value, 1_000)
     room = pool.room()
@@ -297,14 +297,14 @@ def _add(case: Case) -> tuple[Snapshot, Step]:
 
 
 # ── nodes go ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _drain(case: Case) -> tuple[Snapshot, Step]:
+def _drain(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
     result = described(case.cluster, names, run)
     return run.simulation.pods.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
 
 
-def _uncordon(case: Case) -> tuple[Snapshot, Step]:
+def _uncordon(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.nodes()
     again = {name for name in names if case.cluster.nodes[case.cluster.node_index[name]].is_cordoned}
     if not again:
@@ -316,15 +316,15 @@ def _uncordon(case: Case) -> tuple[Snapshot, Step]:
 
 
 # ── pods go elsewhere ────────────────────────────────────────────────────────────────────────────────────────────────
-def _evict(case: Case) -> tuple[Snapshot, Step]:
+def _evict(case: ChangeCase) -> tuple[Snapshot, Step]:
     return _moved(case, case.cluster)
 
 
-def _move(case: Case) -> tuple[Snapshot, Step]:
+def _move(case: ChangeCase) -> tuple[Snapshot, Step]:
     return _moved(case, case.cluster.with_nodes(case.remade(case.others(), cordoned)))
 
 
-def _moved(case: Case, cluster: Cluster) -> tuple[Snapshot, Step]:
+def _moved(case: ChangeCase, cluster: Cluster) -> tuple[Snapshot, Step]:
     """One pod evicted in `cluster`, which is the case's but for cordons that last as long."""
     place = case.pod()
     pod = case.snapshot.pods[place]
@@ -347,12 +347,12 @@ def _moved(case: Case, cluster: Cluster) -> tuple[Snapshot, Step]:
 
 
 # ── nodes are lost ───────────────────────────────────────────────────────────────────────────────────────────────────
-def _delete(case: Case) -> tuple[Snapshot, Step]:
+def _delete(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.nodes()
     return _lost(case, names, f"{_nodes_text(names)} deleted")
 
 
-def _remove_zone(case: Case) -> tuple[Snapshot, Step]:
+def _remove_zone(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.zone()
     return _lost(case, names, f"zone {case.change.target} with {_nodes_text(names)} gone")
 
@@ -361,7 +361,7 @@ def _waiting(snapshot: Snapshot) -> int:
     return sum(pod.waits for pod in snapshot.pods)
 
 
-def _lost(case: Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
+def _lost(case: ChangeCase, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
     snapshot, gone = _without(case.cluster, names)
     before, after = _waiting(case.snapshot), _waiting(snapshot)
     sentence = f"{words}: {count(gone, 'pod')} had to go"
@@ -412,7 +412,7 @@ def _nodes_text(names: Sequence[str]) -> str:
 
 
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _upgrade(case: Case) -> tuple[Snapshot, Step]:
+def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     """Surge: so many nodes more, so many nodes missing at a time. Blue-green: the whole pool twice.
 
     Source: cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (2026-07): budgets are
@@ -436,7 +436,7 @@ class UpgradeStep(Record):
     of: int
 
 
-def upgrade_steps(case: Case, watch: Callable[[Simulation, float], None] | None = None) -> Iterator[UpgradeStep]:
+def upgrade_steps(case: ChangeCase, watch: Callable[[Simulation, float], None] | None = None) -> Iterator[UpgradeStep]:
     """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it."""
     pool, way = case.pool(), _way_of_upgrading(case)
     if way.why_not:
@@ -475,7 +475,7 @@ class _Way(Record):
         return [pool.nodes[i : i + each] for i in range(0, pool.node_count, each)]
 
 
-def _way_of_upgrading(case: Case) -> _Way:
+def _way_of_upgrading(case: ChangeCase) -> _Way:
     pool, settings = case.pool(), case.change.settings()
     asked = pool.upgrade or UpgradeSettings()
     quota = int(settings["quota"]) if "quota" in settings else None
@@ -498,7 +498,7 @@ def _surged(cluster: Cluster, pool: NodePool, going: int, way: _Way) -> tuple[Cl
     return at_rest(_with_nodes(cluster.snapshot, added)), added
 
 
-def _upgraded(case: Case, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:
+def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:
     name = case.change.target.removeprefix("pool/")
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
@@ -517,7 +517,7 @@ def _upgraded(case: Case, runs: Sequence[EvictionRun], how: str, batches: int) -
 
 
 # ── taints ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _taint(case: Case) -> tuple[Snapshot, Step]:
+def _taint(case: ChangeCase) -> tuple[Snapshot, Step]:
     key, _, effect = case.change.value.rpartition(":")
     taint = Taint(key=key, value="", effect=effect)
     pool = case.pool()
@@ -543,7 +543,7 @@ def _taint(case: Case) -> tuple[Snapshot, Step]:
     return snapshot, case.step(sentence, is_done=waiting <= 0)
 
 
-def _untaint(case: Case) -> tuple[Snapshot, Step]:
+def _untaint(case: ChangeCase) -> tuple[Snapshot, Step]:
     pool = case.pool()
     key = case.change.value.partition(":")[0]
     members = set(pool.nodes)
@@ -554,7 +554,7 @@ def _untaint(case: Case) -> tuple[Snapshot, Step]:
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _resize(case: Case) -> tuple[Snapshot, Step]:
+def _resize(case: ChangeCase) -> tuple[Snapshot, Step]:
     before, asked, words = case.workload()
     after, has_new_template, _ = apply_change(before, asked)
     if case.change.kind is ChangeKind.ROLLOUT:  # else its ReplicaSets before and after would be one to who comes later
@@ -604,7 +604,7 @@ def _rolled_out(run: Run, revision: Revision) -> Snapshot:
 
 
 # ── quotas, Jobs, gates ──────────────────────────────────────────────────────────────────────────────────────────────
-def _quota(case: Case) -> tuple[Snapshot, Step]:
+def _quota(case: ChangeCase) -> tuple[Snapshot, Step]:
     if is_of_queue(case.change):
         moved = with_quota(case.snapshot, case.change)
         said = f"ClusterQueue's quota {case.change.target} is {case.change.value}"
@@ -620,7 +620,7 @@ def quota_words(change: Change) -> str:
     return f"quota {change.target} lets in {', '.join(f'{k} {v}' for k, v in change.settings().items())}"
 
 
-def _job_ends(case: Case) -> tuple[Snapshot, Step]:
+def _job_ends(case: ChangeCase) -> tuple[Snapshot, Step]:
     job = case.job()
     mine = set(pods_of(case.cluster, job))
     pods = tuple(pod for index, pod in enumerate(case.snapshot.pods) if index not in mine)
@@ -632,7 +632,7 @@ def _job_ends(case: Case) -> tuple[Snapshot, Step]:
     return then, case.step(f"Job {case.change.target} ends: {count(len(mine), 'pod')} gone")
 
 
-def _ungate(case: Case) -> tuple[Snapshot, Step]:
+def _ungate(case: ChangeCase) -> tuple[Snapshot, Step]:
     mine = set(case.gated())
     pods = tuple(
         replace(pod, spec=replace(pod.spec, scheduling_gates=())) if index in mine else pod
@@ -645,12 +645,12 @@ def _ungate(case: Case) -> tuple[Snapshot, Step]:
     return then, case.step(f"{words}: {left:,} find no node" if left else f"{words}, placed", is_done=not left)
 
 
-def _apply(case: Case) -> tuple[Snapshot, Step]:
+def _apply(case: ChangeCase) -> tuple[Snapshot, Step]:
     mend = "headroom rollout CLUSTER -f FILE asks what a manifest comes to"
     raise case.refused("apply is played beside a rollout, not by itself", mend)
 
 
-_MADE_BY: dict[ChangeKind, Callable[[Case], tuple[Snapshot, Step]]] = {
+_MADE_BY: dict[ChangeKind, Callable[[ChangeCase], tuple[Snapshot, Step]]] = {
     ChangeKind.ADD: _add,
     ChangeKind.DRAIN: _drain,
     ChangeKind.UNCORDON: _uncordon,

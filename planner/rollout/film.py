@@ -220,7 +220,7 @@ def at_first(cluster: Cluster, pod: Pod) -> Seen:
     return Doing.READY if pod.is_ready else Doing.STARTING, node
 
 
-class Count(Record):
+class Doings(Record):
     """Some pods at one look: how many do what. `held`: of a resource, by those on a node."""
 
     ready: int = 0
@@ -230,7 +230,7 @@ class Count(Record):
     held: int = 0
 
 
-def count_at(camera: Camera, uids: Iterable[str], resource: str, cluster: Cluster, look: int) -> Count:
+def count_at(camera: Camera, uids: Iterable[str], resource: str, cluster: Cluster, look: int) -> Doings:
     """The pods `uids` as the camera saw them."""
     row, doing, held = cluster.row.get(resource), Counter[Doing](), 0
     for uid in uids:
@@ -239,7 +239,7 @@ def count_at(camera: Camera, uids: Iterable[str], resource: str, cluster: Cluste
             doing[seen[0]] += 1
             asks = camera.pods[uid].shape.asks
             held += next((amount for one, amount in asks if one == row), 0) if seen[0] is not Doing.WAITING else 0
-    return Count(
+    return Doings(
         ready=doing[Doing.READY], starting=doing[Doing.STARTING], waiting=doing[Doing.WAITING],
         terminating=doing[Doing.TERMINATING], held=held,
     )  # fmt: skip

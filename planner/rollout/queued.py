@@ -347,7 +347,7 @@ class KeptBack(NamedTuple):
     is_known: bool
 
 
-class Held(NamedTuple):
+class AsLetIn(NamedTuple):
     """`snapshot`: with the gates off the pods that Kueue lets in now, and with what their flavors add; `opened`: their uids.
 
     `kept`: whom else of those that wait Kueue keeps back.
@@ -359,13 +359,13 @@ class Held(NamedTuple):
 
 
 @once_a_snapshot
-def held(snapshot: Snapshot) -> Held:
+def held(snapshot: Snapshot) -> AsLetIn:
     """Who waits for Kueue, by the same rules that `let_in` asks."""
     shut = {(one.namespace, one.name): one for one in snapshot.pods if one.node_name == "" and not one.is_terminal
             and KUEUE_ADMISSION_GATE in one.spec.scheduling_gates}  # fmt: skip
     found = played(snapshot) if _is_seen(snapshot) else {}
     if not shut and not found:
-        return Held(snapshot)
+        return AsLetIn(snapshot)
     names, keys = _names(snapshot), workload_keys(snapshot)
     opened: dict[str, Pod] = {}
     kept: dict[tuple[str, str, bool], int] = {}
@@ -397,7 +397,7 @@ def held(snapshot: Snapshot) -> Held:
             said = f"not known: the snapshot holds no {listing(missing)}"
         kept[keys[pod.uid], said, False] = kept.get((keys[pod.uid], said, False), 0) + 1
     pods = tuple(opened.get(one.uid, one) for one in snapshot.pods)
-    return Held(
+    return AsLetIn(
         replace(snapshot, pods=pods) if opened else snapshot,
         frozenset(opened),
         tuple(KeptBack(owner, number, said, is_known) for (owner, said, is_known), number in kept.items()),

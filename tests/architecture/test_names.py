@@ -10,7 +10,7 @@ from tests.architecture.tree import ROOT
 AGAIN = {
     "Answer", "Answers", "Asked", "Case", "Cluster", "Column", "Count", "Course", "Derived",
     "Difference", "Entry", "Explanation", "Found", "Given", "Group", "Held", "Kept", "Least", "Leaving",
-    "Line", "Loop", "Move", "Node", "NodePool", "Offer", "Outcome", "Part", "Place",
+    "Line", "Loop", "Move", "Node", "NodePool", "Outcome", "Part", "Place",
     "Plan", "Player", "Quota", "Reader", "Reading", "Review", "Room", "Share", "State",
     "Status", "Step", "Target", "Term", "Timed", "Unit", "Verdict", "Waiting", "Wanted", "Way",
 }  # fmt: skip

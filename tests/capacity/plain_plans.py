@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from planner.capacity.certificate.levers import Case, Knobs
+from planner.capacity.certificate.levers import Knobs, PlanCase
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -22,7 +22,7 @@ ARRIVAL, GPU_ARRIVAL = 120.0, 300.0
 Vector = tuple[float, ...]
 
 
-def best(case: Case, knobs: Knobs) -> set[Vector]:
+def best(case: PlanCase, knobs: Knobs) -> set[Vector]:
     """What nothing beats: Ready at worst (negated), nodes of each pool, pods of others that end, seconds, pods left as they are."""
     every = set(_all(case, knobs))
     return {one for one in every if not any(other != one and _beats(other, one) for other in every)}
@@ -36,7 +36,7 @@ def _beats(one: Vector, other: Vector) -> bool:
     return sooner and all(a <= b for a, b in zip(rest, others, strict=True))
 
 
-def _all(case: Case, knobs: Knobs) -> Iterator[Vector]:
+def _all(case: PlanCase, knobs: Knobs) -> Iterator[Vector]:
     lent = [range(len(one.replicas) + 1) for one in knobs.lenders]
     nodes = [range(one.most + 1) for one in knobs.pools]
     for way, lends, grows, quota in product(
@@ -48,7 +48,7 @@ def _all(case: Case, knobs: Knobs) -> Iterator[Vector]:
 
 
 def _played(
-    case: Case, knobs: Knobs, way: int, lends: tuple[int, ...], grows: tuple[int, ...], quota: int
+    case: PlanCase, knobs: Knobs, way: int, lends: tuple[int, ...], grows: tuple[int, ...], quota: int
 ) -> Vector | None:
     [revision], [times] = case.revisions, case.pod_times
     chosen = knobs.ways[0][way]

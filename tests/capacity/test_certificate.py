@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from planner.capacity.certificate.answer import Certificate
-from planner.capacity.certificate.levers import Case, Knobs, Lever, knobs
+from planner.capacity.certificate.levers import Knobs, Lever, PlanCase, knobs
 from planner.capacity.certificate.search import search
 from planner.capacity.certificate.told import ALL, certificate
 from planner.capacity.rollouts import growing
@@ -29,11 +29,11 @@ MOST_NODES = 1  # of a pool, so that trying all doesn't take long
 PLAYED = ALL - {Lever.MOVES, Lever.ORDER}
 
 
-def asked(found: Snapshot, levers: frozenset[Lever] = PLAYED, key: str = WORKER) -> tuple[Case, Knobs]:
+def asked(found: Snapshot, levers: frozenset[Lever] = PLAYED, key: str = WORKER) -> tuple[PlanCase, Knobs]:
     prepared = prepare(found, Scenario(changes=(WorkloadChange(workload=key),)))
     cluster = compiled(prepared.snapshot)
     run = simulate(cluster, prepared.revisions)
-    case = Case(cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run)
+    case = PlanCase(cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run)
     lacking = () if run.completed else explain(run, prepared.revisions[0]).lacking
     known = knobs(case, levers, (), lacking)
     return case, replace(known, pools=tuple(replace(one, most=min(one.most, MOST_NODES)) for one in known.pools))

@@ -13,7 +13,7 @@ from planner.capacity.filming import change_film, room_film, stuck_film
 from planner.capacity.losses import Player
 from planner.capacity.making_room import Asked, make_room
 from planner.capacity.overview import overview
-from planner.capacity.what_if import Case, upgrade_steps
+from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError
 from planner.ground.words import count
 from planner.rollout.film import Doing, Film
@@ -101,7 +101,7 @@ def test_an_upgrade_is_shown_to_its_end(settings: str, steps: int) -> None:
     change = parse_change(f"upgrade:gpu-t4{settings}")
     film = change_film(SNAPSHOT, change)
     assert film is not None
-    played = list(upgrade_steps(Case(at_rest(SNAPSHOT), change, ())))
+    played = list(upgrade_steps(ChangeCase(at_rest(SNAPSHOT), change, ())))
     assert len(played) == played[0].of == steps
     held = sum(len(one.run.left) for one in played)
     assert film.title == (

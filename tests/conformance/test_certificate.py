@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.certificate.levers import Case, Lever, knobs
+from planner.capacity.certificate.levers import Lever, PlanCase, knobs
 from planner.capacity.certificate.playing import Outcome
 from planner.capacity.certificate.search import search
 from planner.inventory.parse import Part, build_snapshot
@@ -51,14 +51,14 @@ def beaten_by_none(name: str, case: dict[str, Any]) -> tuple[list[Remedy], list[
             return [], []
         why, place = explain(run, stuck[0]), revisions.index(stuck[0])
         old = find_remedies(cluster, revisions, stuck[0].after.key, run, why, times[place], seed=0)
-        tried = Case(cluster=cluster, revisions=revisions, pod_times=times, run=run)
+        tried = PlanCase(cluster=cluster, revisions=revisions, pod_times=times, run=run)
         short = why.reason in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE) and len(stuck) == 1
         found = search(tried, knobs(tried, LEVERS, (), why.lacking if short else ()), units=20_000_000)
     asked = [one for one in old if one.kind not in OTHER_PODS and len(revisions) == 1]
     return [one for one in asked if not any(_is_as_good(plan, one, tried) for plan in found.best)], list(found.best)
 
 
-def _is_as_good(plan: Outcome, old: Remedy, case: Case) -> bool:
+def _is_as_good(plan: Outcome, old: Remedy, case: PlanCase) -> bool:
     """In Ready pods, minutes (new nodes have to come first, who lends or is scaled back has to end and start), nodes, and pods of
     others that are scaled down."""
     place = next(i for i, r in enumerate(case.revisions) if not case.run.done[r.after.key])
@@ -79,7 +79,7 @@ def _is_as_good(plan: Outcome, old: Remedy, case: Case) -> bool:
 _SCALED = re.compile(r"kubectl scale deployment/(\S+) -n (\S+) --replicas=(\d+)")
 
 
-def _ended(step: Step, case: Case) -> int | None:
+def _ended(step: Step, case: PlanCase) -> int | None:
     """Pods of another workload that end when it is scaled; None for the changed one."""
     found = _SCALED.match(step.commands[0])
     if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil
 from typing import Final
 
-from planner.capacity.certificate.levers import Case, Knobs, Lender, Lever, knobs
+from planner.capacity.certificate.levers import Knobs, Lender, Lever, PlanCase, knobs
 from planner.capacity.certificate.playing import Outcome
 from planner.capacity.certificate.search import UNITS, search
 from planner.capacity.node_pools import NodePool
@@ -79,7 +79,7 @@ def least(
     is_small = cluster.node_count <= MOST_NODES
     if worth and not is_small:
         return ()
-    case = Case(cluster=cluster, revisions=(revision,), pod_times=(pod_times_of(cluster, revision),), run=run)
+    case = PlanCase(cluster=cluster, revisions=(revision,), pod_times=(pod_times_of(cluster, revision),), run=run)
     levers = (_LEVERS | {Lever.QUOTA} if is_small else _LEVERS) | ({Lever.NODES} if worth else set())
     known = _within(knobs(case, levers, pools, why.lacking), revision, share, worth)
     if not (known.pools if worth else known.lenders or is_small):

@@ -51,7 +51,7 @@ class Lever(StrEnum):
     QUOTA = "quota"  # of the namespaces concerned
 
 
-class Case(Record):
+class PlanCase(Record):
     """What is asked: the changes as they are, and `run`, what they come to."""
 
     cluster: Cluster
@@ -165,7 +165,7 @@ def _ascending(most: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 # ── which knobs there are ────────────────────────────────────────────────────────────────────────────────────────────
 def knobs(
-    case: Case, levers: frozenset[Lever], pools: Sequence[NodePool] = (), lacking: Sequence[str] = (),
+    case: PlanCase, levers: frozenset[Lever], pools: Sequence[NodePool] = (), lacking: Sequence[str] = (),
     *, past_limits: bool = False,
 ) -> Knobs:  # fmt: skip
     """The knobs of a case.
@@ -193,7 +193,7 @@ def knobs(
     )  # fmt: skip
 
 
-def _ways(case: Case, place: int, levers: frozenset[Lever], cut: list[str]) -> Iterator[Way]:
+def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) -> Iterator[Way]:
     revision = case.revisions[place]
     workload = revision.after
     yield Way()
@@ -213,13 +213,13 @@ def _ways(case: Case, place: int, levers: frozenset[Lever], cut: list[str]) -> I
                 yield Way(title=f"scaled to {number} first, and back afterwards", replicas=number)
 
 
-def _may_be_smaller(case: Case, revision: Revision) -> bool:
+def _may_be_smaller(case: PlanCase, revision: Revision) -> bool:
     workload, before = revision.after, revision.before
     is_same = before is not None and before.replicas == workload.replicas
     return len(case.revisions) == 1 and is_same and workload.traits.surges_freely and workload.replicas > 1
 
 
-def _strategies(case: Case, workload: Workload, cut: list[str]) -> Iterator[Way]:
+def _strategies(case: PlanCase, workload: Workload, cut: list[str]) -> Iterator[Way]:
     field = workload.traits.strategy_field
     if workload.traits.is_custom:
         yield from (_way(field, own) for own in own_ways(workload))
@@ -244,7 +244,7 @@ def _strategies(case: Case, workload: Workload, cut: list[str]) -> Iterator[Way]
     yield from (_way(field, own) for own in recreate_way(workload))
 
 
-def _of_daemons(case: Case, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
+def _of_daemons(case: PlanCase, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
     """A DaemonSet surges or lets pods miss, not both."""
     number = len(pods_of(case.cluster, workload))
     values = axis(number, _FULL, _FEW)
@@ -255,7 +255,7 @@ def _of_daemons(case: Case, workload: Workload, field: str, cut: list[str]) -> I
     yield from (_way(field, rolling_way(pair)) for pair in pairs if pair != today)
 
 
-def _of_ordinals(case: Case, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
+def _of_ordinals(case: PlanCase, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
     """A StatefulSet leaves the pods below a partition as they are, and lets pods miss where its feature gate shows to be on."""
     strategy, number = workload.strategy, workload.replicas
     values = axis(number, _FULL, _FEW)
@@ -281,7 +281,7 @@ def _way(field: str, own: OwnWay) -> Way:
     return Way(title=own.title, strategy=own.strategy, patch={"spec": {field: own.patch}})
 
 
-def _orders(case: Case) -> Iterator[tuple[int, ...] | None]:
+def _orders(case: PlanCase) -> Iterator[tuple[int, ...] | None]:
     yield ()
     number = len(case.revisions)
     if case.cluster.later or any(r.after_seconds for r in case.revisions):
@@ -294,7 +294,7 @@ def _orders(case: Case) -> Iterator[tuple[int, ...] | None]:
         yield None
 
 
-def _lenders(case: Case, lacking: Sequence[str], cut: list[str]) -> Iterator[Lender]:
+def _lenders(case: PlanCase, lacking: Sequence[str], cut: list[str]) -> Iterator[Lender]:
     """Workloads whose pods are, or wait, where new pods may go, and that hold what is short."""
     cluster, own = case.cluster, {r.after.key for r in case.revisions}
     mine = np.zeros(cluster.node_count, dtype=np.bool_)
@@ -327,7 +327,7 @@ def _meets(cluster: Cluster, number: int, mine: BoolArray) -> bool:
     return bool(mine[shape.candidates].any())
 
 
-def _growing(case: Case, pools: Sequence[NodePool], cut: list[str], *, past_limits: bool) -> Iterator[Growing]:
+def _growing(case: PlanCase, pools: Sequence[NodePool], cut: list[str], *, past_limits: bool) -> Iterator[Growing]:
     cluster, known = case.cluster, {one.name: one for one in pools}
     templates: dict[str, Node] = {}
     for place in range(len(case.revisions)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.certificate.levers import Case
+from planner.capacity.certificate.levers import PlanCase
 from planner.capacity.making_room import Asked, places_for
 from planner.capacity.making_room import room_made as room_for
 from planner.ground.budget import TooLargeError, part
@@ -38,7 +38,7 @@ class RoomMade(Record):
     doubt: str = ""
 
 
-def room_made(case: Case) -> RoomMade:
+def room_made(case: PlanCase) -> RoomMade:
     """For its pods that wait, where moves start all of them; then for more and more pods of the change, as many as it has."""
     cluster, after = case.cluster, case.revisions[0].after
     if len(case.revisions) != 1 or case.revisions[0].placed is not None:
@@ -63,7 +63,7 @@ def room_made(case: Case) -> RoomMade:
     return RoomMade(moved=tuple(moved), doubt="other moves than the fewest weren't looked at")
 
 
-def _own_started(case: Case) -> list[Moved]:
+def _own_started(case: PlanCase) -> list[Moved]:
     """Its own pods that wait started, and all that wait, who else would take the room that its old pods leave; of many nodes only those."""
     cluster, key = case.cluster, case.revisions[0].after.key
     keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods

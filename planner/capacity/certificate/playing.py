@@ -11,7 +11,7 @@ from functools import cached_property
 from math import ceil, inf
 from typing import Final
 
-from planner.capacity.certificate.levers import Case, Knobs, Lender, Plan, Way
+from planner.capacity.certificate.levers import Knobs, Lender, Plan, PlanCase, Way
 from planner.capacity.certificate.moving import Moved
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
@@ -93,7 +93,7 @@ class Player:
     """Plays the plans of a case."""
 
     def __init__(
-        self, case: Case, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (),
+        self, case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (),
     ) -> None:  # fmt: skip
         self.case, self.knobs = case, knobs
         self.moved = room_made

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Final
 
-from planner.capacity.certificate.levers import Case, Knobs, Plan
+from planner.capacity.certificate.levers import Knobs, Plan, PlanCase
 from planner.capacity.certificate.moving import Moved
 from planner.capacity.certificate.playing import Costs, Outcome, Player
 from planner.ground.budget import TooLargeError, part
@@ -59,7 +59,7 @@ def dominates(one: Costs, other: Costs) -> bool:
 
 
 def search(
-    case: Case, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (), units: int = UNITS
+    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (), units: int = UNITS
 ) -> Found:
     """The plans of `knobs` that nothing beats, as far as `units` of work go."""
     return _Search(Player(case, knobs, book, room_made=room_made), knobs).run(units)

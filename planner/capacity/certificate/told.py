@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.capacity.certificate.answer import Certificate, Kept, WorthHaving
 from planner.capacity.certificate.lending import is_given_back, pushes_out, raised
-from planner.capacity.certificate.levers import Case, Knobs, Lender, Lever, knobs
+from planner.capacity.certificate.levers import Knobs, Lender, Lever, PlanCase, knobs
 from planner.capacity.certificate.moving import RoomMade, room_made
 from planner.capacity.certificate.playing import Outcome
 from planner.capacity.certificate.search import UNITS, Found, search
@@ -61,7 +61,7 @@ def certificate(
     prepared = prepare(snapshot, scenario)
     cluster, asked = compiled(prepared.snapshot), frozenset(levers)
     run = simulate(cluster, prepared.revisions, seed=scenario.seed).whole()
-    case = Case(
+    case = PlanCase(
         cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run, seed=scenario.seed
     )
     unknown = [one.what for one in prepared.unknown]
@@ -73,7 +73,7 @@ class _Writer:
     """Looks for the plans of a case, and writes the certificate."""
 
     def __init__(
-        self, case: Case, levers: frozenset[Lever], pools: Sequence[NodePool], book: PriceBook | None, units: int
+        self, case: PlanCase, levers: frozenset[Lever], pools: Sequence[NodePool], book: PriceBook | None, units: int
     ) -> None:
         self.case, self.levers, self.pools, self.book, self.units = case, levers, pools, book, units
         stuck = [explain(case.run, r) for r in case.revisions if not case.run.done[r.after.key]]
