@@ -68,7 +68,7 @@ def text(found: GateAnswer, source: str) -> str:
 
 def markdown(found: GateAnswer, source: str, link: str = "") -> str:
     """A comment for a pull request: verdict table, why, ways out, cost, link. It begins with `MARK`."""
-    head = f"{MARK}\n### {SIGN[found.passes]} Headroom: {literal(printable(str(found.sentence), one_line=True))}\n"
+    head = f"{MARK}\n### {SIGN[found.passes]} Headroom: {literal(found.sentence)}\n"
     parts = [head]
     if found.workloads:
         parts.append(as_markdown(_rows(found, _MOST_ROWS)))
@@ -78,12 +78,12 @@ def markdown(found: GateAnswer, source: str, link: str = "") -> str:
     parts += [_told(part, link) for part in told[:_MOST_TOLD]]
     if len(told) > _MOST_TOLD:
         parts.append(f"… and why of {len(told) - _MOST_TOLD} more: run `headroom gate` for all of them\n")
-    parts += [f"- policy: {_words(refusal)}\n" for refusal in (*found.refusals, *_expired(found))]
-    parts.append(f"{_words(_takes(found))}\n")
-    parts += [f"- meanwhile: {_words(str(one.sentence))}\n" for one in found.meanwhile]
+    parts += [f"- policy: {literal(refusal)}\n" for refusal in map(str, (*found.refusals, *_expired(found)))]
+    parts.append(f"{literal(_takes(found))}\n")
+    parts += [f"- meanwhile: {literal(one.sentence)}\n" for one in found.meanwhile]
     if found.unchanged:
-        parts.append(f"Unchanged: {_words(listing(found.unchanged, most=10))}\n")
-    parts.append(f"<sub>From {_words(source)}, by Headroom {version('headroom-planner')}</sub>\n")
+        parts.append(f"Unchanged: {literal(listing(found.unchanged, most=10))}\n")
+    parts.append(f"<sub>From {literal(source)}, by Headroom {version('headroom-planner')}</sub>\n")
     whole = "\n".join(parts)
     cut = "\n\n… cut here: a comment can't be longer\n"
     return whole if len(whole) <= _MOST_CHARACTERS else whole[: _MOST_CHARACTERS - len(cut)] + cut
@@ -241,25 +241,21 @@ def _expired(found: GateAnswer) -> list[str]:
 
 
 def _told(part: GatedWorkload, link: str) -> str:
-    title = _words(part.workload)
+    title = literal(part.workload)
     if link:
         title = f"[{title}]({link.rstrip('/')}/rollout?workload={quote(part.workload, safe='')})"
-    lines = [f"**{title}**: {_words(sentence(_why(part)))}"]
+    lines = [f"**{title}**: {literal(sentence(_why(part)))}"]
     if part.scheduler_message:
-        lines.append(f"\nkube-scheduler: {_words(part.scheduler_message)}")
+        lines.append(f"\nkube-scheduler: {literal(part.scheduler_message)}")
     if part.exception:
-        lines.append(f"\nExcepted until {part.exception.expires}: {_words(part.exception.reason)}")
+        lines.append(f"\nExcepted until {part.exception.expires}: {literal(part.exception.reason)}")
     for remedy in part.ways_out:
         lines.append(
-            f"\n- way out: {_words(remedy.title)}: {_words(remedy.sentence)}; about {duration(remedy.seconds)}"
+            f"\n- way out: {literal(remedy.title)}: {literal(remedy.sentence)}; about {duration(remedy.seconds)}"
         )
         if remedy.command:
             lines.append(f"\n  ```sh\n  {printable(remedy.command, one_line=True)}\n  ```")
     return "\n".join(lines) + "\n"
-
-
-def _words(text: object) -> str:
-    return literal(printable(str(text), one_line=True))
 
 
 def _xml(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from planner.capacity.changes import ChangeKind
-from planner.cli import options
+from planner.cli import options, terminal
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
@@ -101,6 +102,14 @@ def price_book(
 
     book = load_book(own, refreshed=refreshed).with_discounts(read_discounts(discounts))
     return book.with_commitments(load_commitments(commitments)) if commitments else book
+
+
+def say_age(as_of: str) -> None:
+    """That prices are old, on standard error, where they are."""
+    from planner.pricing.book import age_warning
+
+    if warning := as_of and age_warning(as_of, time.time()):
+        terminal.say(warning, err=True)
 
 
 def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:

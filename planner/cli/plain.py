@@ -18,6 +18,7 @@ from planner.cli.given import (
     price_book,
     price_options,
     prometheus_options,
+    say_age,
 )
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
@@ -249,12 +250,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         text = partial(hooks.text, found, values) if hooks.text else None
         status = tell(question, called.snapshots, called.settings, found, given, text=text, **_told(question, values))
         hooks.beside(called, found)
-        as_of = getattr(found, "as_of", "")
-        if as_of:
-            from planner.pricing.book import age_warning
-
-            if warning := age_warning(as_of, time.time()):
-                terminal.say(warning, err=True)
+        say_age(getattr(found, "as_of", ""))
         return status
 
     made = taking(*question.wants)(hooks.options(output.printing(question)(command)))
@@ -341,30 +337,44 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
     if not items and not listing.empty:
         return
     terminal.say(f"\n{listing.title}" if listing.title else "")
-    most = listing.most or (None if terminal.width() is None else _MOST)
-    shown = items[:most]
+    left, complete = _folded(listing, items)
+    shown = left[: _most(listing, left)]
     if not items:
         terminal.say(listing.empty)
     elif listing.line is not None:
         _say_lines(listing, shown)
     else:
         terminal.say_rows(listed(listing, answer, shown), unknown=listing.unknown_of(answer))
-    if len(items) > len(shown):
+    if len(left) > len(shown):
         how = f": --rows {listing.name} -o csv" if listing.columns else " (a pipe, as | less, gets each of them)"
-        click.echo(f"  and {len(items) - len(shown):,} more{how}")
+        click.echo(f"  and {len(left) - len(shown):,} more{how}")
+    if complete:
+        terminal.say_verdict(Verdict.COMPLETES, f"{complete:,} complete", " (a pipe, as | less, gets each of them)")
     if note := listing.note(answer):
         terminal.say(note)
 
 
+def _folded(listing: Listing[Any, Any], items: Sequence[Any]) -> tuple[Sequence[Any], int]:
+    """The rows, and how many complete and are but a line: on a terminal, where they are more than a few."""
+    if listing.verdict is None or terminal.width() is None:
+        return items, 0
+    left = [one for one in items if listing.verdict(one) is not Verdict.COMPLETES]
+    complete = len(items) - len(left)
+    return (left, complete) if complete > _COMPLETE else (items, 0)
+
+
+def _most(listing: Listing[Any, Any], items: Sequence[Any]) -> int | None:
+    """How many rows are shown: on a terminal a screen or two, of those that take many lines a quarter of that."""
+    if listing.most is not None or terminal.width() is None:
+        return listing.most
+    is_long = listing.line is not None and items and listing.line(items[0]).count("\n") > _APART
+    return _MOST // 4 if is_long else _MOST
+
+
 def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
-    """Each row as a sentence, with its verdict before it and what can be copied below; on a terminal those that complete
-    are a line."""
+    """Each row as a sentence, with its verdict before it and what can be copied below."""
     assert listing.line is not None
     verdicts = [listing.verdict(one) for one in items] if listing.verdict is not None else [None] * len(items)
-    complete = verdicts.count(Verdict.COMPLETES) if terminal.width() is not None else 0
-    if complete > _COMPLETE:
-        kept = [place for place, verdict in enumerate(verdicts) if verdict is not Verdict.COMPLETES]
-        items, verdicts = [items[place] for place in kept], [verdicts[place] for place in kept]
     said = [listing.line(one).split("\n") for one in items]
     room = min(_ASIDE, max((len(first.partition("\t")[0]) for first, *_ in said), default=0))
     for one, verdict, (first, *more) in zip(items, verdicts, said, strict=True):
@@ -380,5 +390,3 @@ def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
             terminal.say(f"    {each}")
         if listing.code is not None and (code := listing.code(one)):
             click.echo("".join(f"   {each}\n" for each in code.splitlines()), nl=one is not items[-1])
-    if complete > _COMPLETE:
-        terminal.say_verdict(Verdict.COMPLETES, f"{complete:,} complete", " (a pipe, as | less, gets each of them)")

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from planner.cli import terminal
-from planner.cli.given import FILE, price_book, price_options
+from planner.cli.given import FILE, price_book, price_options, say_age
 from planner.cli.output import output_option, write_document, write_rows
 from planner.ground.errors import InputError
-from planner.pricing.book import age_warning, format_units
+from planner.pricing.book import format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
 from planner.pricing.lists import format_list
 from planner.pricing.model import PriceBook, Provisioning
@@ -65,9 +65,7 @@ def show(
         write_rows(output_format, [_row(line) for line in lines])
     else:
         _print_table(book, lines)
-    warning = age_warning(book.as_of, time.time())
-    if warning:
-        terminal.say(warning, err=True)
+    say_age(book.as_of)
 
 
 @command.command()

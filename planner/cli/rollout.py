@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +11,7 @@ import click
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import manifests_of
+from planner.cli.given import manifests_of, say_age
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.words import Text, duration, moment, sentence
@@ -285,7 +284,4 @@ def _print_costs(costs: StrategyCosts) -> None:
         click.echo(
             f"Nodes like pool {costs.node_pool}'s: {costs.machine_type} in {costs.region_id}, as of {costs.as_of}."
         )
-        from planner.pricing.book import age_warning
-
-        if warning := age_warning(costs.as_of, time.time()):
-            terminal.say(warning, err=True)
+        say_age(costs.as_of)

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from planner.cli import plain
+from planner.cli import plain, waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, price_options
-from planner.cli.progress import ProgressLine, progress
 from planner.ground import words
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
@@ -54,17 +53,14 @@ def command(
         raise InputError("several clusters can't have one name", where="--name", mend="Give one CLUSTER, or no name")
     store, asked = Store(url), recorded.read_questions(questions)
     given, failed = Given(book=plain.book_of(values)), False
-    with progress(len(clusters) * (len(asked) + 2)) as line:
-        for spec in clusters:
-            try:
-                said = _keep(store, spec, name, taken_at, asked, given, line)
-            except HeadroomError as error:
-                if len(clusters) == 1:
-                    raise
-                line.say(f"headroom: {spec}: {error}", err=True)
-                failed = True
-            else:
-                line.say(said)
+    for spec in clusters:
+        try:
+            click.echo(_keep(store, spec, name, taken_at, asked, given))
+        except HeadroomError as error:
+            if len(clusters) == 1:
+                raise
+            click.echo(f"headroom: {spec}: {error}", err=True)
+            failed = True
     if keep_days is not None:
         gone = store.expire(before=days_before(time.time(), keep_days))
         if gone:
@@ -72,33 +68,22 @@ def command(
     return ExitStatus.BAD_INPUT if failed else ExitStatus.ANSWERED
 
 
-def _keep(
-    store: Store,
-    spec: str,
-    name: str | None,
-    taken_at: str | None,
-    asked: tuple[str, ...],
-    given: Given,
-    line: ProgressLine,
-) -> str:
-    line.step(f"{spec}: reads")
+def _keep(store: Store, spec: str, name: str | None, taken_at: str | None, asked: tuple[str, ...], given: Given) -> str:
     snapshot = read_cluster(spec)
     if taken_at:
         snapshot = replace(snapshot, taken_at=_moment(taken_at))
     cluster = name or cluster_name(spec, snapshot)
-    line.advance()
-
-    def told(question: str) -> None:
-        line.step(f"{cluster}: {question}")
-        line.advance()
-
-    found = recorded.answers(snapshot, replace(given, limits=pool_limits(snapshot, (), None)), asked, told)
-    line.step(f"{cluster}: writes")
+    found = recorded.answers(
+        snapshot,
+        replace(given, limits=pool_limits(snapshot, (), None)),
+        asked,
+        lambda question: waiting.doing(f"{cluster}: {question} (Ctrl-C stops)"),
+    )
+    waiting.doing(f"{cluster}: writes")
     rows = rows_of(
         snapshot, found, written_by=version("headroom-planner"), prices=given.book.digest if given.book else ""
     )
     is_new = store.write(cluster, snapshot, rows)
-    line.advance()
     for one in found:
         if one.error:
             click.echo(f"headroom: warning: {cluster}: {one.question} isn't answered: {one.error}", err=True)

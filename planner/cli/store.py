@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from planner.cli import terminal
+from planner.cli import terminal, waiting
 from planner.cli.output import output_option, write_document, write_rows
-from planner.cli.progress import progress
 from planner.ground import words
 from planner.ground.tables import Row, as_text
 from planner.history import names
@@ -71,13 +70,10 @@ def compact_command(url: str, keep_days: int | None, grace_seconds: float) -> No
     """Join each day's files, delete what was joined before, and what no writer finished within a day."""
     store = Store(url)
     expired = store.expire(before=days_before(time.time(), keep_days)) if keep_days else 0
-    with progress(1) as line:
-
-        def told(doing: str, done: int, total: int) -> None:
-            line.total, line.done = max(1, total), done
-            line.step(doing)
-
-        done = store.compact(grace_seconds=grace_seconds, told=told)
+    done = store.compact(
+        grace_seconds=grace_seconds,
+        told=lambda doing, done, total: waiting.doing(f"{done / max(1, total):.0%} {doing} (Ctrl-C stops)"),
+    )
     click.echo(
         f"joined {words.count(done.joined, 'write')} in {words.count(done.partitions, 'day of a cluster', 'days of clusters')}, "
         f"deleted {words.count(done.deleted + expired, 'file')}"

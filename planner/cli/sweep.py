@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import click
 
+from planner.cli import waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.progress import progress
 from planner.cli.snapshot import cluster_name
 from planner.ground import words
 from planner.ground.errors import InputError
@@ -40,20 +40,20 @@ def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: in
         raise InputError("it is no name", where="--run", mend="Give a word without /")
     store = Store(url)
     crew: Crew = OnDask(address) if address else Local(workers or 0)
-    total = sum(1 for _ in _places(clusters))
-    with progress(0) as line:
+    total, asked_so_far = sum(1 for _ in _places(clusters)), 0
 
-        def every() -> Iterator[Asked]:
-            for number, (cluster, spec) in enumerate(_places(clusters), 1):
-                line.step(f"reads {spec} ({number} of {total})")
-                snapshot = read_cluster(spec)
-                yield Asked(cluster=cluster or cluster_name(spec, snapshot), snapshot=snapshot)
+    def every() -> Iterator[Asked]:
+        for number, (cluster, spec) in enumerate(_places(clusters), 1):
+            waiting.doing(f"reads {spec} ({number} of {total})")
+            snapshot = read_cluster(spec)
+            yield Asked(cluster=cluster or cluster_name(spec, snapshot), snapshot=snapshot)
 
-        def told(doing: str, by: int) -> None:
-            line.advance(by)
-            line.step(f"{words.count(line.done, 'workload')} done; {doing}")
+    def told(doing: str, by: int) -> None:
+        nonlocal asked_so_far
+        asked_so_far += by
+        waiting.doing(f"{words.count(asked_so_far, 'workload')} done; {doing} (Ctrl-C stops)")
 
-        done = sweep(every(), store, crew, run=run, asked=asked, told=told)
+    done = sweep(every(), store, crew, run=run, asked=asked, told=told)
     before = f", {done.before:,} were there" if done.before else ""
     click.echo(
         f"asked {words.count(done.done, 'workload')}{before}; wrote {words.count(done.rows, 'fact')} to {store.url}"

@@ -1,4 +1,5 @@
-"""A line on the terminal while something takes more than a second; it goes as soon as anything is printed."""
+"""A line on the terminal while something takes more than a second; it goes as soon as anything is printed, and comes again
+when what is being done next is said."""
 
 from __future__ import annotations
 
@@ -28,12 +29,14 @@ def doing(what: str) -> None:
     """What the line says from now on."""
     if (said := _doing.get()) is not None:
         said[0] = what
+    if (line := _line.get()) is not None:
+        line.resume()
 
 
 def end() -> None:
     """No line from now on: the command was asked to be quiet, or runs until it is stopped."""
     if (line := _line.get()) is not None:
-        line.pause()
+        line.stop()
 
 
 def is_quiet() -> bool:
@@ -43,12 +46,12 @@ def is_quiet() -> bool:
 
 
 class _Line:
-    """The line, written by a thread; `pause` takes it away and keeps it away."""
+    """The line, written by a thread; `pause` takes it away until `resume`, `stop` for good."""
 
     def __init__(self, stream: Any, said: list[str]) -> None:
         self._stream, self._said, self._began = stream, said, time.monotonic()
         self._lock, self._ended = threading.Lock(), threading.Event()
-        self._is_there = False
+        self._is_there = self._is_paused = False
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
         self._thread.start()
 
@@ -56,16 +59,23 @@ class _Line:
         wait = FIRST_SECONDS
         while not self._ended.wait(wait):
             with self._lock:
-                if not self._ended.is_set():
+                if not (self._ended.is_set() or self._is_paused):
                     seconds = duration(time.monotonic() - self._began)
                     self._stream.write(f"{_ERASE}{printable(self._said[0], one_line=True)[:60]} … {seconds}")
                     self._stream.flush()
                     self._is_there = True
             wait = _EVERY_SECONDS
 
-    def pause(self) -> None:
+    def stop(self) -> None:
         self._ended.set()
+        self.pause()
+
+    def resume(self) -> None:
+        self._is_paused = False
+
+    def pause(self) -> None:
         with self._lock:
+            self._is_paused = True
             if self._is_there:
                 self._stream.write(_ERASE)
                 self._stream.flush()
@@ -101,7 +111,7 @@ def shown(*, is_wanted: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        line.pause()
+        line.stop()
         _line.set(None)
         _doing.set(None)
         sys.stdout, sys.stderr = out, err

@@ -55,6 +55,18 @@ def test_a_terminal_gets_so_many_rows_and_a_pipe_all(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.splitlines()[-2:] == ["n39", "  and 60 more (a pipe, as | less, gets each of them)"]
 
 
+def test_what_completes_is_a_line_whatever_else_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    many: Listing[object, int] = Listing(
+        name="lines", items=lambda _: range(100), line=str,
+        verdict=lambda one: Verdict.STUCK if one < 50 else Verdict.COMPLETES,
+    )  # fmt: skip
+    with terminal.wrapped_to(80):
+        show_listing(many, None)
+    *_, last, cut, complete = capsys.readouterr().out.splitlines()
+    assert (last.split(), cut.split()[:3]) == (["stuck", "39"], ["and", "10", "more"])
+    assert complete.startswith("50 complete")
+
+
 def test_programs_get_no_column_that_is_made_for_people_and_people_are_told_what_is_not_known() -> None:
     assert list(TABLE.rows(None)[0]) == ["name", "free", "limit"]
     first = listed(TABLE, None)[0]
