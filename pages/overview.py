@@ -17,7 +17,6 @@ overview_view.figures(snapshot, overview, found.sentence)
 
 troubled, gpus = st.columns(2, gap="large")
 with troubled:
-    st.header("Could not be rolled out now")
     overview_view.troubled_lines(snapshot, overview)
 with gpus:
     with frame.folded("GPUs by model", "gpus"):

@@ -1,8 +1,18 @@
 import streamlit as st
 
-from planner.figures import savings_band, savings_mix, savings_waterfall
 from planner.questions.savings import QUESTION, detail_of
-from planner.ui import cache, charts, downloads, errors, frame, link, own_history, savings_inputs, savings_view, session
+from planner.ui import (
+    cache,
+    downloads,
+    errors,
+    frame,
+    link,
+    own_history,
+    savings_inputs,
+    savings_view,
+    session,
+    sheet,
+)
 
 st.title("One workload on spot")
 snapshot = session.cluster()
@@ -26,21 +36,12 @@ much, pays, fit, ways, basis = link.tabs(
 )
 with much:
     if much.open:
-        left, right = st.columns(2, gap="large")
-        with left:
-            st.header("From on demand to spot")
-            charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
-            st.caption("Means of the simulated months, as the saving above: they add up.")
-        with right, frame.folded("How much, how surely", "band"):
-            st.header("How much, how surely")
-            charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
+        savings_view.how_much(saved)
         own_history.show(result)
 with pays:
     if pays.open:
         savings_view.break_even(saved, detail.assumed)
-        st.header("How much of the pool on spot")
-        charts.pick(savings_mix.figure(mix), key="mix", alt=savings_mix.alt(mix), on_pick=savings_inputs.choose_base)
-        savings_view.under_mix(mix, detail.assumed)
+        savings_view.mixes(mix, detail.assumed)
 with fit:
     if fit.open:
         savings_view.checklist(fitness)
@@ -53,5 +54,5 @@ with basis:
     if basis.open:
         savings_view.step_table(saved)
         savings_view.notes(saved)
-        savings_view.assumption_table(detail.assumptions)
+        sheet.table(QUESTION, result, "assumptions", is_whole=True, height="content")
 downloads.answer(QUESTION, snapshot, settings, result)

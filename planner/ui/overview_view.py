@@ -159,6 +159,8 @@ def _quickly(question: Question[S, A], snapshot: Snapshot, asked: S, given: Give
 def troubled_lines(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Each cause of trouble once: the first workload's verdict, link with the scenario in it, and why."""
     causes = by_cause(overview.workloads)
+    is_known = not causes or any(line.verdict is not Verdict.UNKNOWN for line, *_ in causes)
+    st.header("Could not be rolled out now" if is_known else "Not known")
     if not causes:
         st.caption("Not known." if QUESTION.lacks(snapshot) else "✓ None.")
     for line, *alike in causes[:_SHOWN]:

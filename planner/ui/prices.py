@@ -101,7 +101,7 @@ def _ask_by_pool(without: Mapping[str, int]) -> None:
     typed: dict[str, tuple[float | None, float | None]] = {}
     with st.form("own-prices", border=False):
         st.caption("Of one node, USD an hour; what stays empty has no price.")
-        with st.grid(min_column_width=150, gap="small"):
+        with st.grid(min_column_width=110, gap="small"):
             for pool in most:
                 name, nodes = literal(pool or NO_POOL), count(without[pool], "node")
                 both = (st.number_input(f"{name}, {how}", min_value=0.0, value=None, format="%.4f", help=nodes, key=f"_price {how} {pool}") for how in ("on demand", "on spot"))  # fmt: skip

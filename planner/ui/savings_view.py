@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.figures import savings_break_even, savings_discount
+from planner.figures import savings_band, savings_break_even, savings_discount, savings_mix, savings_waterfall
 from planner.ground import words
-from planner.ground.tables import shown
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_in
 from planner.pricing.history import DiscountSeries, discount_series
@@ -19,11 +18,11 @@ from planner.questions.wording import for_people
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
-from planner.spot.inputs import AssumptionRow, Derived
+from planner.spot.inputs import Derived
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.workload import SavingsDetail
-from planner.ui import charts, errors, frame, price_age, prices, tables, tiles
+from planner.ui import charts, errors, frame, price_age, prices, savings_inputs, tables, tiles
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -119,6 +118,19 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
 
 
 @errors.part
+def how_much(saved: Savings) -> None:
+    """From the price on demand to that on spot, and how surely."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.header("From on demand to spot")
+        charts.show(savings_waterfall.figure(saved), key="waterfall", alt=savings_waterfall.alt(saved))
+        st.caption("Means of the simulated months, as the saving above: they add up.")
+    with right, frame.folded("How much, how surely", "band"):
+        st.header("How much, how surely")
+        charts.show(savings_band.figure(saved), key="band", alt=savings_band.alt(saved))
+
+
+@errors.part
 def notes(saved: Savings) -> None:
     """What was simulated, and how surely."""
     for note in saved.notes:
@@ -175,8 +187,10 @@ def break_even(saved: Savings, assumptions: Assumptions) -> None:
 
 
 @errors.part
-def under_mix(mix: Mix, assumptions: Assumptions) -> None:
-    """The frontier in words, and which point is chosen."""
+def mixes(mix: Mix, assumptions: Assumptions) -> None:
+    """The frontier, drawn and in words, and which point is chosen."""
+    st.header("How much of the pool on spot")
+    charts.pick(savings_mix.figure(mix), key="mix", alt=savings_mix.alt(mix), on_pick=savings_inputs.choose_base)
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
     hours, needed = words.duration(chosen.shortfall_hours * 3_600), words.count(assumptions.needed_nodes, "node")
     short = f", {hours} with fewer than {needed} ready" if assumptions.needed_nodes else ""
@@ -262,22 +276,3 @@ def _series(book: PriceBook, derived: Derived) -> Sequence[DiscountSeries]:
 
 def _family(machine_type: str) -> str:
     return machine_type.rpartition("-")[0]
-
-
-@errors.part
-def assumption_table(rows: Sequence[AssumptionRow]) -> None:
-    """Every assumption with its value and its source."""
-    tables.show(assumption_rows(rows), alt="Every assumption with its value, unit and source", height="content")
-
-
-def assumption_rows(rows: Sequence[AssumptionRow]) -> list[dict[str, object]]:
-    """The assumptions as rows of text: values of several types don't share a column."""
-    return [
-        {
-            "assumption": row.label,
-            "value": shown(row.value, "none"),
-            "unit": row.unit,
-            "where it comes from": row.source,
-        }
-        for row in rows
-    ]

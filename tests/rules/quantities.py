@@ -54,6 +54,18 @@ QUANTITIES = (
         patterns=(r"\b([\d,]+) of [\d,]+ workloads could not be rolled out now",), least=4,
     ),
     Quantity(
+        name="workloads that can be rolled out",
+        scope="each workload's own rollout with its own strategy, were it changed now, nothing else moving",
+        where="Now, Unblock all; plan",
+        patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), tiles=("Could be rolled out", "Rollable now"), least=4,
+    ),
+    Quantity(
+        name="workloads that restart or fail to start",
+        scope="of all containers, those that do so still",
+        where="Now, Restarts; restarts",
+        patterns=(r"\b([\d,]+) workloads? restarts? or fails? to start",), tiles=("In trouble", "Workloads in trouble"), least=4,
+    ),
+    Quantity(
         name="GPUs that are free",
         scope="on nodes that take new pods, held by no bound pod; whatever a pod needs beside them",
         where="Now, What fits, report; overview, capacity",
