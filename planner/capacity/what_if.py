@@ -503,8 +503,7 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
     unplaced = max(sum(1 for pod in run.simulation.queue.pods() if pod.number > 0) for run in runs)
-    steps = f"{batches} steps" if batches != 1 else "1 step"
-    sentence = f"pool {name} upgraded in {steps} ({how}): {evicted:,} pods evicted"
+    sentence = f"pool {name} upgraded in {count(batches, 'step')} ({how}): {count(evicted, 'pod')} evicted"
     if batches > len(runs):
         sentence += f" in the {len(runs)} steps that were played"
     budgets = tuple(sorted(set(held.values()) - {""}))
@@ -512,7 +511,7 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
         by = ", ".join(budgets) or "something else"
         sentence += f"; {len(held):,} held back by {by} (GKE deletes them after an hour)"
     if unplaced:
-        sentence += f"; at worst {unplaced:,} evicted pods wait for a node"
+        sentence += f"; at worst {count(unplaced, 'evicted pod waits', 'evicted pods wait')} for a node"
     return replace(case.step(sentence, is_done=not held and not unplaced), budgets=budgets)
 
 
