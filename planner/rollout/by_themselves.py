@@ -12,7 +12,7 @@ from enum import StrEnum
 from math import inf
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import JOB_NAME, NVIDIA_GPU, TAINT_UNSCHEDULABLE
+from planner.ground.vocabulary import JOB_NAME, NVIDIA_GPU
 from planner.inventory.node_lives import GOING_TAINTS, is_going, may_go
 from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
@@ -200,15 +200,18 @@ def recovering(cluster: Cluster) -> tuple[int, ...]:
 
 def may_take(node: Node, spec: PodSpec, asks: Iterable[str] = ()) -> bool:
     """Whether nothing keeps such pods off the node but what may be over by itself: it isn't Ready, or is tainted by the node lifecycle
-    controller or its cloud's (`pkg/controller/nodelifecycle`, `cloud-provider/api/well_known_taints.go`), a start or an end that
-    whoever said so may take back, or its device plugin offers less than it has of one of `asks`."""
+    controller or its cloud's (`pkg/controller/nodelifecycle`, `cloud-provider/api/well_known_taints.go`), a start, an end or a cordon
+    that whoever said so may take back, or its device plugin offers less than it has of one of `asks`."""
     hard = [one for one in node.taints if one.effect != "PreferNoSchedule"]
-    is_marked = may_go(node)
-    others = [one for one in hard if not _is_for_a_time(one.key) or (one.key == TAINT_UNSCHEDULABLE and not is_marked)]
-    is_out = len(others) < len(hard) or not is_ready(node) or any(comes_up(node, one) for one in asks)
-    is_open = is_out and not (node.is_deleting or (node.is_cordoned and not is_marked))
+    others = [one for one in hard if not _is_for_a_time(one.key)]
+    is_out = (
+        len(others) < len(hard) or node.is_cordoned or not is_ready(node) or any(comes_up(node, one) for one in asks)
+    )
     return (
-        is_open and tolerates_taints(spec.tolerations, others) and node_affinity_matches(spec, node.labels, node.name)
+        is_out
+        and not node.is_deleting
+        and tolerates_taints(spec.tolerations, others)
+        and node_affinity_matches(spec, node.labels, node.name)
     )
 
 

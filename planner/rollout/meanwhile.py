@@ -176,6 +176,8 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
 def _recovers(node: Node, asks: Iterable[str]) -> str:
     if is_ready(node) and (up := [name for name in asks if comes_up(node, name)]):
         return f"{node.name} may offer more {listing(up)} once its device plugin is up"
+    if node.is_cordoned and not leaves(node):
+        return f"{node.name} is cordoned, and may take pods again"
     return f"{node.name} may {'take pods again' if leaves(node) else 'get Ready'}"
 
 
@@ -216,11 +218,17 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
 
 
 def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str:
-    """That replicas are changed and nobody knows whether an autoscaler moves them back; "" where that is known."""
-    if not snapshot.lacks("HorizontalPodAutoscaler"):
+    """That nobody knows whether an autoscaler moves the replicas of a changed workload; "" where that is known. Where none stand in
+    what was given there may just be none, so that only changed replicas ask about them."""
+    presence = snapshot.presence.get("HorizontalPodAutoscaler")
+    if presence is None or not presence.is_lacking:
         return ""
-    changed = (r.before is not None and r.before.replicas != r.after.replicas for r in revisions)
-    return "whether an autoscaler sets other replicas isn't known: none were read" if any(changed) else ""
+    open_to_them = (
+        r.after.traits.has_replicas
+        and (presence.hides or (r.before is not None and r.before.replicas != r.after.replicas))
+        for r in revisions
+    )
+    return "whether an autoscaler sets other replicas isn't known: none were read" if any(open_to_them) else ""
 
 
 def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Acting], unread: str = "") -> Ties:

@@ -39,6 +39,7 @@ LISTED = (
     "ResourceQuota",
     "RuntimeClass",
     "CronJob",
+    "HorizontalPodAutoscaler",
 )
 
 
@@ -206,6 +207,9 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
         lambda: read(node("g0", gpus=1), node("g1", gpus=1, taints=(("node.cilium.io/agent-not-ready", "NoExecute"),)), worker("g0")),
         "g1 may get Ready",
     ),
+    "a node that somebody has cordoned": (
+        lambda: read(node("g0", gpus=1), node("g1", gpus=1, cordoned=True), worker("g0")), "g1 is cordoned, and may take pods again"
+    ),
     "an end that may be taken back": (
         lambda: read(node("g0", gpus=1), GOING["cloud.google.com/impending-node-termination"], worker("g0")),
         "g1 may take pods again",
@@ -226,7 +230,7 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
 PROVEN: dict[str, Callable[[], Snapshot]] = {
     "nobody else": lambda: read(two_gpus(), worker("g0")),
     "who holds the room stays": lambda: read(two_gpus(), worker("g0"), BARE),
-    "a node that somebody has cordoned": lambda: read(node("g0", gpus=1), node("g1", gpus=1, cordoned=True), worker("g0")),
+    "a cordoned node that is too small": lambda: read(node("g0", gpus=1), node("c1", cordoned=True), worker("g0")),
     "a node that is too small when it gets Ready": lambda: read(
         node("g0", gpus=1), node("c1", taints=(("node.kubernetes.io/not-ready", "NoSchedule"),)), worker("g0")
     ),

@@ -229,7 +229,11 @@ def test_replicas_are_changed_and_the_autoscalers_were_refused() -> None:
     refused = replace(found, presence=FrozenMap({**found.presence, HPA: Presence.REFUSED}))
     for replicas, verdict in ((3, Verdict.UNKNOWN), (None, Verdict.COMPLETES)):
         asked = WorkloadChange(workload=WORKER, replicas=replicas)
-        assert rollouts.rollout(refused, Scenario(changes=(asked,))).verdict is verdict
+        answer = rollouts.rollout(refused, Scenario(changes=(asked,)))
+        assert answer.verdict is verdict
+        assert (
+            answer.ties is None or not answer.ties.proven
+        )  # a restart too: one of those may move its replicas meanwhile
 
 
 def test_of_a_part_of_a_list_no_kind_is_missing() -> None:
