@@ -63,8 +63,6 @@ FORMS = {
     ChangeKind.UNGATE: ("ungate:NAMESPACE/NAME", "a pod, or all that wait of one owner, lose their scheduling gates"),
     ChangeKind.APPLY: ("apply:FILE", "what kubectl apply -f would do to workloads; beside a rollout only"),
 }
-MEANWHILE = tuple(kind for kind in ChangeKind if kind is not ChangeKind.UPGRADE)
-"""What is played while a rollout goes on."""
 ALL = "all"  # the changes that are asked about, in place of a workload's name
 _NEEDS_VALUE = {
     ChangeKind.ADD, ChangeKind.TAINT, ChangeKind.UNTAINT, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA, ChangeKind.MOVE,
@@ -163,7 +161,7 @@ def parse_later(text: str) -> tuple[Later, ...]:
     Raises
     ------
     ChangeError
-        For a text that isn't such a list, and a change that isn't played while a rollout goes on.
+        For a text that isn't such a list.
     """
     return tuple(map(_later, _listed(text, "events")))
 
@@ -179,13 +177,7 @@ def _later(text: str) -> Later:
     after = 3600 * hours + 60 * minutes + seconds
     if after > _LONGEST:
         raise ChangeError(f"{time} is more than a day", where=text[:120], mend="Give 24h at most")
-    change = parse_change(rest)
-    if change.kind not in MEANWHILE:
-        raise ChangeError(
-            f"{change.kind} isn't played while a rollout goes on", where=text[:120],
-            mend=f"Played are {', '.join(MEANWHILE)}; headroom capacity --change {change.kind}:… plays it by itself",
-        )  # fmt: skip
-    return Later(after_seconds=float(after), change=change)
+    return Later(after_seconds=float(after), change=parse_change(rest))
 
 
 def _duration_text(seconds: float) -> str:

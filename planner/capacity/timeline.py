@@ -7,19 +7,22 @@ What changes a workload is a revision that comes later and has a verdict of its 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from typing import Final
 
 from planner.capacity.changes import ALL, ChangeKind, Later
 from planner.capacity.evictions import uncordoned
+from planner.capacity.node_pools import NodePool
 from planner.capacity.queues import is_of_queue
-from planner.capacity.what_if import ChangeCase, copies, quota_words
+from planner.capacity.what_if import ChangeCase, copies, quota_words, successor, way_of_upgrading
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNSCHEDULABLE
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, HOSTNAME, TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.records import Labels, Node, PodSpec, Taint
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import FrozenMap, Labels, Node, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
@@ -33,6 +36,9 @@ from planner.scheduling.shape import compile_shape
 
 _PREFERS: Final = "PreferNoSchedule"
 _HONORS: Final = "is spread over nodes without taints"
+_PATIENCE: Final = 3_600.0
+"""Seconds for which GKE waits for a node's pods to be evicted before it deletes them."""
+_MOST_STAGES: Final = 200
 _WORK_UNITS: Final = 3_000_000
 """What asking for all events' latest times may cost (`planner.ground.budget`): a few seconds."""
 
@@ -86,6 +92,8 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
         case = ChangeCase(cluster, one.change, beside.limits)
         if one.change.kind is ChangeKind.ADD:
             cluster, found = _added(case, one, len(planned))
+        elif one.change.kind is ChangeKind.UPGRADE:
+            cluster, found = _upgraded(case, one, prepared)
         elif one.change.kind in (ChangeKind.UNCORDON, ChangeKind.UNTAINT):
             cluster, found = _opened(case, one, prepared, planned)
         elif one.change.kind is ChangeKind.ROLLOUT and (mine := _asked(one, prepared, beside.first)):
@@ -95,6 +103,7 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
         else:
             found = _happening(case, one, prepared)
         planned.append(found)
+    _check_upgrades(cluster, planned)
     return Timeline(
         prepared=replace(prepared, revisions=prepared.timed),
         asked=prepared.timed,
@@ -106,11 +115,7 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
 # ── what happens to the cluster ──────────────────────────────────────────────────────────────────────────────────────
 def _added(case: ChangeCase, one: Later, place: int) -> tuple[Cluster, Planned]:
     pool, number = case.pool(), int(one.change.value)
-    if any(some.node_name in pool.nodes for some in case.snapshot.resource_slices):
-        raise NotKnownError(
-            f"which devices a new node of pool {pool.name} has isn't known: ResourceSlices tell them of nodes that are there",
-            mend="Ask without this event, or with nodes of a pool without ResourceSlices",
-        )
+    _check_devices(case, pool)
     nodes = copies(case.cluster, pool, number, f"later{place}")
     words = f"pool {pool.name} grows from {pool.node_count:,} to {pool.node_count + number:,} nodes"
     if said := pool.past(number):
@@ -118,6 +123,67 @@ def _added(case: ChangeCase, one: Later, place: int) -> tuple[Cluster, Planned]:
     grown = case.cluster.grown(nodes)
     happening = Happening(after_seconds=one.after_seconds, words=words, nodes_come=tuple(node.name for node in nodes))
     return grown, Planned(later=one, words=words, happening=happening)
+
+
+def _upgraded(case: ChangeCase, one: Later, prepared: Prepared) -> tuple[Cluster, Planned]:
+    """Drains one after another. Of nodes that go together as many come before as the pool's surge says, the others as they have gone."""
+    pool, way = case.pool(), way_of_upgrading(case)
+    if way.why_not:
+        raise case.refused(f"pool {pool.name} can't be upgraded{way.why_not}")
+    _check_devices(case, pool)
+    _check_cordons(case, pool.nodes, prepared)
+    batches, cluster = way.batches(pool), case.cluster
+    if len(batches) > _MOST_STAGES:
+        raise _not_played(f"pool {pool.name} is upgraded in {len(batches):,} steps, more than {_MOST_STAGES}", one)
+    new = {name: successor(cluster, name) for name in pool.nodes}
+    for names in batches:
+        for name in names[way.surge :]:  # the machine that comes again is called as it was
+            labels = FrozenMap(
+                {**new[name].labels, HOSTNAME: cluster.nodes[cluster.node_index[name]].labels.get(HOSTNAME, name)}
+            )
+            new[name] = replace(new[name], labels=labels)
+    words = f"pool {pool.name} is upgraded in {count(len(batches), 'step')} ({way.how})"
+    stages: list[Happening] = []
+    for step, (gone, names) in enumerate(zip([(), *batches], [*batches, ()], strict=True)):
+        come = tuple(new[name].name for name in (*gone[way.surge :], *names[: way.surge]))
+        told = (
+            f"{_nodes(gone)} replaced, step {step:,} of {len(batches):,} of the upgrade of {pool.name}"
+            if step
+            else words
+        )
+        stages.append(
+            Happening(after_seconds=_PATIENCE, words=told, nodes_come=come, nodes_go=gone, closes=names, drains=names)
+        )
+    first = replace(stages[0], after_seconds=one.after_seconds, stages=tuple(stages[1:]))
+    return cluster.grown(tuple(new.values())), Planned(later=one, words=words, happening=first)
+
+
+def _check_upgrades(cluster: Cluster, planned: Sequence[Planned]) -> None:
+    """What else happens to nodes of a pool that is upgraded hangs on how far it is then.
+
+    Raises
+    ------
+    NotKnownError
+        Where something does.
+    """
+    happening = [(one, one.happening) for one in planned if one.happening is not None]
+    touched = {
+        one.later: {node_pool(cluster.nodes[cluster.node_index[name]]) for name in what.nodes}
+        for one, what in happening
+    }
+    for one, other in permutations((one for one, _ in happening), 2):
+        pools = touched[one.later] & touched[other.later]
+        if one.later.change.kind is ChangeKind.UPGRADE and pools:
+            why = f"how far pool {min(pools)} is upgraded when that comes isn't known ({other.words})"
+            raise _not_played(why, one.later)
+
+
+def _check_devices(case: ChangeCase, pool: NodePool) -> None:
+    if any(some.node_name in pool.nodes for some in case.snapshot.resource_slices):
+        raise NotKnownError(
+            f"which devices a new node of pool {pool.name} has isn't known: ResourceSlices tell them of nodes that are there",
+            mend="Ask without this event, or with nodes of a pool without ResourceSlices",
+        )
 
 
 def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:

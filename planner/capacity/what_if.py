@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count as count_up
 
 from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, play
@@ -418,7 +419,7 @@ def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     Source: cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (2026-07): budgets are
     respected for up to an hour, then the pods are deleted.
     """
-    pool, way = case.pool(), _way_of_upgrading(case)
+    pool, way = case.pool(), way_of_upgrading(case)
     if way.why_not:
         return case.snapshot, case.step(f"pool {pool.name} can't be upgraded{way.why_not}", is_done=False)
     steps = list(upgrade_steps(case))
@@ -438,35 +439,32 @@ class UpgradeStep(Record):
 
 def upgrade_steps(case: ChangeCase, watch: Callable[[Simulation, float], None] | None = None) -> Iterator[UpgradeStep]:
     """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it."""
-    pool, way = case.pool(), _way_of_upgrading(case)
+    pool, way = case.pool(), way_of_upgrading(case)
     if way.why_not:
-        return
-    if way.is_blue_green:
-        larger = _surged(case.cluster, pool, way.surge, way)[0]
-        run = play(larger, pool.nodes, watch=watch)
-        after, _ = _without(Cluster(run.simulation.pods.snapshot_now()), pool.nodes)
-        yield UpgradeStep(cluster=larger, nodes=pool.nodes, run=run, after=after, of=1)
         return
     cluster, batches = case.cluster, way.batches(pool)
     for names in batches[:_MOST_BATCHES]:
-        larger, added = _surged(cluster, pool, len(names), way)
+        added = tuple(successor(cluster, name) for name in names[: way.surge])
+        larger = at_rest(_with_nodes(cluster.snapshot, added))
         run = play(larger, names, watch=watch)
         emptied, _ = _without(Cluster(run.simulation.pods.snapshot_now()), names)
-        again = tuple(bare_copy(cluster.nodes[cluster.node_index[n]], n) for n in names[len(added) :])
+        again = tuple(bare_copy(cluster.nodes[cluster.node_index[n]], n) for n in names[way.surge :])
         cluster = at_rest(_with_nodes(emptied, again))
         yield UpgradeStep(cluster=larger, nodes=names, run=run, after=cluster.snapshot, of=len(batches))
-        pool = replace(
-            pool, nodes=tuple(n for n in pool.nodes if n in cluster.node_index) or tuple(n.name for n in added)
-        )
 
 
-class _Way(Record):
+def successor(cluster: Cluster, name: str) -> Node:
+    """The new node that comes for one of an upgrade's: in its zone, where the cloud replaces it."""
+    new = next(one for number in count_up() if (one := f"{name}-up{number}") not in cluster.node_index)
+    return bare_copy(cluster.nodes[cluster.node_index[name]], new)
+
+
+class Way(Record):
     """How a pool is upgraded: so many nodes more and so many missing at a time, in words, or why it can't be."""
 
     how: str
     surge: int
     unavailable: int = 0
-    is_blue_green: bool = False
     why_not: str = ""
 
     def batches(self, pool: NodePool) -> list[tuple[str, ...]]:
@@ -475,7 +473,8 @@ class _Way(Record):
         return [pool.nodes[i : i + each] for i in range(0, pool.node_count, each)]
 
 
-def _way_of_upgrading(case: ChangeCase) -> _Way:
+def way_of_upgrading(case: ChangeCase) -> Way:
+    """As the change says, else the pool's settings."""
     pool, settings = case.pool(), case.change.settings()
     asked = pool.upgrade or UpgradeSettings()
     quota = int(settings["quota"]) if "quota" in settings else None
@@ -485,17 +484,11 @@ def _way_of_upgrading(case: ChangeCase) -> _Way:
     if is_blue_green:
         why = f" blue-green{lacks}" if quota is not None and quota < wanted else ""
         how = f"blue-green, {wanted} more nodes meanwhile"
-        return _Way(how=how, surge=wanted, is_blue_green=True, why_not=why)
+        return Way(how=how, surge=wanted, why_not=why)
     unavailable = int(settings.get("unavailable", asked.max_unavailable))
     surge = wanted if quota is None else min(wanted, quota)
     why = "" if surge + unavailable else lacks if wanted else ": surge and unavailable are 0"
-    return _Way(how=f"surge {surge}, unavailable {unavailable}", surge=surge, unavailable=unavailable, why_not=why)
-
-
-def _surged(cluster: Cluster, pool: NodePool, going: int, way: _Way) -> tuple[Cluster, tuple[Node, ...]]:
-    """The cluster with the nodes that come before `going` of the pool's go, and those nodes."""
-    added = copies(cluster, pool, min(way.surge, going), "green" if way.is_blue_green else "up")
-    return at_rest(_with_nodes(cluster.snapshot, added)), added
+    return Way(how=f"surge {surge}, unavailable {unavailable}", surge=surge, unavailable=unavailable, why_not=why)
 
 
 def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: int) -> Step:

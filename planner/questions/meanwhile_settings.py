@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from planner.capacity.changes import FORMS, MEANWHILE, Later, parse_later
+from planner.capacity.changes import FORMS, Later, parse_later
 from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import dataclass
@@ -14,7 +14,7 @@ from planner.ground.sheet import Column
 from planner.inventory.pool_limits import PoolLimits
 from planner.rollout.answers import EventBeside
 
-_FORMS: Final = "; ".join(f"{FORMS[kind][0]} ({FORMS[kind][1]})" for kind in MEANWHILE)
+_FORMS: Final = "; ".join(f"{form} ({does})" for form, does in FORMS.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

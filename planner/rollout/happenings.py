@@ -67,6 +67,12 @@ def _while_closed(wanted: Wanted) -> Wanted:
     return lambda simulation: [pod for pod in wanted(simulation) if CORDON in simulation.state.closed.get(pod.node, ())]
 
 
+def is_emptied(simulation: Simulation, names: Sequence[str]) -> bool:
+    """Whether nobody is on these nodes any more but those that ``kubectl drain`` leaves there."""
+    on = (pod for name in names for pod in simulation.pods.on(simulation.cluster.node_index[name]))
+    return all(kind_in(pod.owner).is_per_node for pod in on)
+
+
 class Leader(Evictor):
     """Who evicts pods while all nodes but one are cordoned, until their successors are there or nothing moves any more."""
 

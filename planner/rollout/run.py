@@ -24,7 +24,7 @@ from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.controllers.protocol import RolloutController, is_scaled, is_waiting
 from planner.rollout.evicting import Evictor
-from planner.rollout.happenings import evictor, happen
+from planner.rollout.happenings import evictor, happen, is_emptied
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts, held
@@ -265,6 +265,7 @@ class _Course:
         self._rests: list[Rest] | None = [] if keeps_rests else None
         self._retried = False
         self._evictors: list[Evictor] = []
+        self._stages: list[Happening] = []  # of `later`, those that may come before their time
 
     def let_fail(self) -> None:
         """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
@@ -358,14 +359,34 @@ class _Course:
             self._evictors += [evicting] if evicting is not None else []
             self._happened.append(one)
             self._unseen.append(one.words)
+            for stage in one.stages[:1]:
+                latest = self._clock.seconds + stage.after_seconds
+                self._stages.append(replace(stage, after_seconds=latest, stages=one.stages[1:]))
+                self.later = sorted((*self.later, self._stages[-1]), key=lambda one: one.after_seconds)
+
+    def _due(self, *, is_at_rest: bool) -> Revision | Happening | None:
+        """What comes now, taken from what was to come; at rest that is the next, whenever it was to."""
+        simulation = self.simulation
+        for one in self._stages:
+            if is_emptied(simulation, one.nodes_go):
+                self._stages.remove(one)
+                self.later.remove(one)
+                return one
+        if not self.later or not (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
+            return None
+        now = self.later.pop(0)
+        if isinstance(now, Happening) and now in self._stages:
+            self._stages.remove(now)
+            return replace(now, words=f"{now.words}, with pods whose budgets never let them go")
+        return now
 
     def _is_over(self, *, is_at_rest: bool = False) -> bool:
         """Let everybody do what they can: whether all is done, or nothing moves any more. At rest the next change comes,
         whenever that is."""
         simulation = self.simulation
         self._settle()
-        while self.later and (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
-            self._come(self.later.pop(0))
+        while (now := self._due(is_at_rest=is_at_rest)) is not None:
+            self._come(now)
             is_at_rest = False
             self._settle()
         self._look()

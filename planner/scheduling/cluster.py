@@ -280,7 +280,8 @@ class Cluster:
         other = object.__new__(Cluster)
         other.__dict__.update(self.__dict__)
         other.later = tuple(sorted(later, key=lambda one: one.after_seconds))
-        other.absent = self.absent.union(self.node_index[name] for one in later for name in one.nodes_come)
+        coming = {name for one in later for stage in (one, *one.stages) for name in stage.nodes_come}
+        other.absent = self.absent.union(self.node_index[name] for name in coming)
         return other
 
     def with_snapshot(self, snapshot: Snapshot) -> Cluster:

@@ -20,6 +20,8 @@ class Happening(Record):
     ----------
     words : what happens, for people
     takes_seconds : of one that comes once all is at rest, how long that takes
+    stages : what follows on it, one after another: each as soon as its `nodes_go` are empty but for daemons, `after_seconds` after the
+        one before at the latest
     nodes_come : names of nodes that the cluster is compiled with and that aren't there before
     nodes_go : names of nodes that go at once, with all that runs on them
     drains : of `closes`, names of nodes whose pods are evicted as their budgets let them while they are closed
@@ -37,6 +39,7 @@ class Happening(Record):
     after_seconds: float
     words: str
     takes_seconds: float = 0.0
+    stages: tuple[Happening, ...] = ()
     nodes_come: tuple[str, ...] = ()
     nodes_go: tuple[str, ...] = ()
     drains: tuple[str, ...] = ()
@@ -52,3 +55,10 @@ class Happening(Record):
     hard: Amounts = EMPTY
     scales: str = ""
     replicas: int = 0
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """The names of all nodes that it, and what follows on it, happen to."""
+        leads = (self.leads_to,) if self.leads_to else ()
+        later = (name for stage in self.stages for name in stage.nodes)
+        return frozenset((*self.nodes_come, *self.nodes_go, *self.closes, *self.opens, *leads, *later))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.changes import FORMS, MEANWHILE, ChangeKind, text_of
+from planner.capacity.changes import FORMS, ChangeKind, text_of
 from planner.ground import words
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
@@ -197,7 +197,7 @@ def differs(settings: RolloutSettings, workload: Workload | None) -> str:
 
 
 _MEANWHILE = "What else happens while it goes on, each after its time (90s, 2m, 1h30m): " + "; ".join(
-    FORMS[kind][0] for kind in MEANWHILE if kind is not ChangeKind.APPLY
+    FORMS[kind][0] for kind in FORMS if kind is not ChangeKind.APPLY
 )
 _FLAGS = {"patch": "a patch", "scale_only": "only scaled", "never_ready": "new pods that never become Ready"}
 

@@ -12,6 +12,7 @@ from planner.capacity.rollouts import rollout
 from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
 from planner.inventory.change import WorkloadChange
+from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import Snapshot
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as answer_of
@@ -295,6 +296,77 @@ def test_a_pod_is_led_to_a_node_while_all_others_are_cordoned() -> None:
     assert asked(found, f"1m:move:ml/{name}=a").verdict is Verdict.STUCK
 
 
+def test_the_node_that_comes_for_an_upgraded_one_lets_a_waiting_surge_through() -> None:
+    """At 2:00 a's successor comes and a is drained: the surge, which has waited longest, is placed on it, the evicted pod's successor
+    finds nothing until the surge is Ready at 2:30, and nobody needs it then."""
+    answer = asked(full(), "2m:upgrade:gpu")
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 150)
+    (event,) = answer.meanwhile
+    assert (event.happened, event.bearing, event.completes_without) == (True, Bearing.ANY_TIME, False)
+    assert "pool gpu is upgraded in 1 step (surge 1, unavailable 0)" in str(event.sentence)
+    assert [(row.seconds, row.event) for row in answer.timeline][2:] == [
+        (
+            120,
+            "meanwhile pool gpu is upgraded in 1 step (surge 1, unavailable 0), 1 starting, 1 terminating, 1 waiting for a node",
+        ),
+        (150, "meanwhile node a replaced, step 1 of 1 of the upgrade of gpu, 1 new Ready, 1 gone"),
+    ]
+
+
+def beside_web() -> Snapshot:
+    """The worker, replaced in place on the one GPU of pool web, where it has to be; other's pod, which may go anywhere, on pool gpu's."""
+    spec = pod_spec(gpus=1, nodeSelector={"cloud.google.com/gke-nodepool": "web"})
+    worker = deployment("worker", ["w"], spec, strategy={"type": "Recreate"})
+    nodes = [node("a", pool="gpu", gpus=1), node("w", pool="web", gpus=1)]
+    return snapshot(nodes, worker, deployment("other", ["a"], ONE_GPU))
+
+
+def test_an_upgrade_sends_pods_of_others_into_the_room_of_a_rollout() -> None:
+    """Without surge a is drained first. At once: other's new pod waits for the first GPU, and that is the worker's, which is free at 0:30
+    and never again. From 0:30 on the worker has it. With surge a's successor is there before other's pod is evicted."""
+    early = asked(beside_web(), "0s:upgrade:gpu=surge:0,unavailable:1")
+    assert (early.verdict, early.workloads[0].verdict) == (Verdict.STUCK, Verdict.STUCK)
+    (event,) = early.meanwhile
+    assert (event.bearing, event.from_seconds, event.completes_without) == (Bearing.FROM, 30, True)
+    late = asked(beside_web(), "40s:upgrade:gpu=surge:0,unavailable:1")
+    assert (late.verdict, late.seconds) == (Verdict.COMPLETES, 60)
+    surge = asked(beside_web(), "0s:upgrade:gpu")
+    assert (surge.verdict, surge.meanwhile[0].bearing) == (Verdict.COMPLETES, Bearing.NEVER_DECIDES)
+
+
+def test_an_upgrade_is_the_drains_and_nodes_that_it_is_made_of() -> None:
+    """A node that comes, the old one drained, and gone when its pod has left it at 0:30: by three events, in another pool's name."""
+    by_hand = "0s:add:gpu=1;0s:drain:a;30s:delete:a"
+    for then in ("0s:upgrade:gpu", by_hand):
+        answer = asked(beside_web(), then)
+        assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 60)
+
+
+def test_whom_budgets_keep_an_upgrade_deletes_after_an_hour() -> None:
+    """Other's only pod may not be evicted from a, which goes with it at 1:00:00: the surge has waited longer for the node that comes, and
+    is Ready at 1:00:30."""
+    nodes = [node(name, pool="gpu", gpus=1) for name in "ab"]
+    worker, other = deployment("worker", ["b"], ONE_GPU, **SURGE), deployment("other", ["a"], ONE_GPU)
+    found = snapshot(nodes, worker, other, budget("keep", "other", 1))
+    answer = asked(found, "0s:upgrade:gpu=surge:0,unavailable:1")
+    assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 3630)
+    kept = "meanwhile node a replaced, step 1 of 2 of the upgrade of gpu, with pods whose budgets never let them go"
+    assert any(kept in row.event for row in answer.timeline)
+
+
+def test_blue_green_brings_the_whole_pool_first() -> None:
+    """Two nodes come, both old ones are drained together: one of the two for the surge at once, and it needs no other."""
+    nodes = [node(name, pool="gpu", gpus=1) for name in "ab"]
+    found = snapshot(nodes, deployment("worker", ["a"], ONE_GPU, **SURGE), deployment("other", ["b"], ONE_GPU))
+    way = PoolLimits(
+        name="gpu", source=LimitSource.GCLOUD, upgrade=UpgradeSettings(strategy=UpgradeStrategy.BLUE_GREEN)
+    )
+    beside = Beside(later=parse_later("1m:upgrade:gpu"), limits=(way,))
+    answer = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), beside=beside)
+    assert answer.verdict is Verdict.COMPLETES
+    assert "in 1 step (blue-green, 2 more nodes meanwhile)" in str(answer.meanwhile[0].sentence)
+
+
 def test_a_change_may_come_after_the_others() -> None:
     """`rollout:` of a change that is asked about, and the older spelling, mean the same; of another workload it is a restart."""
     found = full(node("b", pool="gpu", gpus=1), deployment("other", ["b"], ONE_GPU, **SURGE), gpus=2)
@@ -457,7 +529,8 @@ def test_a_job_has_to_end_before_its_room_is_taken_by_another() -> None:
         ("2m:rollout:Deployment/ml/none", "there is no Deployment/ml/none"),
         ("2m:drain:z", "there is no node z"),
         ("2m:evict:ml/none", "there is no pod none on a node"),
-        ("2m:upgrade:gpu", "upgrade isn't played"),
+        ("2m:upgrade:web", "there is no pool web"),
+        ("2m:upgrade:gpu=quota:0", "pool gpu can't be upgraded: it needs 1 more nodes and the quota lets in 0"),
         ("add:gpu=1", "begins with no time"),
         ("25h:add:gpu=1", "more than a day"),
         ("2m:add:web=1", "there is no pool web"),
@@ -479,6 +552,12 @@ def test_what_is_not_played_is_refused(then: str, said: str) -> None:
     manifest = json.dumps({"apiVersion": "v1", "kind": "List", "items": [LATE, quota({"pods": "5"}, {})]})
     with pytest.raises(ChangeError, match=said):
         asked(found, then, manifests=(manifest,))
+
+
+@pytest.mark.parametrize("other", ["1m:delete:a", "1h:add:gpu=1", "3m:upgrade:gpu", "3m:drain:pool/gpu"])
+def test_what_else_happens_to_a_pool_that_is_upgraded_is_not_known(other: str) -> None:
+    with pytest.raises(NotKnownError, match="how far pool gpu is upgraded when that comes isn't known"):
+        asked(full(), f"2m:upgrade:gpu;{other}")
 
 
 def test_devices_of_new_nodes_are_not_known() -> None:

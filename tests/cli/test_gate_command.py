@@ -92,6 +92,18 @@ def test_both_ask_what_happens_meanwhile_and_agree(capsys: pytest.CaptureFixture
     assert out.splitlines()[1].startswith("2m:add:gpu=1,120.0,")
 
 
+def test_both_play_an_upgrade(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """One free GPU, and room for both on neither: two nodes that come one after the other replace two, and only what is full moves."""
+    file = write(folder, changed("a", gpus=1), changed("b", gpus=1))
+    then = ("--then", "5m:upgrade:gpu=surge:2")
+    _, found = document(capsys, "cluster.json", "-f", file, *then)
+    with pytest.raises(SystemExit):
+        main(["rollout", "cluster.json", "-f", file, *then, "--output", "json"])
+    rolled = json.loads(capsys.readouterr().out)["result"]
+    assert (found["together"], found["meanwhile"]) == (rolled["verdict"], rolled["meanwhile"])
+    assert "pool gpu is upgraded in 1 step (surge 2, unavailable 0)" in found["meanwhile"][0]["sentence"]
+
+
 def test_two_that_complete_alone_and_not_together(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     """One free GPU: either new workload gets it, never both."""
     file = write(folder, changed("a", gpus=1), changed("b", gpus=1))

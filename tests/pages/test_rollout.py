@@ -82,6 +82,13 @@ def test_what_happens_meanwhile_is_typed_kept_in_the_link_and_told() -> None:
     assert verdict(app).startswith("✗ Stuck")
 
 
+def test_an_upgrade_meanwhile_has_its_steps() -> None:
+    app = visit("rollout", full(), then="2m:upgrade:gpu", section="Step by step")
+    assert "Meanwhile, after 2 min, pool gpu is upgraded in 3 steps (surge 1, unavailable 0)" in said(app)
+    steps = next(one.value for one in app.dataframe if "Event" in one.value)
+    assert any("step 1 of 3 of the upgrade of gpu" in one for one in steps["Event"])
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [
