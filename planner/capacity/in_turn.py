@@ -90,6 +90,8 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
     rarest, found = {row for row, _ in shape.asks[-1:]}, []
     for one in others:
         after = one.after
+        if after.traits.is_per_node:
+            continue  # its pods are where they were then
         own = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
         nodes = [cluster.node_index.get(pods[place].node_name) for place in pods_of(cluster, after)]
         if any(node is not None and may[node] for node in nodes):

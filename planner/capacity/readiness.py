@@ -335,6 +335,7 @@ class Planner:
             {},
         )  # strategies found in a cluster
         self._seen = lru_cache(maxsize=_GLANCES_KEPT)(glance)  # who is asked for lenders is asked for nodes next
+        self._found_before: dict[Hashable, tuple[int, int] | None] = {}  # strategies, of whoever is alike in a cluster
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
     def plan(self) -> PlanAnswer:
@@ -435,7 +436,17 @@ class Planner:
 
     def _strategy_for(self, key: str) -> tuple[int, int] | None:
         """maxSurge and maxUnavailable that `choose` recommends; what others' strategies are has no say in it."""
-        workload, state = self.world.revision(key).after, self.states[key]
+        revision, state = self.world.revision(key), self.states[key]
+        workload, before = revision.after, revision.before
+        alike = surroundings(self.world.cluster, workload)
+        if alike is None:
+            return self._strategy_found(key, workload, state)
+        asked = (Same(self.world.cluster), alike, before and before.strategy, state)
+        if asked not in self._found_before:
+            self._found_before[asked] = self._strategy_found(key, workload, state)
+        return self._found_before[asked]
+
+    def _strategy_found(self, key: str, workload: Workload, state: State) -> tuple[int, int] | None:
         if (
             not workload.traits.rolls_out
             or workload.traits.has_ordinals

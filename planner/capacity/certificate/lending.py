@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil
 from typing import Final
 
-from planner.capacity.certificate.levers import Knobs, Lender, Lever, PlanCase, knobs
-from planner.capacity.certificate.playing import Outcome
+from planner.capacity.certificate.levers import Knobs, Lender, Lever, Plan, PlanCase, knobs
+from planner.capacity.certificate.playing import Outcome, Player
 from planner.capacity.certificate.search import UNITS, search
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
@@ -88,7 +88,8 @@ def least(
     if asked is not None and asked in in_vain:
         return ()
     try:
-        found = search(case, known, units=UNITS if is_small else _UNITS)
+        can = is_small or _does_with_all(case, known)
+        best = search(case, known, units=UNITS if is_small else _UNITS).best if can else ()
     except HeadroomError:
         return ()
     plans = tuple(
@@ -97,13 +98,20 @@ def least(
             lent={lender.workload.key: left for lender, left in one.lent},
             nodes=tuple((pool.template, n) for pool, n in zip(known.pools, one.plan.nodes, strict=True) if n),
         )
-        for one in found.best
+        for one in best
         if one.lowest[0] >= ceil(share * revision.after.pods_wanted - 1e-9)
         and all(is_given_back(one, *pair) for pair in one.lent)
     )  # fmt: skip
     if asked is not None and not plans:
         in_vain.add(asked)
     return plans
+
+
+def _does_with_all(case: PlanCase, known: Knobs) -> bool:
+    """Whether it goes in any way while everybody lends all that he may: in a large cluster nothing less is looked for otherwise."""
+    player, most = Player(case, known), tuple(len(one.replicas) for one in known.lenders)
+    plans = (Plan(ways=(way,), lent=most) for way in range(len(known.ways[0])))
+    return any(player.play(plan).completes for plan in plans)
 
 
 def _within(known: Knobs, revision: Revision, share: float, worth: Callable[[Node], int] | None) -> Knobs:
