@@ -1,12 +1,11 @@
 """Who of the input may act by itself while a rollout goes on, though no recording tells when: where it may decide, nothing is proven.
 
-Autoscalers of pods move replicas, schedules begin Jobs, Jobs make their next pods and end; pods leave nodes that are going, or
-that put them out after a time; what is being deleted goes, with all that is in it.
+Autoscalers of pods move replicas, schedules begin Jobs, Jobs make their next pods and end; pods leave nodes that are going, that
+are cordoned, or that put them out after a time; what is being deleted goes, with all that is in it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from math import inf
@@ -30,6 +29,7 @@ from planner.kubernetes.records import (
     Pod,
     PodSpec,
     ReplicaSet,
+    Snapshot,
     Template,
     Toleration,
 )
@@ -102,17 +102,27 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
             missing = wanted_pods(job) - sum(not pod.is_terminal for pod in own)
             if missing > 0:
                 yield _pods(f"{job.key} may make more pods", job.kind, job.namespace, job.name, job.template, missing)
-    put_out = [snapshot.pods[i] for i in going(cluster) if i in cluster.remember(_put_out)]
-    again = Counter((pod.owner, pod.namespace) for pod in put_out if pod.owner and _is_made_anew(pod.owner))
-    for pod in {(pod.owner, pod.namespace): pod for pod in put_out}.values():
-        if pod.owner and (count := again[pod.owner, pod.namespace]):
-            template = Template(labels=pod.labels, spec=pod.spec)
+    put_out = cluster.remember(_put_out)
+    moved: dict[tuple[Owner, str], list[int]] = {}
+    for place in (*_on_cordoned(snapshot), *put_out):
+        pod = snapshot.pods[place]
+        if pod.owner is not None and not kind_called(pod.owner.kind).is_per_node:
+            moved.setdefault((pod.owner, pod.namespace), []).append(place)
+    for (owner, namespace), places in moved.items():
+        pod = snapshot.pods[places[-1]]
+        does = f"{pod.node_name} is cordoned: its pods may be moved"
+        if places[-1] in put_out:
             does = f"{workload_keys(snapshot)[pod.uid]} may make pods anew that leave {pod.node_name}"
-            yield _pods(does, pod.owner.kind, pod.namespace, pod.owner.name, template, count)
+        template = Template(labels=pod.labels, spec=pod.spec)
+        yield _pods(does, owner.kind, namespace, owner.name, template, len(places))
 
 
-def _is_made_anew(owner: Owner) -> bool:
-    return not kind_called(owner.kind).is_per_node
+def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
+    """Places of pods on nodes that are cordoned, and that nobody is known to take away: whoever cordoned one may drain it."""
+    nodes = {node.name for node in snapshot.nodes if node.is_cordoned and not (leaves(node) or _expels(node))}
+    for place, pod in enumerate(snapshot.pods) if nodes else ():
+        if pod.node_name in nodes and pod.holds_room and pod.deleted_at is None:
+            yield place
 
 
 def _pods(does: str, kind: str, namespace: str, name: str, template: Template, count: int) -> Coming:

@@ -192,6 +192,13 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
                      other("g1")),
         "Deployment/ml/other may make pods anew that leave g1: with that it is stuck",
     ),
+    "a cordoned node whose pods may be moved": (
+        lambda: read(two_gpus(), node("g1", gpus=1, cordoned=True), worker("g0"), other("g1")),
+        "g1 is cordoned: its pods may be moved: with that it is stuck",
+    ),
+    "its own pods on a cordoned node": (
+        lambda: read(node("g0", gpus=1), node("g1", gpus=1, cordoned=True), worker("g1")), "g1 is cordoned: its pods may be moved"
+    ),
     "its new node is being deleted": (
         lambda: read(node("g0", gpus=1), deleting("Node", [node("g1", gpus=1)]), worker("g0")), "g1 is being taken away"
     ),
@@ -231,6 +238,16 @@ PROVEN: dict[str, Callable[[], Snapshot]] = {
     "nobody else": lambda: read(two_gpus(), worker("g0")),
     "who holds the room stays": lambda: read(two_gpus(), worker("g0"), BARE),
     "a cordoned node that is too small": lambda: read(node("g0", gpus=1), node("c1", cordoned=True), worker("g0")),
+    "a cordoned node's pods, for which there is room, too": lambda: read(
+        node("g0", gpus=3), node("g1", gpus=1, cordoned=True), worker("g0"), other("g1")
+    ),
+    "a cordoned node's pods that go elsewhere": lambda: read(
+        two_gpus(labels={"for": "serving"}), node("g1", gpus=1, cordoned=True), node("g2", gpus=1, labels={"for": "jobs"}),
+        worker("g0", nodeSelector={"for": "serving"}), other("g1", nodeSelector={"for": "jobs"}),
+    ),
+    "a cordoned node's pods that nobody makes anew": lambda: read(
+        two_gpus(), node("g1", gpus=1, cordoned=True), worker("g0"), pod("run", GPU_SPEC, on="g1")
+    ),
     "a node that is too small when it gets Ready": lambda: read(
         node("g0", gpus=1), node("c1", taints=(("node.kubernetes.io/not-ready", "NoSchedule"),)), worker("g0")
     ),
