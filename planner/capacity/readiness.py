@@ -733,7 +733,7 @@ class Planner:
             why = (
                 "where Kueue lets pods in" if queues.is_there(self.snapshot) else f"among {cluster.node_count:,} nodes"
             )
-            self._doubt(f"Moves aren't part of a plan {why}: headroom make-room looks for them.")
+            self._doubt(f"Moves aren't part of a plan {why}: make room (headroom make-room) looks for them.")
             return
         tell("Which pods could move", 0.6)
         try:

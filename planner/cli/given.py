@@ -109,7 +109,7 @@ def say_age(as_of: str) -> None:
     from planner.pricing.book import age_warning
 
     if warning := as_of and age_warning(as_of, time.time()):
-        terminal.say(warning, err=True)
+        terminal.say(f'{warning} Read today\'s with "headroom costs --price-list refresh".', err=True)
 
 
 def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:

@@ -301,14 +301,11 @@ def age_days(as_of: str, now: float) -> float:
 
 
 def age_warning(as_of: str, now: float) -> str:
-    """A sentence when prices are older than two weeks, else ""."""
+    """A sentence when prices are older than two weeks, else "". How newer ones come, each door says."""
     days = int(age_days(as_of, now))
     if days <= STALE_AFTER_DAYS:
         return ""
-    return (
-        f"Prices are of {as_of}, {days} days old: spot prices may change every day. "
-        'Read today\'s with "headroom costs --price-list refresh".'
-    )
+    return f"Prices are of {as_of}, {days} days old: spot prices may change every day."
 
 
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

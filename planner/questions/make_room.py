@@ -78,7 +78,7 @@ QUESTION: Final = Question(
     answer=answer,
     figures=(
         Figure("room_moves", lambda found: len(found.moves), "moves", label="Moves"),
-        Figure("room_moves_at_least", lambda found: int(found.at_least) if found.starts and found.least == "moves" else None, "moves", label="Any plan needs"),
+        Figure("room_moves_at_least", lambda found: int(found.at_least) if found.starts and found.least == "moves" else None, "moves", label="Any plan needs", unknown="–"),
         Figure("room_pods_started", lambda found: len(found.starts), "pods", label="Start", whole=lambda found: found.waiting),
     ),
     listings=(

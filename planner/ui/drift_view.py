@@ -125,9 +125,9 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
     if len(columns) > telling.MOST_SIDE_BY_SIDE:
         told = telling.of_service(service)
         rows, columns = matrix_rows(told, everything=everything), {name: name for name in told.environments}
-    tables.show(
+    tables.small(
         [{"what": row["what"], **{head: row[name] for name, head in columns.items()}} for row in rows],
-        alt=str(service.sentence), names=list(columns.values()), empty="Nothing differs between these environments.",
+        names=list(columns.values()), empty="Nothing differs between these environments.",
     )  # fmt: skip
     _say_shown(len(told.environments), len(service.environments))
     st.caption(

@@ -29,8 +29,13 @@ def _component() -> Any:
         "headroom_film",
         html='<div class="place"></div>',
         css=drawing.style(),
-        js=f"{drawing.script()}\nexport default ({{data, parentElement}}) => film(parentElement.querySelector('.place'), data);\n",
+        js=f"{drawing.script()}\nexport default ({{data, parentElement}}) => data && film(parentElement.querySelector('.place'), data);\n",
     )
+
+
+def fetched() -> None:
+    """Nothing to see: a browser has what draws a film before somebody asks for one."""
+    _component()(key="film_fetched", data=None)
 
 
 def show(films: Sequence[Film], titles: Sequence[str] = (), *, key: str, newly: str = "its new revision") -> None:

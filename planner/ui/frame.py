@@ -41,7 +41,7 @@ STYLE: Final = """<style>
 @media (min-width: 641px) {[class*="st-key-fold_"] > :first-child {display: none;}}
 @media (max-width: 640px)
   {[class*="st-key-fold_"]:not(:has(> :first-child input:checked)) > :not(:first-child) {display: none;}
-  [data-testid="stMetric"] {padding: 0.35rem 0.5rem !important;}
+  [data-testid="stMetric"] {padding: 0.35rem !important;}
   [data-testid="stMetric"] > div {padding: 0 !important; display: flex; flex-wrap: wrap; align-items: center; column-gap: 0.4rem;}
   [data-testid="stMetric"] label {flex: 1 0 100%; min-height: 0 !important;}
   [data-testid="stMetricLabel"] p, [data-testid="stMetricDelta"] p {font-size: 0.75rem !important; line-height: 1.2;}
@@ -54,7 +54,8 @@ STYLE: Final = """<style>
   [data-testid="stMain"] [data-testid="stAlertContainer"] {padding: 0.75rem !important;}
   [data-testid="stMain"] [data-testid="stCode"] code {font-size: 0.75rem !important;}
   [data-testid="stMain"] [data-testid="stCode"] pre {padding: 0.5rem !important;}
-  [data-testid="stMain"] h2 {padding: 0.35rem 0 !important;}
+  [data-testid="stTable"] :is(th, td) {padding: 0.25rem !important; font-size: 0.75rem !important; overflow-wrap: anywhere;}
+  [data-testid="stMain"] h2 {padding: 0.35rem 0 0.7rem !important;}
   [data-testid="stMain"] h1 {padding: 0.5rem 0 !important;}}
 </style>"""
 """Ours alone, without a name out of a cluster: the width of the page, where the focus is, that large text wraps, and what a phone

@@ -198,14 +198,14 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
         if key == "workloads":
             sheet.table(
                 QUESTION, overview, "workloads", opens=lambda line: opening.rollout(line.workload), key=key,
-                names=("verdict", "workload", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
+                names=("workload", "verdict", "ready", "gpus", "gpus_are", "headline"),  # a phone shows the first
                 height=_LIST_PIXELS if len(overview.workloads) > _SHOWN else "content",
             )  # fmt: skip
             return
         told = [
             {
-                "its rollout now": verdict.words(one.verdict, one.reason),
                 "workload": words.listing([line.workload for line in (one, *more)], most=1),
+                "its rollout now": verdict.words(one.verdict, one.reason),
                 "GPUs": known_sum([line.gpus for line in (one, *more)]),
                 "why": "each by itself" if one.verdict is Verdict.COMPLETES else str(one.headline),
             }

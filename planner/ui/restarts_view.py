@@ -52,8 +52,8 @@ def headline(report: RestartReport) -> None:
         tiles.show("Workloads in trouble", len(live))
         tiles.show("Restarts", sum(loop.restarts for loop in live))
         tiles.share("Pods with a log", report.pods_with_log, report.pods)
-    for gap in report.gaps:
-        st.caption(f"△ {words.literal(gap)}")
+    if report.gaps:
+        st.caption(f"△ {words.literal(' '.join(map(str, report.gaps)))}")
 
 
 @errors.part

@@ -145,6 +145,7 @@ def sections(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResul
     if shown == _DO:
         _what_to_do(snapshot, result)
         certificate_view.show(snapshot, settings, given)
+        film_view.fetched()
     elif shown == _STRATEGIES:
         strategy_view.show(snapshot, settings, given, result, rollout)
     elif shown == _HAPPENS:

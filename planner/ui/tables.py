@@ -235,11 +235,11 @@ def _picked(key: str, on_pick: Callable[[int], None]) -> None:
         on_pick(rows[0])
 
 
-def small(rows: Rows, *, empty: str = "", unknown: str = "–") -> None:
+def small(rows: Rows, *, names: Collection[str] = (), empty: str = "", unknown: str = "–") -> None:
     """A few rows as words in columns: wrapped to the page, readable by a screen reader; what is too wide for a phone scrolls
     within the table, not with the page. Unknown cells (None) say `unknown`."""
     if rows:
-        heads = {name: literal(capital(name)) for name in rows[0]}
+        heads = {name: literal(name if name in names else capital(name)) for name in rows[0]}
         said = {head: [literal(shown(row[name], unknown)) for row in rows] for name, head in heads.items()}
         # Only numbers stand to the right there, so an amount is the number of its row, shown as its words.
         amounts = {

@@ -47,11 +47,11 @@ def test_the_demo() -> None:
 def test_dev_api_against_prod_api_differences_only_then_everything() -> None:
     app = page(service="api")
     assert "1/8 of prod's memory request (256Mi of 2Gi)" in shown(app)
-    matrix = app.dataframe[1].value
+    matrix = app.table[0].value
     assert list(matrix.columns) == ["What", "prod", "dev"]
     assert "grace period" not in list(matrix["What"])
     app.toggle(key="everything").set_value(True).run()
-    assert "grace period" in list(app.dataframe[1].value["What"])
+    assert "grace period" in list(app.table[0].value["What"])
 
 
 def test_suggestions_come_with_their_rollout() -> None:
@@ -63,7 +63,7 @@ def test_suggestions_come_with_their_rollout() -> None:
 
 def test_the_rule_is_in_the_link() -> None:
     app = page(match="image", reference="dev", service="web")
-    assert list(app.dataframe[1].value.columns) == ["What", "dev", "prod"]
+    assert list(app.table[0].value.columns) == ["What", "dev", "prod"]
     assert app.selectbox(key="match").value == "image"
 
 
@@ -88,8 +88,8 @@ def test_of_many_environments_some_are_shown_and_one_suggestion_is_played(monkey
     snapshot = replace(many(20, in_trouble=range(20)).snapshot(), digest="many-environments")
     app = page(snapshot)
     words = shown(app)
-    assert "dev-00 and 19 more" in [column for table in app.dataframe for column in table.value.columns]
-    assert [len(table.value.columns) for table in app.dataframe] == [4, 3]  # the service's name and words; what it is
+    assert "dev-00 and 19 more" in [column for table in (*app.dataframe, *app.table) for column in table.value.columns]
+    assert [len(table.value.columns) for table in (*app.dataframe, *app.table)] == [4, 3]  # the service's name and words; what it is
     assert len(app.warning) == 1 + 1  # the headline, and one for all that are alike
     assert "So it is in" not in words
     assert asked == ["Deployment/dev-00/api"]

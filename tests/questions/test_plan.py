@@ -159,7 +159,7 @@ def test_moves_among_very_many_nodes_arent_looked_for_and_that_is_said(monkeypat
     monkeypatch.setattr("planner.capacity.readiness._MOST_NODES_MOVED", 1)
     found = answer(snapshot(*four_halves()), PlanSettings(), PRICED)
     assert not [one for one in found.measures if one.moves]
-    assert any("headroom make-room looks for them" in str(note) for note in QUESTION.notes(found))
+    assert any("make room (headroom make-room) looks for them" in str(note) for note in QUESTION.notes(found))
 
 
 def test_no_node_is_sold_where_others_can_lend_for_a_while() -> None:
