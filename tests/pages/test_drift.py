@@ -89,7 +89,8 @@ def test_of_many_environments_some_are_shown_and_one_suggestion_is_played(monkey
     app = page(snapshot)
     words = shown(app)
     assert "dev-00 and 19 more" in [column for table in (*app.dataframe, *app.table) for column in table.value.columns]
-    assert [len(table.value.columns) for table in (*app.dataframe, *app.table)] == [4, 3]  # the service's name and words; what it is
+    tables = (*app.dataframe, *app.table)
+    assert [len(one.value.columns) for one in tables] == [4, 3]  # the service's name and words; what it is
     assert len(app.warning) == 1 + 1  # the headline, and one for all that are alike
     assert "So it is in" not in words
     assert asked == ["Deployment/dev-00/api"]
