@@ -27,7 +27,7 @@ from planner.ui import errors, uploads
 COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts on every page of the session
 _OWN: Final = "_own_prices"  # of a file; by pool of one cluster
 _BY_POOL: Final = "_own_prices_by_pool"
-_MOST_POOLS: Final = 6  # with a field each, those with most nodes
+_MOST_POOLS: Final = 5  # with a field each, those with most nodes
 _SAID: Final = "_price_problem_said"  # in this run
 
 

@@ -23,10 +23,12 @@ _LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words ar
 _SHORT_LETTERS = 16
 _WIDE_LETTERS = 0.3  # by how much wider these are than what is left where narrow ones make up for them
 _MOST_LINES, _LOW_LINES, _MARK_PIXELS = 6, 4, 34  # the last: the boxes that select a row
+_NARROWED_ROWS = 50  # of more, every text would be wrapped again and again
 _FEW_ROWS = 6  # are all in sight, however high they are
 _MEASURED_ROWS = (
     9  # the grid measures the first nine rows and the last, and leaves out what is twice as wide as their average
 )
+_WORDS = re.compile(r"(?:[✗✓△○?–] )?\S+")  # a mark stays with what it marks
 _SPACES, _PARTS, _ENDS = re.compile(r"\s"), re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
 _PART = re.compile(r"[\d,]+ of [\d,]+\Z")
 pd.set_option("styler.render.max_elements", 2**24)  # cells of a table with its own words: pandas stops at 262,144
@@ -48,7 +50,21 @@ def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
     whole, parts = (_shared(words, asked, _least(words, asked, in_parts=one), within) for one in (False, True))
     is_low = sum(whole[0].values()) <= within and (whole[1] <= _LOW_LINES or whole[1] <= parts[1])
     widths, lines = whole if is_low else parts
-    return widths, min(_MOST_LINES, lines)
+    lines = min(_MOST_LINES, lines)
+    if len(rows) <= _NARROWED_ROWS:
+        widths = {name: _narrowest([name, *words[name]], widths[name], lines) for name in names}
+    return widths, lines
+
+
+def _narrowest(texts: Sequence[str], widest: int, lines: int) -> int:
+    """How wide a column must be for texts of so many lines, as rows have them anyway, and for whole words in most of them: a phone
+    shows more columns, and a wide page makes all of them wider."""
+    longest = sorted(_pixels(max(map(_length, _WORDS.findall(text)), default=0)) for text in texts[1:])
+    least = max(_pixels(_length(texts[0])), longest[len(longest) * 3 // 4] if longest else 0)
+    for width in range(least, widest, 4):
+        if all(_lines(broken(text, width), width) <= lines for text in texts):
+            return width
+    return widest
 
 
 def _shared(
