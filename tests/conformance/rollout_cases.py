@@ -181,10 +181,11 @@ def _reasons(recorded: list[dict[str, Any]], revision: Revision) -> set[Reason]:
         return {Reason.PAUSED}
     if after.strategy.kind == "OnDelete" and revision.has_new_template:
         return {Reason.ON_DELETE}
-    return {reason for outcome in recorded for reason in _reasons_of(outcome, after)}
+    return {reason for outcome in recorded for reason in reasons_of(outcome, after)}
 
 
-def _reasons_of(outcome: Mapping[str, Any], after: Workload) -> set[Reason]:
+def reasons_of(outcome: Mapping[str, Any], after: Workload) -> set[Reason]:
+    """Those that one outcome of a rollout that is stuck leaves open."""
     told = [
         (p["message"] or "") if isinstance(p, dict) else (p[2] or "")
         for p in outcome["pending"]

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from planner.rollout.answers import Reason
+from tests.builders.objects import node, pod_spec, snapshot
 from tests.conformance import kind_cases, rollout_cases
 from tests.conformance.__main__ import main, summary
 from tests.conformance.comparison import Comparison, cases
+from tests.rollout.rollouts import stateful_set
 
 HERE = Path(__file__).parent
 
@@ -50,6 +53,19 @@ def test_every_field_agrees(compared: list[Comparison]) -> None:
     skipped = UNDECIDED | NOT_YET
     wrong = {(c.case, c.field): (c.expected, c.got) for c in compared if not c.agrees and c.case not in skipped}
     assert wrong == {}
+
+
+def test_what_a_stateful_set_with_fewer_pods_than_replicas_may_wait_for() -> None:
+    """One that stands and isn't Ready holds the next ones back; where all that stand are, the API server took no more."""
+    key = "StatefulSet/ml/worker"
+    whole = stateful_set("worker", ["a", "a", "a"], pod_spec(gpus=1))
+    workload = snapshot(node("a", gpus=4), whole).workload(key)
+    assert workload is not None
+    refused = {Reason.QUOTA, Reason.ADMISSION}
+    for ready, reasons in ((1, refused | {Reason.NEVER_READY, Reason.POD_MANAGEMENT}), (2, refused)):
+        final = {key: {"replicas": 2, "readyReplicas": ready}}
+        outcome = {"pending": [], "final": final}
+        assert rollout_cases.reasons_of(outcome, workload) == reasons
 
 
 def test_what_is_not_known_yet_disagrees(compared: list[Comparison]) -> None:

@@ -338,6 +338,24 @@ def test_a_job_that_fails_whole_frees_everything_at_once(spec: Item, left: int) 
     assert len(standing) == left
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("surge", "unavailable", "ticks"), [(0, 1, 4), (1, 1, 4), (0, 2, 2)])
+def test_a_waiting_jobs_pod_of_low_priority_is_not_placed_first_and_pushed_out(
+    surge: int, unavailable: int, ticks: int, seed: int
+) -> None:
+    """It has waited longer than the new pods, each of which takes what an old one leaves: kube-scheduler's queue goes by priority first."""
+    job = training(pods=1)[0]
+    labels = job["spec"]["template"]["metadata"]["labels"]
+    waits = pod(
+        "train-0", pod_spec(gpus=1, priority=-5), labels=labels, owner=owner("Job", "train", job["metadata"]["uid"])
+    )
+    high = pod_spec(gpus=1, priority=1000)
+    worker = deployment("worker", ["gpu-0", "gpu-0"], high, strategy=rolling(surge, unavailable))
+    run = roll(node("gpu-0", gpus=2), *worker, job, waits, seed=seed)
+    assert (run.completed, run.ticks, run.preempted) == (True, ticks, ())
+    assert [one.name for one in run.waiting] == ["train-0"]
+
+
 def test_when_it_fails_hangs_on_when_a_pod_counts_as_failed() -> None:
     """One that terminates has failed, unless only ended ones are replaced."""
     worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1, priority=1000), strategy=rolling(1, 0))
