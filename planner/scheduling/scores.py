@@ -8,12 +8,12 @@ Source: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` and each pl
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.ground.records import dataclass
 from planner.ground.vocabulary import HOSTNAME
 from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, IntArray
 from planner.scheduling.shape import Shape, Spread
@@ -78,54 +78,8 @@ def _balance(used: IntArray, capacity: IntArray, both: NDArray[np.bool_]) -> Int
     return result
 
 
-@dataclass(slots=True, eq=False)
-class _Spreading:
-    """One soft constraint over the nodes of a `_Standing`, whose counts are kept up to date by the state.
-
-    `here` counts pods, by domain of `codes` (int[node]), or by node where each node is one of its own: `own` is what the
-    standing's nodes had then when they were last looked at. A node of no domain, of those `labelled` leaves out, has none.
-    """
-
-    here: IntArray
-    codes: NDArray[np.intp]
-    labelled: BoolArray | None  # None: all
-    weight: float
-    skew: int
-    own: Raw | None  # None: the domains are others
-
-    def raw(self, nodes: NDArray[np.intp], changed: list[int]) -> Raw:
-        """What the standing's nodes have, some of which have changed since, by place; don't change it."""
-        if self.own is None:
-            raw: Raw = (self.here * self.weight + self.skew).take(self.codes)
-        else:
-            for place in changed:
-                self.own[place] = self.here.item(nodes.item(place)) * self.weight + self.skew
-            raw = self.own
-        return raw if self.labelled is None else np.where(self.labelled, raw, 0.0)
-
-
-@dataclass(slots=True, eq=False)
-class _Standing:
-    """What of a shape's scores stays as it is while the feasible `nodes` are the same."""
-
-    nodes: NDArray[np.intp]
-    fixed: IntArray | None  # of TaintToleration and NodeAffinity: int64[node]
-    ignored: BoolArray | None  # nodes without the keys of the pod's own constraints
-    spreads: tuple[_Spreading, ...]
-    seen: int  # how much of `State.changed` is in them
-
-
-def _standing(state: State, shape: Shape, nodes: NDArray[np.intp]) -> _Standing:
-    found = state.standings.get(shape)
-    if not isinstance(found, _Standing) or found.nodes is not nodes:
-        ignored = _ignored(state, shape, nodes)
-        spreads = tuple(_spreading(state, shape, one, nodes, ignored) for one in shape.soft_spread)
-        found = state.standings[shape] = _Standing(nodes, _fixed(shape, nodes), ignored, spreads, len(state.changed))
-    return found
-
-
-def _fixed(shape: Shape, nodes: NDArray[np.intp]) -> IntArray | None:
-    total: IntArray | None = None
+def _fixed(shape: Shape, nodes: NDArray[np.intp]) -> Iterator[IntArray]:
+    """TaintToleration and NodeAffinity, weighted."""
     for raw, weight, is_reversed in (
         (shape.disliked, TAINT_WEIGHT, True),
         (shape.preferred, AFFINITY_WEIGHT, False),
@@ -133,9 +87,7 @@ def _fixed(shape: Shape, nodes: NDArray[np.intp]) -> IntArray | None:
         highest = int(raw[nodes].max()) if raw is not None else 0
         if raw is not None and highest:
             share = 100 * raw[nodes] // highest
-            score = weight * (100 - share if is_reversed else share)
-            total = score if total is None else total + score
-    return total
+            yield weight * (100 - share if is_reversed else share)
 
 
 def _ignored(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray | None:
@@ -147,39 +99,32 @@ def _ignored(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray |
     return ignored if ignored.any() else None
 
 
-def _spreading(
-    state: State, shape: Shape, spread: Spread, nodes: NDArray[np.intp], ignored: BoolArray | None
-) -> _Spreading:
+def _spread_raw(state: State, shape: Shape, spread: Spread, nodes: NDArray[np.intp], ignored: BoolArray | None) -> Raw:
+    """Of one soft constraint; a node of no domain has none."""
     domains = state.cluster.domains(spread.topology_key)
-    codes = domains.codes[nodes].astype(np.intp)
-    labelled = None if (codes >= 0).all() else codes >= 0
+    codes, skew = domains.codes[nodes], spread.max_skew - 1
     count = state.selected(shape.namespace, spread.selector)
-    is_own = spread.topology_key == HOSTNAME
-    if is_own:
+    if spread.topology_key == HOSTNAME:  # each node is a domain
         size = len(nodes) if ignored is None else len(nodes) - int(ignored.sum())
-        here = count.by_node
+        raw: Raw = count.by_node[nodes] * math.log(size + 2) + skew
     else:
         considered = codes if ignored is None else codes[~ignored]
         size = int(np.count_nonzero(np.bincount(considered + 1, minlength=1)))
         here = count.by_domain(domains, spread.topology_key, spread.counted).totals
-        if not len(here):  # nobody has the label
-            here, codes = np.zeros(1, dtype=np.int64), np.zeros(len(nodes), dtype=np.intp)
-    weight, skew = math.log(size + 2), spread.max_skew - 1
-    own = here[nodes] * weight + skew if is_own else None
-    return _Spreading(here, codes, labelled, weight, skew, own)
+        raw = np.append(here * math.log(size + 2) + skew, 0.0)[codes]
+    return raw if codes.min() >= 0 else np.where(codes >= 0, raw, 0.0)
 
 
 def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.intp]) -> IntArray:
     """Weighted sum of all scores over the feasible `nodes`: int64[len(nodes)].
 
-    `base` is what `resource_scores` gave for these nodes; it is not changed, and neither may `nodes` be.
+    `base` is what `resource_scores` gave for these nodes; it is not changed.
     """
     total = base
-    standing = _standing(state, shape, nodes)
-    if standing.fixed is not None:
-        total = total + standing.fixed
-    if standing.spreads:
-        total = total + SPREAD_WEIGHT * _spread_scores(state, standing)
+    for fixed in _fixed(shape, nodes):
+        total = total + fixed
+    if shape.soft_spread:
+        total = total + SPREAD_WEIGHT * _spread_scores(state, shape, nodes)
     if shape.liked or state.terms_about(shape, state.likes):
         raw = _inter_pod_raw(state, shape, nodes)
         lowest, highest = int(raw.min()), int(raw.max())
@@ -188,17 +133,12 @@ def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.i
     return total
 
 
-def _spread_scores(state: State, standing: _Standing) -> IntArray:
+def _spread_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
     """Source: plugins/podtopologyspread/scoring.go. Pods with constraints of their own ignore nodes without the keys."""
-    first, *others = standing.spreads
-    changed = state.changed_among(standing.nodes, standing.seen)
-    standing.seen = len(state.changed)
-    raw = first.raw(standing.nodes, changed)
-    for spreading in others:
-        raw = raw + spreading.raw(standing.nodes, changed)
+    ignored = _ignored(state, shape, nodes)
+    raw = np.add.reduce([_spread_raw(state, shape, one, nodes, ignored) for one in shape.soft_spread])
     rounded = raw + 0.5
     scores = np.floor(rounded, out=rounded).astype(np.int64)
-    ignored = standing.ignored
     scored = scores if ignored is None else scores[~ignored]
     if not len(scored):
         return np.zeros(len(scores), dtype=np.int64)

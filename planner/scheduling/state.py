@@ -298,7 +298,6 @@ class State:
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
         self._below: dict[int, IntArray] = {}  # priority → requests of pods below it
         self.views: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.filters
-        self.standings: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.scores
         self.rankings: dict[Shape, tuple[tuple[int, int], object]] = {}  # per shape, kept by planner.scheduling.ranking
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
