@@ -13,7 +13,7 @@ from planner.ground.words import count
 
 def figure(made: MadeRoom) -> go.Figure:
     """A stair from no move at all: each step up is a place more."""
-    of = _unit(made)
+    of = "USD" if made.least is Least.COST else made.least.value
     moves, places = [0.0, *(one.moves for one in made.curve)], [0, *(one.places for one in made.curve)]
     drawn = go.Figure(
         line(
@@ -38,7 +38,3 @@ def alt(made: MadeRoom) -> str:
     return (
         f"Places that moves buy. {whole}; {free:,} of them without any." if free else f"Places that moves buy. {whole}."
     )
-
-
-def _unit(made: MadeRoom) -> str:
-    return "USD" if made.least is Least.COST else made.least.value

@@ -114,7 +114,8 @@ def _cells(
     hover: list[list[str]] = []
     for _, node in rows:
         seats = node.seats if node else ()
-        shown = [_shown(_holder(node, seat), code) for seat in seats if node]
+        holders = [_holder(node, seat) for seat in seats if node]
+        shown = [holder if holder in code else _OTHERS for holder in holders]
         letters = [lines[code[name]][0] for name in shown]
         blank = width - len(seats)
         z.append([*(code[name] for name in shown), *[None] * blank])
@@ -139,10 +140,6 @@ def _cells(
         customdata=hover if is_lettered else None,
         hovertemplate="%{customdata}<extra></extra>" if is_lettered else "place %{x}<extra></extra>",
     )
-
-
-def _shown(holder: str, code: dict[str, int]) -> str:
-    return holder if holder in code else _OTHERS
 
 
 def _colour(holder: str, place: int) -> str:

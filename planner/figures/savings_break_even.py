@@ -39,7 +39,7 @@ def figure(break_even: BreakEven, marks: Sequence[tuple[str, float]]) -> go.Figu
         drawn.add_trace(
             go.Scatter(
                 x=[rate],
-                y=[_at(break_even.curve, rate)],
+                y=[min(break_even.curve, key=lambda point: abs(point[0] - rate))[1]],
                 mode="markers",
                 marker={"color": palette.ORANGE, "size": 9, "line": {"color": palette.INK, "width": 1}},
                 hovertemplate=f"{name}: %{{x:.4f}} losses per VM-hour, %{{y:$,.0f}} a month<extra></extra>",
@@ -48,11 +48,6 @@ def figure(break_even: BreakEven, marks: Sequence[tuple[str, float]]) -> go.Figu
     drawn.update_xaxes(type="log", title_text="Losses per VM-hour (shaded: low to high)", dtick=1, automargin=True)
     drawn.update_yaxes(title_text="Saved, USD a month", tickformat="$,.0f")
     return laid_out(drawn, 320)
-
-
-def _at(curve: Sequence[tuple[float, float]], rate: float) -> float:
-    """The curve's value next to `rate`."""
-    return min(curve, key=lambda point: abs(point[0] - rate))[1]
 
 
 def alt(break_even: BreakEven) -> str:

@@ -36,7 +36,7 @@ def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choic
         go.Heatmap(
             x=unavailables,
             y=surges,
-            z=[[_code(cell) for cell in row] for row in grid.cells],
+            z=[[_CODES.index(cell.verdict) if cell.is_valid else len(_CODES) for cell in row] for row in grid.cells],
             zmin=-0.5,
             zmax=len(_CODES) + 0.5,
             colorscale=palette.steps([*(palette.VERDICT[verdict] for verdict in _CODES), palette.FREE]),
@@ -67,10 +67,6 @@ def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choic
         dragmode=False,
     )
     return drawn
-
-
-def _code(cell: GridCell) -> int:
-    return _CODES.index(cell.verdict) if cell.is_valid else len(_CODES)
 
 
 def _text(cell: GridCell, columns: int, marks: Mapping[tuple[int, int], str]) -> str:

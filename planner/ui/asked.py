@@ -28,7 +28,9 @@ class Asked(Generic[Settings]):
     def show(self, name: str, *, label: str = "", help: str = "", **more: Any) -> Any:  # noqa: A002 - Streamlit's word
         """The widget of the setting `name`; its value, or None while nothing is given. `more` goes to the widget."""
         one = setting_of(self.record, name)
-        value = self._shown(one, label or _label(one), {"help": help or one.help, **more})
+        value = self._shown(
+            one, label or (f"{one.label}, {one.unit}" if one.unit else one.label), {"help": help or one.help, **more}
+        )
         if value is not None:
             self.values[name] = value[0]
         return None if value is None else value[0]
@@ -90,7 +92,3 @@ def _choice(
     shown = next((word for word, choice in called.items() if choice == default), None)
     widget = link.segments if len(called) <= _FEW else link.select
     return (one.read(called[widget(label, list(called), key=one.name, default=shown, **more)]),)
-
-
-def _label(one: Setting) -> str:
-    return f"{one.label}, {one.unit}" if one.unit else one.label

@@ -170,7 +170,10 @@ def what_fits(answer: CapacityAnswer) -> None:
             "more fit": _number(one),
             "what stops the next": f"not known: {one.unknown}" if one.unknown else stops(one.obstacles),
             "where": None if one.unknown else where(one),
-            "asks for": None if one.shape in said else _asked(one),
+            "asks for": None
+            if one.shape in said
+            else ", ".join(f"{words.roughly(amount, name)} {name}" for name, amount in one.requests.items())
+            or "nothing",
         }
         for names, one in shown
     ]
@@ -186,10 +189,6 @@ def _number(one: Fit) -> str:
     if one.unknown:
         return "?"
     return f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else "")
-
-
-def _asked(one: Fit) -> str:
-    return ", ".join(f"{words.roughly(amount, name)} {name}" for name, amount in one.requests.items()) or "nothing"
 
 
 def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:

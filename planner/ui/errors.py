@@ -12,19 +12,21 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.ground.budget import UnwantedError
-from planner.ground.errors import HeadroomError
+from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.words import literal, sentence
 
 _LOG = logging.getLogger(__name__)
 
 
 def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
-    """The error's sentence in a box, with a glyph and a word beside the colour."""
+    """The error's sentence in a box, with a glyph and a word beside the colour; what isn't known is nobody's mistake."""
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
     mend = f"\n\nWhat to do: {literal(error.mend)}." if error.mend else ""
-    (place or st).error(
-        f"{literal(sentence(error.what))}{where}{mend}", title="✗ This can't be answered", icon=":material/error:"
-    )
+    said = f"{literal(sentence(error.what))}{where}{mend}"
+    if isinstance(error, NotKnownError):
+        (place or st).info(said, title="? This isn't known", icon=":material/help:")
+    else:
+        (place or st).error(said, title="✗ This can't be answered", icon=":material/error:")
 
 
 def nothing(title: str, what: str, place: DeltaGenerator | None = None) -> NoReturn:

@@ -30,14 +30,19 @@ _VERDICTS: Final = {word.lower(): verdict for verdict, word in WORD.items()}
 def control(snapshot: Snapshot) -> None:
     """Search and filters, under the choice of cluster; what they say is a part of the link on every page."""
     link.keep(link.EVERYWHERE)
-    with st.expander("Search and filter", icon=":material/filter_alt:", expanded=_is_asked()):
+    with st.expander(
+        "Search and filter",
+        icon=":material/filter_alt:",
+        expanded=any(name in st.query_params or st.session_state.get(name) for name in link.EVERYWHERE),
+    ):
         search = link.text("Search", str, key="search", placeholder="part of a name", max_chars=200)
         spaces = link.choices("Namespace", sorted(namespaces_of(snapshot)), key="namespace", placeholder="all")
         label = link.text(
             "Labels", str, key="labels", placeholder="app=api,tier!=test", help=_help("label"), max_chars=500
         )
         verdicts = link.choices("Verdict", list(_VERDICTS), key="verdict", placeholder="all", help=_help("verdict"))
-        pools = link.choices("Node pool", _pools(snapshot), key="pool", placeholder="all")
+        every = sorted({node_pool(node) or NO_POOL for node in snapshot.nodes})
+        pools = link.choices("Node pool", every, key="pool", placeholder="all")
         try:
             read_selector(label or "")
         except HeadroomError as error:
@@ -54,14 +59,6 @@ def control(snapshot: Snapshot) -> None:
 
 def _help(name: str) -> str:
     return str(setting_of(Filter, name).help)
-
-
-def _is_asked() -> bool:
-    return any(name in st.query_params or st.session_state.get(name) for name in link.EVERYWHERE)
-
-
-def _pools(snapshot: Snapshot) -> list[str]:
-    return sorted({node_pool(node) or NO_POOL for node in snapshot.nodes})
 
 
 def wanted() -> Filter:

@@ -82,7 +82,7 @@ def headline(plan: MemoryPlan) -> None:
     unknown = sum(pod.working_set_bytes is None for pod in pods)
     with st.grid(min_column_width=170):  # four on a page, two on a phone
         nearest = known[0].until_hard_bytes if known else None
-        tiles.show("To nearest eviction", "unknown" if nearest is None else words.measured_bytes(nearest))
+        tiles.show("To nearest eviction", None if nearest is None else words.measured_bytes(nearest))
         tiles.show(
             "Over request",
             over or (None if unknown else 0),

@@ -183,7 +183,9 @@ def gpus(overview: ClusterOverview) -> None:
     """GPUs by model: held, free, waited for."""
     if not overview.gpus:
         st.caption(
-            "No node of this cluster has GPUs." if overview.node_count is not None else "Not known: without nodes."
+            "No node of this cluster has GPUs."
+            if overview.node_count is not None
+            else "Not known: see which nodes were read."
         )
         return
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))

@@ -84,7 +84,7 @@ def ask(snapshot: Snapshot) -> None:
         uploads.ask(
             "Prices, CSV", key=_OWN, types=["csv"], most_mib=5, nothing=nothing, help="As headroom's --prices takes them: "
             "machine_type, region, total_ondemand, total_spot. Not part of the link; they count on every page.",
-            read=lambda files: tuple(_table(name, data) for name, data in files),
+            read=lambda files: tuple(read.own_table(bounded.text_of(data, name, mend="Save it as CSV in UTF-8"), name) for name, data in files),
         )  # fmt: skip
         if without:
             _ask_by_pool(without)
@@ -124,10 +124,6 @@ def _of_pools(given: Mapping[str, tuple[float | None, float | None]]) -> PriceTa
     rows.writerow(("machine_type", "region", "total_ondemand", "total_spot"))
     rows.writerows((f"{OF_POOL}{pool}", ANYWHERE, *(usd or "" for usd in both)) for pool, both in given.items())
     return read.own_table(text.getvalue(), "what was typed")
-
-
-def _table(name: str, data: bytes) -> PriceTable:
-    return read.own_table(bounded.text_of(data, name, mend="Save it as CSV in UTF-8"), name)
 
 
 @st.cache_resource(ttl="6h", show_spinner=False)

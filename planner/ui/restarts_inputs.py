@@ -29,17 +29,13 @@ def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
         return snapshot
     made = st.session_state.get(_JOINED)
     if made is None or made[0] is not added:
-        made = st.session_state[_JOINED] = added, _joined(snapshot, added)
+        made = st.session_state[_JOINED] = added, replace(snapshot, logs=_newest(snapshot.logs, added))
     joined: Snapshot = made[1]
     return joined
 
 
 def _added(snapshot: Snapshot) -> tuple[PodLog, ...]:
     return uploads.kept(_LOGS, _NONE, of=identity(snapshot))
-
-
-def _joined(snapshot: Snapshot, added: tuple[PodLog, ...]) -> Snapshot:
-    return replace(snapshot, logs=_newest(snapshot.logs, added))
 
 
 def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, ...]:

@@ -203,7 +203,8 @@ def _figures(result: RolloutResult) -> None:
             label = "GPUs in use" if len(gpus) == 1 else words.literal(f"{name} in use")
             told = f"Most {words.literal(name)} held at once by all pods of the cluster, of all that its nodes have."
             tiles.share(label, result.peak_held.get(name, 0), result.capacity[name], hint=told)
-        tiles.show("Takes about", _duration(first), hint=_basis(first))
+        is_over = first.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH)
+        tiles.show("Takes about", words.duration(first.seconds) if is_over else "never", hint=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
         tiles.show("Pods left waiting", waiting, hint="In the whole cluster.")
     if first.exceeds_deadline and first.progress_deadline_seconds is not None:
@@ -211,10 +212,6 @@ def _figures(result: RolloutResult) -> None:
         st.caption(
             f"△ progressDeadlineSeconds ({deadline}) passes without progress: kubectl rollout status fails then."
         )
-
-
-def _duration(rollout: WorkloadRollout) -> str:
-    return words.duration(rollout.seconds) if rollout.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else "never"
 
 
 def _basis(rollout: WorkloadRollout) -> str:

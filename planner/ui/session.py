@@ -55,7 +55,10 @@ def _embedded(name: str) -> Snapshot:
 def given() -> tuple[Snapshot, ...]:
     """The user's own snapshots, the newest last; the one that the dashboard was started with before them."""
     started = _start()
-    own = [*([started] if started.startswith(cluster_source.CONTEXT_PREFIX) else []), *map(_spec, live_view.watched())]
+    own = [
+        *([started] if started.startswith(cluster_source.CONTEXT_PREFIX) else []),
+        *(f"{cluster_source.CONTEXT_PREFIX}{context}" for context in live_view.watched()),
+    ]
     live = [live_view.pinned(one.removeprefix(cluster_source.CONTEXT_PREFIX)) for one in dict.fromkeys(own)]
     begun = None if started in ("", *own, *_EMBEDDED) else _begun(started)
     first = [sign_in.seen(begun)] if isinstance(begun, Snapshot) else []
@@ -75,10 +78,6 @@ def start_problem() -> HeadroomError | None:
     asked = wanted()
     found = _begun(_start()) if asked is not None and asked.name == _start() else None
     return found if isinstance(found, HeadroomError) else None
-
-
-def _spec(context: str) -> str:
-    return f"{cluster_source.CONTEXT_PREFIX}{context}"
 
 
 def _start() -> str:

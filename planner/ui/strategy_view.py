@@ -122,7 +122,8 @@ def _weights() -> Weights:
 
 def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result: RolloutResult) -> None:
     """The strategy that the page answers for now: verdict, figures and patch stay beside the grid."""
-    pairs: dict[str, Pair] = {_name(cell): (cell.max_surge, cell.max_unavailable) for cell in _cells(grid)}
+    valid = [cell for row in grid.cells for cell in row if cell.is_valid]
+    pairs: dict[str, Pair] = {_name(cell): (cell.max_surge, cell.max_unavailable) for cell in valid}
     pairs[strategy_name(RECREATE)] = RECREATE
     is_recreate = rollout.strategy_kind != ROLLING_UPDATE
     now = RECREATE if is_recreate else (rollout.max_surge, rollout.max_unavailable)
@@ -149,10 +150,6 @@ def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result:
             on_click=_adopt_pair,
             args=(best.pair,),
         )
-
-
-def _cells(grid: StrategyGrid) -> list[GridCell]:
-    return [cell for row in grid.cells for cell in row if cell.is_valid]
 
 
 def _name(cell: GridCell) -> str:

@@ -183,7 +183,10 @@ def show(
         more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * lines)
         if len(rows) <= _FEW_ROWS:
             more.setdefault("height", "content")
-        cells = [{name: _wrapped(cell, widths[name]) for name, cell in row.items()} for row in cells]
+        cells = [
+            {name: broken(cell, widths[name]) if isinstance(cell, str) else cell for name, cell in row.items()}
+            for row in cells
+        ]
     config: dict[str, Any] = {name: {"width": width} for name, width in widths.items()}
     for name in heads.values():
         if is_amounts(cells, name):  # written with their unit, they are texts to the grid
@@ -272,10 +275,6 @@ def small(rows: Rows, *, names: Collection[str] = (), empty: str = "", unknown: 
 
 def _at(cells: Sequence[str]) -> Callable[[object], str]:
     return lambda place: cells[int(str(place))]
-
-
-def _wrapped(value: object, pixels: int) -> object:
-    return broken(value, pixels) if isinstance(value, str) else value
 
 
 def _cell(value: object) -> object:

@@ -78,7 +78,7 @@ def test_a_store_that_is_all_damaged_costs_no_other_page(store: Path, page: str)
 def test_a_store_that_is_gone_says_so_and_costs_no_other_page(store: Path) -> None:
     shutil.rmtree(store)
     words = said(visit("history"))
-    assert "there is no snapshot" in words or "This can't be answered" in words
+    assert "there is no snapshot" in words or "This isn't known" in words
     assert "Stuck" in said(visit("rollout"))
 
 

@@ -63,7 +63,7 @@ def test_what_would_be_refused_is_a_sentence(query: dict[str, str], words: str) 
 
 def test_without_metrics_use_is_unknown() -> None:
     app = page(snapshot([node()], [pod("p", container("main", "1Gi", "2Gi"))]))
-    assert {one.label: one.value for one in app.metric}["To nearest eviction"] == "unknown"
+    assert {one.label: one.value for one in app.metric}["To nearest eviction"] == "not known"
     assert "no PodMetrics" in shown(app)
 
 
