@@ -14,7 +14,7 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
 FIRST = {  # on a phone, of the first table in sight
-    "rollouts": ["Its rollout now", "Workload"],
+    "rollouts": ["Workload", "Its rollout now"],
     "headroom?part=Node pools": ["Pool", "Nodes", "GPUs", "GPUs held"],
     "memory?part=Who goes first on a node": ["Evicted", "Used", "Pod"],
     "restarts": ["Workload", "Cause"],
