@@ -252,7 +252,9 @@ def _put(snapshot: Snapshot, what: Asked) -> _Put:
         snapshot, is_sure = waiting.snapshot, not (waiting.opened or waiting.kept)
     cluster = at_rest(compiled(snapshot).snapshot)
     if what.shape:
-        places = _of_shape(cluster, what.shape, what.number)
+        shape = parse_shape(what.shape, cluster)
+        like = Pod(namespace=shape.namespace, name=_PLACE, uid="", labels=shape.labels, spec=shape.spec)
+        places = ((like, what.number),)
     cluster = _with_pods(cluster, places) if places else cluster
     asked = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(queued))
     return _Put(cluster, asked, queued, is_sure, is_queue_known)
@@ -276,11 +278,6 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
 
 Wanted = Sequence[tuple[Pod, int]]
 """Pods, and for how many like each there is to be a place."""
-
-
-def _of_shape(cluster: Cluster, shape: str, number: int) -> Wanted:
-    asked = parse_shape(shape, cluster)
-    return ((Pod(namespace=asked.namespace, name=_PLACE, uid="", labels=asked.labels, spec=asked.spec), number),)
 
 
 def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillWaiting, ...], bool, bool]:

@@ -37,7 +37,7 @@ from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.glance import Answer, Answers, glance, unjudged_words
 from planner.rollout.grid import play_cell, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.remedies import find_remedies, grown
+from planner.rollout.remedies import find_remedies, grown, is_unstated
 from planner.rollout.remedy_costs import usd_of_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision
 from planner.rollout.surroundings import surroundings
@@ -55,6 +55,7 @@ _GLANCES_KEPT: Final = 2 * 40  # of stuck workloads, whose runs are large
 _GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that asks for the same
 
 _MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
+_MOST_IN_VAIN: Final = 8  # of them in a row, of a large cluster
 
 MOST_SPARE: Final = 64
 
@@ -177,9 +178,7 @@ class World:
     ) -> None:  # fmt: skip
         self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas, templates
         self.loans = loans or {}  # workload → who is scaled to what while it rolls out
-        self.turns = (
-            turns or {}
-        )  # workload → who is rolled out before it, in that order, and what share each keeps Ready
+        self.turns = turns or {}  # workload → who is rolled out before it, in that order, and what share each keeps
         self._answers: Answers | None = None  # of many workloads: those that are alike have one
 
     @cached_property
@@ -246,10 +245,7 @@ class World:
         try:
             if key in self.turns:
                 return self._in_turn(revision, *self.turns[key])
-            if key in self.loans:
-                found = self._with_loan(revision)
-            else:
-                found = self._answers.of(revision) if self._answers else self._alone(revision)
+            found = self._answers.of(revision) if self._answers and key not in self.loans else self._asked(revision)
         except HeadroomError as error:
             return State(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
         return State(found.verdict, found.reason, str(found.headline), found.lowest_ready, found.replicas)
@@ -273,16 +269,12 @@ class World:
             for one, left in lent.items()
         )
 
-    def _with_loan(self, revision: Revision) -> Answer:
-        """Once who lends is at rest."""
+    def _asked(self, revision: Revision) -> Answer:
+        """Once who lends to it is at rest."""
+        lent = self.lent(revision.after.key)
+        revision = replace(revision, after_seconds=WHEN_AT_REST) if lent else revision
         with part():
-            return glance(
-                self.cluster, replace(revision, after_seconds=WHEN_AT_REST), self.lent(revision.after.key)
-            ).answer
-
-    def _alone(self, revision: Revision) -> Answer:
-        with part():
-            return glance(self.cluster, revision).answer
+            return glance(self.cluster, revision, lent).answer
 
 
 Effect = Callable[[World], World]
@@ -330,26 +322,22 @@ class Planner:
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
-        self._ahead: tuple[Cluster | None, dict[str, tuple[int, int] | None]] = (
-            None,
-            {},
-        )  # strategies found in a cluster
+        self._ahead: tuple[Cluster | None, dict[str, tuple[int, int] | None]] = None, {}  # strategies, of a cluster
         self._seen = lru_cache(maxsize=_GLANCES_KEPT)(glance)  # who is asked for lenders is asked for nodes next
         self._found_before: dict[Hashable, tuple[int, int] | None] = {}  # strategies, of whoever is alike in a cluster
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
     def plan(self) -> PlanAnswer:
-        wanting = [key for key in self._order() if not self._is_ready(key)][:_MOST_CURED]
+        wanting = sorted(  # those with most pods first, so that what is found for them may do for others
+            (key for key in self.states if not self._is_ready(key)), key=lambda key: (-self.states[key].replicas, key)
+        )[:_MOST_CURED]
         tell("What costs nothing: other strategies", 0.2)
         self._ahead = self.world.cluster, dict(zip(wanting, parts.each(wanting, self._strategy_for), strict=True))
         for place, key in enumerate(wanting):
             tell(f"What costs nothing: {key}", 0.2 + 0.3 * place / len(wanting))
             if not self._is_ready(key):
                 self._cure_for_nothing(key)
-        loans = []  # that others feel: moves come before them
-        for place, key in enumerate([key for key in wanting if not self._is_ready(key)][:_MOST_LENT]):
-            tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
-            loans += [(key, one) for one in self._search_for_nothing(key)]
+        loans = self._who_lends(wanting)
         self._roll_in_turn([key for key in wanting if not self._is_ready(key)])
         self._make_room([key for key in wanting if not self._is_ready(key)])
         for key, changes in loans:
@@ -379,27 +367,14 @@ class Planner:
         if not taken:
             return dict(before)
         world = self._world_with((*base, *taken))
-        kinds = {one.kind for one, _ in taken}
-        is_of_all = bool(kinds & {MeasureKind.NODES, MeasureKind.MOVES})
-        played = [key for key in before if is_of_all or self._is_touched(key, taken)]
-        return before | world.states(played)
-
-    @staticmethod
-    def _is_touched(key: str, taken: Sequence[tuple[Measure, Effect]]) -> bool:
-        """Whether a strategy of its own or a quota of its namespace is changed."""
-        space = key.split("/")[1]
-        return any(
-            one.workload == key or (one.kind is MeasureKind.QUOTA and one.workload.split("/")[1] == space)
-            for one, _ in taken
-        )
+        is_of_all = any(one.kind in (MeasureKind.NODES, MeasureKind.MOVES) for one, _ in taken)
+        own = {one.workload for one, _ in taken}
+        spaces = {one.workload.split("/")[1] for one, _ in taken if one.kind is MeasureKind.QUOTA}
+        return before | world.states([key for key in before if is_of_all or key in own or key.split("/")[1] in spaces])
 
     # ── the state of things ──────────────────────────────────────────────────────────────────────────────────────────
     def _is_ready(self, key: str) -> bool:
         return self.states[key].is_ready(self.share)
-
-    def _order(self) -> list[str]:
-        """Those with most pods first, so that what is found for them may do for others."""
-        return sorted(self.states, key=lambda key: (-self.states[key].replicas, key))
 
     def _adopt(self, measure: Measure, effect: Effect, keys: Iterable[str]) -> None:
         """Take a measure; `keys` are the workloads whose rollout it may mend."""
@@ -453,6 +428,7 @@ class Planner:
             or not state.replicas
             or state.verdict is Verdict.UNKNOWN
             or self._holds_nothing(key)
+            or (state.reason is Reason.QUOTA and self._is_unstated(key))
         ):
             return None
         pairs = self._pairs(workload)
@@ -474,6 +450,11 @@ class Planner:
         cluster, state = self.world.cluster, self.states[key]
         pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, workloads_by_key(cluster)[key]))
         return state.reason in GROWING_REASONS and not any(pod.node_name for pod in pods)
+
+    def _is_unstated(self, key: str) -> bool:
+        with part():
+            run = self._seen(self.world.cluster, self.world.revision(key)).run
+        return run is not None and is_unstated(run, key)
 
     def _pairs(self, workload: Workload) -> list[tuple[int, int]]:
         """Few strategies that differ in kind: none missing, as many missing as may be, and both."""
@@ -512,7 +493,8 @@ class Planner:
     def _quota_measure(self, key: str, hard: Sequence[tuple[str, str, int]]) -> tuple[Measure, Effect]:
         """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
         space = key.split("/")[1]
-        back = [(name, resource, self.today_quota(space, name, resource)) for name, resource, _ in hard]
+        today = {one.name: one.hard for one in self.snapshot.resource_quotas if one.namespace == space}
+        back = [(name, resource, today[name][resource]) for name, resource, _ in hard]
         names = tuple(dict.fromkeys(name for name, _, _ in hard))
         title = f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
         measure = Measure(
@@ -532,11 +514,23 @@ class Planner:
                 keys = [one for one in self.states if not self._is_ready(one)]
             self._adopt(measure, effect, keys)
 
-    def today_quota(self, namespace: str, name: str, resource: str) -> int:
-        quota = next(q for q in self.snapshot.resource_quotas if (q.namespace, q.name) == (namespace, name))
-        return int(quota.hard[resource])
-
     # ── what others lend ─────────────────────────────────────────────────────────────────────────────────────────────
+    def _who_lends(self, wanting: Sequence[str]) -> list[tuple[str, list[tuple[Measure, Effect]]]]:
+        """What others feel that lend, of each workload; moves come before that. In a large cluster nobody is asked any more once nobody
+        could for so many in a row."""
+        loans, in_vain = [], 0
+        most = _MOST_LENT if self.world.cluster.node_count <= MOST_NODES else _MOST_IN_VAIN
+        lacking = [key for key in wanting if self._may_be_lent_to(key)]
+        for place, key in enumerate(lacking):
+            if place >= _MOST_LENT or in_vain >= most:
+                self._doubt(f"Who could lend to {count(len(lacking) - place, 'more workload')} wasn't looked at.")
+                break
+            tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
+            found = self._search_for_nothing(key)
+            loans += [(key, one) for one in found]
+            in_vain = 0 if found or self._is_ready(key) else in_vain + 1
+        return loans
+
     def _search_for_nothing(self, key: str) -> list[list[tuple[Measure, Effect]]]:
         """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these. Where
         pods of others end for it, it is given back and not taken yet."""
@@ -549,10 +543,14 @@ class Planner:
                 break
         return []
 
+    def _may_be_lent_to(self, key: str) -> bool:
+        return self._wants_room(key) or (
+            self.states[key].verdict is Verdict.STUCK and self.states[key].reason is Reason.QUOTA
+        )
+
     def _least(self, key: str, worth: Callable[[Node], int] | None = None) -> tuple[Least, ...]:
         """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too."""
-        state = self.states[key]
-        if state.verdict is not Verdict.STUCK or state.reason not in GROWING_REASONS | {Reason.QUOTA}:
+        if not self._may_be_lent_to(key):
             return ()
         cluster, revision = self.world.cluster, self.world.revision(key)
         try:
@@ -629,23 +627,15 @@ class Planner:
         if not self._wants_room(key):
             return False
         tell(f"Who could be rolled out before it: {key}", 0.6)
-        plain = [one for one in self.states if self._is_ready(one) and one not in (*world.loans, *self.turns)]
         idle = self._who_only_waits(key)
-        loan = (
-            (
-                self._loan(key, ((one, 0) for one in idle), {}),
-                partial(World.with_loan, key=key, lent={one.key: 0 for one in idle}),
-            )
-            if idle
-            else None
-        )
+        lent = {one.key: 0 for one in idle}
+        loan = self._loan((key,), ((one, 0) for one in idle), {}), partial(World.with_loan, key=key, lent=lent)
         own = [None, *self._strategies_that_wait(key)]
-        changes = [[one for one in pair if one is not None] for pair in product((None, loan) if loan else (None,), own)]
+        changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
         ways = [self._way(key, some) for some in changes]
+        before, others = ([*map(world.revision, some)] for some in (self.turns, self._others_ready()))
         with part():
-            found = in_turn.first_turns(
-                world.cluster, list(map(world.revision, self.turns)), map(world.revision, plain), ways, self.share
-            )
+            found = in_turn.first_turns(world.cluster, before, others, ways, self.share)
         if found is None:
             return False
         turns, way = found
@@ -659,6 +649,10 @@ class Planner:
         self._take(key, [*zip(told, effects, strict=True), self._after(key, self.turns)])
         self.turns = whose
         return True
+
+    def _others_ready(self) -> list[str]:
+        """Who can be rolled out by himself, and isn't in turn yet."""
+        return [one for one in self.states if self._is_ready(one) and one not in (*self.world.loans, *self.turns)]
 
     def _way(self, key: str, changes: Iterable[tuple[Measure, Effect]]) -> in_turn.Way:
         world = self.world
@@ -698,14 +692,11 @@ class Planner:
         if run is None:
             return
         after = Answers(Cluster(run.simulation.pods.snapshot_now()))
-        plain = (one for one in self.states if self._is_ready(one) and one not in (*world.loans, *self.turns))
-        late = []
-        for key in plain:
-            found = after.of(world.revision(key))
-            if not (
-                found.verdict is Verdict.COMPLETES and found.lowest_ready >= ceil(self.share * found.replicas - 1e-9)
-            ):
-                late.append(key)
+        found = {one: after.of(world.revision(one)) for one in self._others_ready()}
+        late = [
+            key for key, one in found.items()
+            if one.verdict is not Verdict.COMPLETES or one.lowest_ready < ceil(self.share * one.replicas - 1e-9)
+        ]  # fmt: skip
         if not late:
             return
         turns = (*late, *self.turns)
@@ -743,7 +734,7 @@ class Planner:
             return
         if not made.moves or made.held < made.draws:
             return
-        before = self.world, dict(self.states), list(self.taken)
+        before, mine = self._so_far(), len(self.taken)
         ready = {key for key in self.states if self._is_ready(key)}
         effect = partial(World.with_room, after=Cluster(after))
         self._adopt(_moves(made, next(iter(wanting))), effect, list(self.states))
@@ -752,13 +743,10 @@ class Planner:
                 self._cure_for_nothing(key)
         now = {key for key in self.states if self._is_ready(key)}
         if not ready < now:
-            self.world, self.states, self.taken = before
+            self._go_back(before)
             return
-        mine = len(before[2])
-        self.taken[mine] = (
-            replace(self.taken[mine][0], makes=tuple(key for key in self.states if key in now - ready)),
-            effect,
-        )
+        makes = tuple(key for key in self.states if key in now - ready)
+        self.taken[mine] = replace(self.taken[mine][0], makes=makes), effect
 
     # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _add_all_nodes(self, wanting: Sequence[str]) -> None:
@@ -907,7 +895,8 @@ class Planner:
             return (
                 f"needs nodes like {listing([template.name for template, _ in offer.nodes])}, whose price isn't known"
             )
-        if self._usd_kept() + offer.usd_per_month > self.aims.most_usd:
+        kept = sum(measure.usd_per_month or 0.0 for measure, _ in self.taken)
+        if kept + offer.usd_per_month > self.aims.most_usd:
             return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"
         return ""
 
@@ -977,9 +966,6 @@ class Planner:
         name = pool_key(template)
         pool, already = self.pools.get(name), sum(pool_key(one) == name for one in self.world.templates)
         return "" if pool is None else pool.grows(number, already, capacity_of(self.today.cluster, pool))
-
-    def _usd_kept(self) -> float:
-        return sum(measure.usd_per_month or 0.0 for measure, _ in self.taken)
 
     def _remedies(self, key: str, kind: RemedyKind, world: World | None = None) -> list[Remedy]:
         world = world or self.world

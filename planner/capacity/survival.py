@@ -26,6 +26,7 @@ from planner.ground.words import Text, count, listing, plural, short_name, usd
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import REPLICA_SET, kind_called, several
 from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
+from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import EMPTY, Node, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
@@ -178,7 +179,9 @@ def survival(
     kinds = _alike(cluster)
     units = _MOST_UNITS * _MOST_NODES // max(_MOST_NODES, cluster.node_count)
     played, too_large, hopeless = list[tuple[_Lost, Outcome]](), list[str](), set[Scope]()
-    for one in (*_single(cluster, kinds), *_at_once(cluster, label)):
+    names = cluster.node_names
+    single = (_Lost(scope=Scope.NODE, name=names[some[0]], nodes=(some[0],), alike=len(some)) for some in kinds)
+    for one in (*single, *_at_once(cluster, label)):
         if one.scope in hopeless:  # a smaller one was too large
             too_large.append(one.name)
             continue
@@ -220,7 +223,7 @@ def _alike(cluster: Cluster) -> list[list[int]]:
     """Nodes of one shape, place and pool, with pods that are alike."""
     pods: dict[int, Counter[object]] = defaultdict(Counter)
     for pod in cluster.snapshot.pods:
-        if pod.holds_room and pod.node_name in cluster.node_index and not _is_daemon(pod):
+        if pod.holds_room and pod.node_name in cluster.node_index and not goes_with_its_node(pod):
             pods[cluster.node_index[pod.node_name]][_whose(cluster, pod)] += 1
     found: dict[object, list[int]] = {}
     for place, node in enumerate(cluster.nodes):
@@ -241,10 +244,6 @@ def _alike(cluster: Cluster) -> list[list[int]]:
     return list(found.values())
 
 
-def _is_daemon(pod: Pod) -> bool:
-    return pod.owner is not None and kind_called(pod.owner.kind).is_per_node
-
-
 def _whose(cluster: Cluster, pod: Pod) -> object:
     """What tells a pod from those that are made anew in the same way and go to the same nodes."""
     if pod.owner is None or kind_called(pod.owner.kind).has_ordinals or pod.spec.volumes or pod.spec.resource_claims:
@@ -253,11 +252,6 @@ def _whose(cluster: Cluster, pod: Pod) -> object:
     if shape.is_plain and pod.owner.kind == REPLICA_SET.name:
         return pod.namespace, shape.asks, shape.priority, shape.may_preempt, shape.candidates.tobytes()
     return pod.owner.key(pod.namespace)
-
-
-def _single(cluster: Cluster, kinds: Iterable[Sequence[int]]) -> Iterator[_Lost]:
-    for some in kinds:
-        yield _Lost(scope=Scope.NODE, name=cluster.node_names[some[0]], nodes=(some[0],), alike=len(some))
 
 
 def _at_once(cluster: Cluster, label: str) -> Iterator[_Lost]:
@@ -427,13 +421,11 @@ class _Mender:
     def _fewer(self, losses: Sequence[_Lost], spares: Spares) -> Spares:
         """One node less of a pool, the dearest first, as long as that does."""
         for place, _ in sorted(spares, key=lambda one: self._cost(((one[0], 1),)), reverse=True):
-            while True:
+            while place in dict(spares):
                 less = tuple((one, many - (one == place)) for one, many in spares if many > (one == place))
-                if less == spares or not less or not all(self._does(lost, less) for lost in losses):
+                if not less or not all(self._does(lost, less) for lost in losses):
                     break
                 spares = less
-                if place not in dict(spares):
-                    break
         return spares
 
     def _cheaper(self, lost: _Lost, found: Outcome, away: set[int], best: Spares | None) -> Spares | None:
@@ -530,17 +522,14 @@ def _sentence(made: Survival) -> str:
     if made.spare:
         price = "" if made.usd_per_month is None else f", {usd(made.usd_per_month)} a month,"
         for_whom = "any one node can be lost" if made.is_for_all else "more of them can"
-        parts.append(f"with {listing([_spare_words(one) for one in made.spare], None)}{price} {for_whom}")
+        nodes_in = [f"{count(one.nodes, 'spare node')} in {one.pool}" for one in made.spare]
+        parts.append(f"with {listing(nodes_in, None)}{price} {for_whom}")
     unknown = sum(one.unknown for one in made.losses if one.scope is Scope.NODE)
     if made.too_large:
         parts.append(f"too large to be played: {listing(made.too_large)}")
     return "; ".join(
         [*parts, *([f"of {count(unknown, 'pod')} it isn't known whether they come back"] if unknown else [])]
     )
-
-
-def _spare_words(one: Spare) -> str:
-    return f"{count(one.nodes, 'spare node')} in {one.pool}"
 
 
 def spare_words(spare: Iterable[Spare]) -> str:

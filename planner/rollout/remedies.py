@@ -408,9 +408,9 @@ def _smaller_request(case: _Case) -> Iterator[Remedy]:
 
 def _larger_quota(case: _Case) -> Iterator[Remedy]:
     """The quotas that stand in the way, raised by what the surge needs, or else to the most that is ever used."""
-    if case.why.reason is not Reason.QUOTA:
-        return
     workload = case.workload
+    if case.why.reason is not Reason.QUOTA or is_unstated(case.run, workload.key):
+        return
     quotas = [q for q in case.cluster.snapshot.resource_quotas if q.namespace == workload.namespace]
     free = _with_quotas(case, {q.name: dict.fromkeys(q.hard, _UNBOUNDED) for q in quotas})
     if free is None:
@@ -435,6 +435,12 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
         if run is not None:
             yield _raise(case, raised, run)
             return
+
+
+def is_unstated(run: Run, key: str) -> bool:
+    """Whether quotas refuse its pods since they don't state what they ask for, whatever the bounds are and however few there are."""
+    refusals = [one for owner in run.owners[key] if (one := run.refusals.get(owner))]
+    return bool(refusals) and all(one.unstated for one in refusals)
 
 
 def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:

@@ -384,3 +384,20 @@ def test_a_larger_quota_goes_with_a_node_and_both_are_said() -> None:
     assert [one.makes for one in (quota, strategy, nodes)] == [(), (), (WORKER,)]
     assert "patch resourcequota" in quota.command
     assert "one larger quota more and one T4 node more" in str(plan.sentence)
+
+
+def test_in_a_large_cluster_who_lends_is_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There nothing less is tried where all that may be lent isn't enough: with that and without, the same loans are found, and whoever nobody
+    was looked for is counted."""
+    for module in (readiness, lending):
+        monkeypatch.setattr(module, "MOST_NODES", 1)
+    quick = answer(demo.read(), PlanSettings(), PRICED)
+    assert any(one.kind is MeasureKind.LEND for one in quick.measures)
+    with monkeypatch.context() as plain:
+        plain.setattr(lending, "_does_with_all", lambda *_: True)
+        assert answer(demo.read(), PlanSettings(), PRICED) == quick
+    assert "Who could lend" not in str(quick.doubt)
+    monkeypatch.setattr(readiness, "_MOST_IN_VAIN", 0)
+    cut = answer(demo.read(), PlanSettings(), PRICED)
+    assert "Who could lend to 4 more workloads wasn't looked at." in str(cut.doubt)
+    assert not any(one.kind is MeasureKind.LEND for one in cut.measures)

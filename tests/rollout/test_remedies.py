@@ -13,8 +13,10 @@ from planner.ground.quantity import parse
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.rollout import remedies
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
+from planner.sources import demo
 from tests.builders import eks
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, rolling, stateful_set
@@ -244,3 +246,11 @@ def test_of_a_daemon_set_as_many_are_wanted_as_there_are_nodes() -> None:
     found = snapshot(node("a"), node("b"), daemon_set("agent", ["a", "b"], pod_spec()))
     answer = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload="DaemonSet/ml/agent"),)))
     assert answer.workloads[0].replicas == 2
+
+
+def test_no_quota_is_raised_for_pods_that_do_not_say_what_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the bound is, the API server refuses them; so none is played."""
+    monkeypatch.setattr(remedies, "_with_quotas", lambda *_: pytest.fail("a larger quota was played"))
+    answer = ask(demo.read(), "Deployment/dev/notebook", new_revision=True)
+    assert "requests.memory" in str(answer.sentence)
+    assert RemedyKind.RAISE_QUOTA not in by_kind(answer)
