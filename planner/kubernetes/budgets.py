@@ -7,6 +7,7 @@ Sources: kubernetes 1.36 `pkg/controller/disruption/disruption.go` (`getExpected
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -225,10 +226,10 @@ def overlaps(budgets: Iterable[PodDisruptionBudget], pods: Iterable[tuple[str, L
     for budget in budgets:
         by_namespace.setdefault(budget.namespace, []).append(budget)
     found: dict[tuple[str, ...], int] = {}
-    for namespace, labels in pods:
+    for (namespace, labels), number in Counter(pods).items():
         some = by_namespace.get(namespace, ())
         if len(some) > 1:
             names = tuple(sorted(f"{one.namespace}/{one.name}" for one in some if covers(one, namespace, labels)))
             if len(names) > 1:
-                found[names] = found.get(names, 0) + 1
+                found[names] = found.get(names, 0) + number
     return found

@@ -182,11 +182,17 @@ def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
     kind isn't known at all, or is another project's and wasn't listed.
     """
     keys, owners = workload_keys(snapshot), owners_of(snapshot)
+    known: dict[tuple[str, int], str] = {}  # as in `workload_keys`
     found = {}
     for pod in snapshot.pods:
         if pod.is_terminal or pod.owner is None:
             continue
         workload = keys[pod.uid]
+        about = workload, id(pod.owner)
+        if about in known:
+            if known[about]:
+                found[pod.uid] = known[about]
+            continue
         kind = kind_in(workload)
         is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
         topmost_unplayed = "" if is_judged else workload
@@ -196,6 +202,7 @@ def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
             seen.add(key)
             topmost_unplayed = key if owner.kind in _UNPLAYED else topmost_unplayed
             owner = owners.get(key)
+        known[about] = topmost_unplayed
         if topmost_unplayed:
             found[pod.uid] = topmost_unplayed
     return found

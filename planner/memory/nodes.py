@@ -7,8 +7,8 @@ and would rank them.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from planner.ground import collector, vocabulary
 from planner.ground.records import Record, replace
@@ -246,15 +246,19 @@ class _Pods:
         self._settings = settings
         self._uses = _uses(snapshot, stats)
         self._workloads = workload_keys(snapshot)
-        self._known: dict[tuple[int, str, bool, NodeMemory], PodMemory] = {}
+        self._known: dict[NodeMemory, dict[Hashable, PodMemory]] = defaultdict(dict)
 
-    def _alike(self, pod: Pod, memory: NodeMemory) -> PodMemory:
-        """A pod without a name of which no use is known. Specs are told by identity: the snapshot keeps them, and pods alike
-        share theirs."""
-        key = (id(pod.spec), pod.qos_class, is_static(pod), memory)
-        found = self._known.get(key)
+    def _alike(self, pod: Pod, memory: NodeMemory, known: dict[Hashable, PodMemory]) -> PodMemory:
+        """A pod without a name of which no use is known, of those `known` on nodes of this memory. What specs hold is told by identity:
+        the snapshot keeps it, and pods alike share theirs, a DaemonSet's too, whose specs name their nodes."""
+        spec = pod.spec
+        key = (
+            *map(id, (spec.containers, spec.init_containers, spec.pod_requests, spec.pod_limits, spec.overhead)),
+            spec.priority, spec.priority_class_name, pod.qos_class, is_static(pod),
+        )  # fmt: skip
+        found = known.get(key)
         if found is None:
-            found = self._known[key] = PodMemory(
+            found = known[key] = PodMemory(
                 qos=pod_qos_class(pod),
                 priority=pod.spec.priority or 0,
                 is_critical=is_critical(pod),
@@ -277,16 +281,17 @@ class _Pods:
 
     def ranked(self, pods: list[Pod], memory: NodeMemory) -> tuple[PodMemory, ...]:
         """The pods of a node with their ranks, in the order of eviction; those of unknown use last, without a rank."""
-        seen = _with_oom_ranks([self._seen(pod, memory) for pod in pods], memory)
+        known = self._known[memory]
+        seen = _with_oom_ranks([self._seen(pod, memory, known) for pod in pods], memory)
         order = eviction_order(pod for pod in seen if pod.working_set_bytes is not None)
         return (
             *(replace(pod, eviction_rank=rank) for rank, pod in enumerate(order, 1)),
             *(pod for pod in seen if pod.working_set_bytes is None),
         )
 
-    def _seen(self, pod: Pod, memory: NodeMemory) -> PodMemory:
+    def _seen(self, pod: Pod, memory: NodeMemory, known: dict[Hashable, PodMemory]) -> PodMemory:
         """A pod with what it uses, and its containers with what each does."""
-        alike, uses = self._alike(pod, memory), self._uses.get((pod.namespace, pod.name), {})
+        alike, uses = self._alike(pod, memory, known), self._uses.get((pod.namespace, pod.name), {})
         working_sets = [use.working_set_bytes for use in uses.values() if use.working_set_bytes is not None]
         total = memory.capacity_bytes + memory.swap_bytes
         return replace(

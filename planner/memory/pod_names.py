@@ -33,6 +33,9 @@ class Makers:
 
 def usages_by_workload(snapshot: Snapshot, usages: Iterable[Usage]) -> dict[str, list[Usage]]:
     """Workload key → what its pods were seen to use; pods of a history that have gone since are known by their names."""
+    usages = list(usages)
+    if not usages:
+        return {}
     keys = workload_keys(snapshot)
     places = {(pod.namespace, pod.name): keys[pod.uid] for pod in snapshot.pods}
     makers = Makers(snapshot.workloads)

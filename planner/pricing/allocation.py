@@ -179,7 +179,9 @@ def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterator[t
     gpus = tuple(name for name in once(node.allocatable) if is_gpu_resource(name))
     parts: list[list[float]] = []
     for amount, names in ((whole.gpu, gpus), (whole.cpu, (CPU,)), (whole.memory, (MEMORY,))):
-        wanted = [sum(one.requests.get(name, 0) for name in names) for one in held]
+        wanted = [0] * len(held)
+        for name in names:
+            wanted = [each + one.requests.get(name, 0) for each, one in zip(wanted, held, strict=True)]
         there = max(sum(node.allocatable.get(name, 0) for name in names), sum(wanted))
         shares = [float(each) / there if there else 0.0 for each in wanted]
         shares.append(max(0.0, 1.0 - sum(shares)))

@@ -80,11 +80,12 @@ def _added_up(bound: Iterable[tuple[Pod, K]], used: Mapping[str, Mapping[str, in
         if amounts is None:
             amounts = asked[id(pod.spec)] = tuple(pod_requests(pod.spec).items())
         own = sums.setdefault(key, {})
-        more = used.get(pod.uid, EMPTY)
         for name, amount in amounts:
-            own[name] = own.get(name, 0) + max(amount, more.get(name, 0))
-        for name in more.keys() - {name for name, _ in amounts}:
-            own[name] = own.get(name, 0) + more[name]
+            own[name] = own.get(name, 0) + amount
+        if (more := used.get(pod.uid) if used else None) is not None:
+            asks = dict(amounts)
+            for name, amount in more.items():
+                own[name] = own.get(name, 0) + max(0, amount - asks.get(name, 0))
     return sums
 
 

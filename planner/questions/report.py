@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from planner.capacity.filming import stuck_film
 from planner.capacity.gpu_lines import free_words, supplies_of
@@ -23,7 +23,6 @@ from planner.ground.settings import settings_within
 from planner.ground.tables import Row, Rows
 from planner.ground.words import Text, count, listing, moment, sentence
 from planner.kubernetes.records import Presence, Snapshot
-from planner.pricing.model import PriceBook
 from planner.questions import doctor, question_called
 from planner.questions.diff import DiffAnswer
 from planner.questions.pool_settings import PoolSettings
@@ -34,6 +33,7 @@ from planner.rollout.film import Film
 
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
+R = TypeVar("R")
 _ENVIRONMENTS: Final = 6  # that are told side by side
 _MOST_LOST: Final = 500  # nodes whose losses are played one by one beside everything else
 
@@ -57,8 +57,8 @@ class InputAge(Record):
     """An input of the review and of when it is; `taken` is text, "" where it isn't known."""
 
     name: str
-    taken: str
-    age_seconds: float | None
+    taken: str = ""
+    age_seconds: float | None = None
 
 
 class ReportAnswer(Record):
@@ -330,18 +330,24 @@ def review(
     titles = {chapter.question: chapter.title for chapter in reversed(chapters)}
     closers = {chapter.question: chapter.closer for chapter in chapters if chapter.closer}
 
-    def ask(name: str) -> tuple[Asked, _Closer]:
+    def ask(name: str) -> tuple[Asked | None, str, _Closer]:
         doing(titles[name])
-        first = _ask(snapshot, settings, given, name)
-        return first, _closer(snapshot, given, first, closers[name](first.answer)) if name in closers else (None, "")
+        try:
+            first = _ask(snapshot, settings, given, name)
+        except HeadroomError as error:
+            return None, str(error), (None, "")
+        closer = _closer(snapshot, given, first, closers[name](first.answer)) if name in closers else (None, "")
+        return first, "", closer
 
     in_order = dict.fromkeys(chapter.question for chapter in chapters)  # what one holds another need not work out again
-    asked, closer, failed = _all_asked(in_order, ask)
+    found = _all_asked(in_order, ask)
+    asked = {name: one for name, (one, _, _) in found.items() if one}
+    failed = {name: why for name, (one, why, _) in found.items() if not one}
     written: list[Written] = []
     for chapter in chapters:
-        one, why = asked.get(chapter.question), failed.get(chapter.question, "")
+        one, why, closer = found[chapter.question]
         if one and chapter.closer:
-            one, why = closer[chapter.question]
+            one, why = closer
         written.append(_written(chapter, one, why, told={before.said for before in written}))
     answer = ReportAnswer(
         sentence=Text(_sentence(asked)),
@@ -365,27 +371,10 @@ def _losses(snapshot: Snapshot, given: Given) -> Survival | None:
 _Closer = tuple[Asked | None, str]
 
 
-def _all_asked(
-    names: Collection[str], ask: Callable[[str], tuple[Asked, _Closer]]
-) -> tuple[dict[str, Asked], dict[str, _Closer], dict[str, str]]:
-    """Question → its answer, what was asked again of it, and why there is none. The Overview goes first: others stand on it, and it
-    has parts of its own."""
-
-    def tried(name: str) -> tuple[Asked, _Closer] | str:
-        try:
-            return ask(name)
-        except HeadroomError as error:
-            return str(error)
-
+def _all_asked(names: Collection[str], ask: Callable[[str], R]) -> dict[str, R]:
+    """Question → what came of it. The Overview goes first: others stand on it, and it has parts of its own."""
     ahead, rest = ([name for name in names if (name == "overview") is first] for first in (True, False))
-    found = dict(zip([*ahead, *rest], [*map(tried, ahead), *parts.each(rest, tried)], strict=True))
-    answered = {name: one for name, one in found.items() if not isinstance(one, str)}
-    failed = {name: one for name, one in found.items() if isinstance(one, str)}
-    return (
-        {name: one for name, (one, _) in answered.items()},
-        {name: one for name, (_, one) in answered.items()},
-        failed,
-    )
+    return dict(zip([*ahead, *rest], [*map(ask, ahead), *parts.each(rest, ask)], strict=True))
 
 
 def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> Asked:
@@ -452,31 +441,21 @@ def _sentence(asked: dict[str, Asked]) -> str:
 
 
 def _inputs(snapshot: Snapshot, given: Given) -> tuple[InputAge, ...]:
-    def age(at: float) -> float | None:
-        return None if given.now is None or at <= 0 else max(0.0, given.now - at)
+    def cluster(name: str, at: float) -> InputAge:
+        age = None if given.now is None or at <= 0 else max(0.0, given.now - at)
+        return InputAge(name=name, taken=moment(at), age_seconds=age)
 
-    inputs = [
-        InputAge(
-            name=f"snapshot {snapshot.source}", taken=moment(snapshot.taken_at), age_seconds=age(snapshot.taken_at)
-        )
-    ]
-    inputs += [
-        InputAge(name=f"before: {one.source}", taken=moment(one.taken_at), age_seconds=age(one.taken_at))
-        for one in given.others
-    ]
-    inputs.append(_book_age(given.book))
     used = "the snapshot's one moment of metrics-server" if given.usages is None else "Prometheus"
     is_there = given.usages is not None or snapshot.presence.get("PodMetrics") is Presence.PRESENT
-    inputs.append(InputAge(name=f"use of memory and CPU: {used if is_there else 'none'}", taken="", age_seconds=None))
-    limits = count(len(given.limits), "pool")
-    inputs.append(InputAge(name=f"limits of node pools: of {limits}", taken="", age_seconds=None))
-    return tuple(inputs)
-
-
-def _book_age(book: PriceBook | None) -> InputAge:
-    if book is None:
-        return InputAge(name="prices: none", taken="", age_seconds=None)
-    return InputAge(name=f"prices: {book.source}", taken=book.as_of, age_seconds=None)
+    return (
+        cluster(f"snapshot {snapshot.source}", snapshot.taken_at),
+        *(cluster(f"before: {one.source}", one.taken_at) for one in given.others),
+        InputAge(
+            name=f"prices: {given.book.source if given.book else 'none'}", taken=given.book.as_of if given.book else ""
+        ),
+        InputAge(name=f"use of memory and CPU: {used if is_there else 'none'}"),
+        InputAge(name=f"limits of node pools: of {count(len(given.limits), 'pool')}"),
+    )
 
 
 def _not_known(snapshot: Snapshot, asked: dict[str, Asked], failed: dict[str, str]) -> tuple[str, ...]:

@@ -118,8 +118,9 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
         if dict(old.asks) != asks or not np.array_equal(old.candidates, shape.candidates):
             return False
     places = [cluster.node_index[p.node_name] for p in pods]
-    candidates = set(shape.candidates.tolist())
-    if not candidates.issuperset(places) or is_overcommitted(cluster, shape, places):
+    is_candidate = np.zeros(cluster.node_count, dtype=np.bool_)
+    is_candidate[shape.candidates] = True
+    if not is_candidate[places].all() or is_overcommitted(cluster, shape, places):
         return False
     return not _is_contested(cluster, shape, places)
 

@@ -98,15 +98,15 @@ def _look(cluster: Cluster) -> _Seen:
     snapshot, numbers = cluster.snapshot, dict[Hashable, int]()
     courses = [(one, _course_of(cluster, one)) for one in in_flight(cluster)]
     moving = {uid: course for one, course in courses for uid in owners_of(cluster, one)}
-    on_node: list[list[tuple[int, int, bool, bool]]] = [[] for _ in cluster.nodes]
+    on_node: list[list[int]] = [[] for _ in cluster.nodes]
     for group in cluster.groups:
-        kind = numbers.setdefault(_holding(group.spec), len(numbers))
+        kind = numbers.setdefault((_holding(group.spec), id(group.labels), group.is_terminating), len(numbers))
         for node, index in zip(group.nodes.tolist(), group.pods, strict=True):
-            number = kind
             pod = snapshot.pods[index]
-            if pod.owner is not None and pod.owner.uid in moving:  # what becomes of it is its controller's
-                number = numbers.setdefault((number, moving[pod.owner.uid]), len(numbers))
-            on_node[node].append((number, id(group.labels), group.is_terminating, pod.is_ready))
+            number = 2 * kind + pod.is_ready
+            if moving and pod.owner is not None and pod.owner.uid in moving:  # what becomes of it is its controller's
+                number = 2 * numbers.setdefault((number, moving[pod.owner.uid]), len(numbers))
+            on_node[node].append(number)
     amounts = np.concatenate([cluster.allocatable, cluster.requested, cluster.scored_requested]).T.copy()
     nodes = [
         numbers.setdefault((code, amounts[i].tobytes(), tuple(sorted(on_node[i]))), len(numbers))
@@ -149,5 +149,5 @@ def _told(pod: Pod, place: int) -> tuple[object, ...]:
         pod.owner and (pod.owner.kind, pod.owner.name), "" if pod.owner else pod.name, id(pod.labels), id(pod.spec),
         pod.phase, pod.is_ready, pod.deleted_at, place, pod.nominated_node_name, pod.created_at, pod.ready_at,
         pod.started_at, bool(pod.unschedulable_message), pod.annotations.get(POD_DELETION_COST, ""),
-        sum(c.restart_count for c in pod.containers),
+        sum([c.restart_count for c in pod.containers]),
     )  # fmt: skip

@@ -14,7 +14,7 @@ move saves more than it bears: what is left over was idle, and is nobody's. `in_
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ from planner.kubernetes.budgets import protection
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
-from planner.pricing.allocation import Bought, Cents, Share, allocate, allocated_cents, bought
+from planner.pricing.allocation import Bought, Cents, Held, Share, allocate, allocated_cents, bought
 from planner.pricing.bill import NAMESPACE, WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
@@ -149,14 +149,12 @@ class _Kind(Record):
     month_usd: float
     spot_month_usd: float
     demand: Price
-    price_moves: tuple[float, ...]  # of the spot price, over its age and a month
+    spot_moves: tuple[float, float, float]  # of the spot price, over its age and a month: in the mean, and P5 and P95
 
     def moved_usd(self, spot_usd: float) -> tuple[float, float, float]:
         """What moves of the price add to `spot_usd`: in the mean, and P5 and P95."""
-        if not self.price_moves:
-            return 0.0, 0.0, 0.0
-        p5, p95 = np.percentile(self.price_moves, (5, 95))
-        return spot_usd * float(np.mean(self.price_moves)), spot_usd * float(p5), spot_usd * float(p95)
+        mean, p5, p95 = self.spot_moves
+        return spot_usd * mean, spot_usd * p5, spot_usd * p95
 
 
 class _Risk(Record):
@@ -236,8 +234,8 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         for one in workloads(snapshot)
     }
     prices = _Prices(book)
-    kinds = tuple(_kinds(snapshot, prices, cost))
     demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
+    kinds = tuple(_kinds(snapshot, prices, demand))
     if demand and not kinds:
         raise NotKnownError(
             f"what spot would save isn't known: none of the {count(len(demand), 'on-demand node')} has a price on spot "
@@ -247,7 +245,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
-    borne = _borne(snapshot, cost, kind_of)
+    borne = _borne(snapshot, cost, {one.node.node for one in demand}, kind_of)
     here = [{key: on_kind[key][number] for key in going} for number in range(len(kinds))]
     done = parts.each(range(len(kinds)), lambda number: _left(snapshot, kinds[number], here[number], asked, fitness))
     repacked = [one for one, _ in done]
@@ -257,16 +255,17 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
             for number, (_, moves) in enumerate(done)
         ]
     )
-    return _summed(snapshot, prices, cost, kinds, repacked, moves, kept_off, fitness, borne)
+    return _summed(snapshot, prices, cost, demand, kinds, repacked, moves, kept_off, fitness, borne)
 
 
-def _borne(snapshot: Snapshot, cost: ClusterCost, kind_of: Mapping[str, int]) -> dict[tuple[str, int | None], float]:
+def _borne(
+    snapshot: Snapshot, cost: ClusterCost, demand: Container[str], kind_of: Mapping[str, int]
+) -> dict[tuple[str, int | None], float]:
     """(workload, its nodes' kind) → what it bears of on-demand nodes, USD a month in whole cents; what is idle is nobody's."""
-    demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
     every = allocate(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, WORKLOAD))
-    names, sums = {one.node.node for one in demand}, defaultdict[tuple[str, int | None], int](int)
+    sums = defaultdict[tuple[str, int | None], int](int)
     for line in every:
-        if line.share is Share.USED and line.node in names:
+        if line.share is Share.USED and line.node in demand:
             sums[line.name, kind_of.get(line.node)] += round(100 * line.usd)
     return {key: cents / 100 for key, cents in sums.items()}
 
@@ -294,14 +293,12 @@ def _shared(moves: list[_Exact], borne: Mapping[str, float]) -> list[_Exact]:
     return found
 
 
-def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_Kind]:
+def _kinds(snapshot: Snapshot, prices: _Prices, demand: Sequence[NodeCost]) -> Iterator[_Kind]:
     """On-demand nodes with both prices, alike in pool, machine and prices."""
     found: dict[str, tuple[object, NodeCost, Price]] = {}
     taken_at = snapshot.taken_at
     known = {node.name: node for node in snapshot.nodes}
-    for one in cost.nodes:
-        if bought(one) is not Bought.ON_DEMAND:
-            continue
+    for one in demand:
         node = known[one.node.node]
         spot = prices.of(node, one.node.price, Provisioning.SPOT)
         if spot.usd_per_hour is None:
@@ -318,8 +315,14 @@ def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_
             month_usd=one.cost.total,
             spot_month_usd=(spot.usd_per_hour or 0.0) * HOURS_PER_MONTH,
             demand=one.node.price,
-            price_moves=spot_moves(prices.book.changes, move_days(spot.as_of, taken_at)),
+            spot_moves=_ends(spot_moves(prices.book.changes, move_days(spot.as_of, taken_at))),
         )
+
+
+def _ends(moves: Sequence[float]) -> tuple[float, float, float]:
+    """Mean, P5 and P95; nothing moves where no move is known."""
+    p5, p95 = np.percentile(moves, (5, 95)) if moves else (0.0, 0.0)
+    return float(np.mean(moves)) if moves else 0.0, float(p5), float(p95)
 
 
 def _who_goes(
@@ -512,6 +515,7 @@ def _summed(
     snapshot: Snapshot,
     prices: _Prices,
     cost: ClusterCost,
+    demand: Sequence[NodeCost],
     kinds: Sequence[_Kind],
     done: Sequence[Repacked],
     moves: Sequence[_Exact],
@@ -519,12 +523,10 @@ def _summed(
     fitness: Mapping[str, Suitability],
     borne: Mapping[tuple[str, int | None], float],
 ) -> FleetSavings:
-    demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
     packed = tuple(node for one in done for node in one.tightened)
     freed = packed + tuple(node for one in done for step in one.steps for node in step.freed)
-    nodes, costs_after, bound = _after(snapshot, prices, cost, kinds, done, set(freed))
     was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, NAMESPACE))
-    now = allocated_cents(costs_after, nodes, holders(snapshot, bound))
+    now = allocated_cents(*_after(snapshot, prices, cost, kinds, done, set(freed)))
     on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
     spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
     month = {one.node.node: one.cost.total for one in demand}
@@ -712,9 +714,9 @@ def _after(
     kinds: Sequence[_Kind],
     done: Sequence[Repacked],
     freed: set[str],
-) -> tuple[dict[str, Node], list[NodeCost], Iterator[tuple[Pod, str]]]:
-    """Nodes, what they cost, and pods on theirs, with everything moved; new nodes are like those that they replace, bought
-    on spot."""
+) -> tuple[list[NodeCost], dict[str, Node], dict[str, list[Held]]]:
+    """What nodes cost, the nodes, and what is held of each, with everything moved; new nodes are like those that they replace,
+    bought on spot. What is held is added up anew where a pod comes or goes."""
     placed = {id(snapshot.pods[number]): node for one in done for number, node in one.placed.items()}
     nodes = {node.name: node for node in snapshot.nodes if node.name not in freed}
     costs = [one for one in cost.nodes if one.node.node not in freed]
@@ -724,8 +726,11 @@ def _after(
             (like,) = cluster_cost(prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes
             costs += [replace(like, node=replace(like.node, node=name)) for name in one.new_nodes]
             nodes |= dict.fromkeys(one.new_nodes, kind.template)
-    moved = ((pod, placed.get(id(pod), node)) for pod, node in bound_pods(snapshot))
-    return nodes, costs, ((pod, node) for pod, node in moved if node not in freed)
+    before = held_by_node(snapshot, NAMESPACE)
+    others = {*placed.values(), *(snapshot.pods[number].node_name for one in done for number in one.placed)} | freed
+    moved = ((pod, placed.get(id(pod), node)) for pod, node in bound_pods(snapshot) if before is None or node in others)
+    held = holders(snapshot, ((pod, node) for pod, node in moved if node not in freed))
+    return costs, nodes, held | {node: some for node, some in (before or {}).items() if node not in others}
 
 
 _Cents = Mapping[tuple[str, Share], tuple[int, int]]
