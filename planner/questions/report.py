@@ -332,12 +332,7 @@ def review(
 
     def ask(name: str) -> tuple[Asked | None, str, _Closer]:
         doing(titles[name])
-        try:
-            first = _ask(snapshot, settings, given, name)
-        except HeadroomError as error:
-            return None, str(error), (None, "")
-        closer = _closer(snapshot, given, first, closers[name](first.answer)) if name in closers else (None, "")
-        return first, "", closer
+        return _tried(snapshot, settings, given, name, closers.get(name))
 
     in_order = dict.fromkeys(chapter.question for chapter in chapters)  # what one holds another need not work out again
     found = _all_asked(in_order, ask)
@@ -346,8 +341,7 @@ def review(
     written: list[Written] = []
     for chapter in chapters:
         one, why, closer = found[chapter.question]
-        if one and chapter.closer:
-            one, why = closer
+        one, why = closer if one and chapter.closer else (one, why)
         written.append(_written(chapter, one, why, told={before.said for before in written}))
     answer = ReportAnswer(
         sentence=Text(_sentence(asked)),
@@ -375,6 +369,17 @@ def _all_asked(names: Collection[str], ask: Callable[[str], R]) -> dict[str, R]:
     """Question → what came of it. The Overview goes first: others stand on it, and it has parts of its own."""
     ahead, rest = ([name for name in names if (name == "overview") is first] for first in (True, False))
     return dict(zip([*ahead, *rest], [*map(ask, ahead), *parts.each(rest, ask)], strict=True))
+
+
+def _tried(
+    snapshot: Snapshot, settings: ReportSettings, given: Given, name: str, closer: Callable[[Any], Any] | None
+) -> tuple[Asked | None, str, _Closer]:
+    """A question's answer, or why there is none, and what is asked again of it."""
+    try:
+        first = _ask(snapshot, settings, given, name)
+    except HeadroomError as error:
+        return None, str(error), (None, "")
+    return first, "", _closer(snapshot, given, first, closer(first.answer)) if closer else (None, "")
 
 
 def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> Asked:
