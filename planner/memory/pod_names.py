@@ -31,9 +31,8 @@ class Makers:
         return max(fitting, key=lambda one: len(one.name), default=None)
 
 
-def usages_by_workload(snapshot: Snapshot, usages: Iterable[Usage]) -> dict[str, list[Usage]]:
+def usages_by_workload(snapshot: Snapshot, usages: Sequence[Usage]) -> dict[str, list[Usage]]:
     """Workload key → what its pods were seen to use; pods of a history that have gone since are known by their names."""
-    usages = list(usages)
     if not usages:
         return {}
     keys = workload_keys(snapshot)

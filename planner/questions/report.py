@@ -500,16 +500,8 @@ def facts(found: ReportAnswer) -> Iterator[Fact]:
 
 def chapter_rows(found: ReportAnswer) -> list[Row]:
     """One row a chapter."""
-    return [
-        {
-            "chapter": one.title,
-            "question": one.question,
-            "rows": one.rows,
-            "sentence": one.sentence,
-            "not_known": one.not_known,
-        }
-        for one in found.chapters
-    ]
+    names = ("question", "rows", "sentence", "not_known")
+    return [{"chapter": one.title} | {name: getattr(one, name) for name in names} for one in found.chapters]
 
 
 QUESTION: Final = Question(
