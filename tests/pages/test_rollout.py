@@ -343,3 +343,8 @@ def test_the_table_of_strategies_has_its_columns_for_all() -> None:
     words = said(visit("rollout", workload="Deployment/prod/inference-api", section="Every strategy"))
     assert "△ Missing" not in words
     assert "Nodes brought unasked" in words
+
+
+def test_what_draws_a_film_is_fetched_before_somebody_asks() -> None:
+    assert len(visit("rollout").get("bidi_component")) == 1  # with nothing in it
+    assert len(visit("rollout", section="What happens").get("bidi_component")) == 1
