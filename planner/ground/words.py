@@ -16,9 +16,9 @@ _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 _UNITS = (("d", 86_400, 172_800), ("h", 3_600, 3_600), ("min", 60, 60), ("s", 1, 1))  # name, seconds, used from
 _STEPS = ((600, 1), (172_800, 60), (864_000, 3_600), (inf, 86_400))  # below so many seconds, rounded to so many
 _COMMAND: Final = re.compile(r": kubectl [^:;]*\Z")
-# A parenthesis or "!" means nothing where no bracket stands beside it, and those are escaped; a colon where :name[…] or an
-# address may be read.
-_MARKDOWN = re.compile(r"[\\`*_\[\]<>#$~|&@]|:(?=[^\W\d]|/)")
+# A parenthesis or "!" means nothing where no bracket stands beside it, and those are escaped; one after a bracket is, too: a
+# badge takes the bracket's escape away. A colon where :name[…] or an address may be read.
+_MARKDOWN = re.compile(r"[\\`*_\[\]<>#$~|&@]|:(?=[^\W\d]|/)|(?<=\])\(")
 # What Streamlit and GFM look for in the text after the escapes are read: addresses (not after a letter), e-mail, :icons:.
 _ALIVE = re.compile(r"(?i)(?=https?:)|(?=www\.)|(?<=@)|(?<=:)(?=[\w+-]*[a-z][\w+/-]*:|[+-]1:)")
 _JOINER = "\u2060"  # of no width: it parts what would be read as one
