@@ -304,7 +304,7 @@ _OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
         _own("from", "low"),
         _own("to", "high"),
     ),
-    note=lambda answer: str(answer.own_history.back_test.sentence) if answer.own_history else "",
+    note=lambda answer: f"Own history. {own.sentence}" if (own := answer.own_history) else "",
 )
 
 _SUMS: Final[Listing[SavingsAnswer, tuple[str, float]]] = Listing(

@@ -69,7 +69,7 @@ def test_a_terminal_obeys_no_name(name: str) -> None:
 
 def test_markdown_obeys_no_name() -> None:
     said = as_markdown([{"name": "a | b\n# c <img> ![x](y)"}])
-    assert said.splitlines()[-1] == r"| a \| b \# c \<img\> !\[x\](y) |"
+    assert said.splitlines()[-1] == r"| a \| b \# c \<img\> !\[x\]\(y) |"
 
 
 def test_rows_may_have_different_names() -> None:

@@ -25,7 +25,7 @@ def test_names_out_of_files_never_become_markup_with_or_without_an_object() -> N
     assert not app.exception
     first, second = (line.value for line in app.markdown)
     for line in (first, second):
-        assert r"\[x\](http\://elsewhere.example) \*left\* out" in line.replace("\u2060", "")
+        assert r"\[x\]\(http\://elsewhere.example) \*left\* out" in line.replace("\u2060", "")
     assert r"\`write\` it again" in first
     assert r"**Quota/a\*b\***:" in second
 
