@@ -65,6 +65,8 @@ def test_every_page_of_money_after_a_refresh(cloud: str, visit: Callable[..., Vi
             f"rollout?workload={workload}&section=Every strategy&spares_open=true": ["a month as a spare"],
         }.items():
             visitor.open(page)
+            if page.startswith("spot_savings"):
+                visitor.main().get_by_role("tab", name="What it rests on").click()
             for one in said:
                 expect(visitor.main().get_by_text(one).first).to_be_attached()
             for foreign in ("sustained use", "GKE", "preemptible", "2026-07-16"):

@@ -41,9 +41,8 @@ def test_drift_shows_dev_api_against_prod_api_and_the_link_to_it(visit: Callable
         r"dev has 1/8 of prod's memory request \(256Mi of 2Gi\).* 18 restarts of dev/api; prod has none"
     )
     expect(page.get_by_test_id("stAlert").get_by_text(sentence)).to_be_visible()
-    expect(
-        visitor.main().get_by_role("tabpanel").get_by_test_id("stDataFrame")
-    ).to_be_visible()  # every value, side by side
+    every = visitor.main().get_by_role("tabpanel").get_by_role("table")  # every value, side by side
+    expect(every.get_by_role("row").filter(has_text="memory request")).to_contain_text("256Mi (1/8)")
     other = visit()
     other.open(page.url.removeprefix(other.url).lstrip("/"))
     expect(other.page.get_by_test_id("stAlert").get_by_text(sentence)).to_be_visible()
