@@ -702,7 +702,6 @@ class Planner:
         turns = (*late, *self.turns)
         with part():
             if in_turn.played(world.cluster, [world.revision(one) for one in turns], self.share) is None:
-                names = listing([short_name(one) for one in late])
                 self._doubt(f"After {names}, {listing([short_name(one) for one in late])} can't be rolled out.")
                 return
         self.turns = turns
