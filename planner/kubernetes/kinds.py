@@ -1,6 +1,7 @@
 """The kinds that make pods, a row each: all that tells one from another. Nobody else names a kind.
 
-A kind is added by its row here, its controller in `planner.rollout.controllers` and that one's line in the registry.
+A kind is added by its row in ``kinds.json`` (a `note` there is for people), its name here, its controller in
+`planner.rollout.controllers` and that one's line in the registry.
 Sources: kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`, `staging/src/k8s.io/api/{apps,batch}/v1/types.go`.
 """
 
@@ -10,18 +11,16 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
+import msgspec
+
 from planner.ground.records import Record
-from planner.ground.vocabulary import POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
+from planner.kubernetes.beside import table_beside
 
 ROLLING_UPDATE: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"
 ON_DELETE: Final = "OnDelete"
 CANARY: Final = "Canary"
 BLUE_GREEN: Final = "BlueGreen"
-
-# the letters and digits of names Kubernetes makes up: apimachinery `pkg/util/rand/rand.go`
-_MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"
-
 
 ROLLOUT_STATUS: Final = "rollout status"
 """How to wait for a kind that ``kubectl rollout status`` knows: kubectl `pkg/polymorphichelpers/rollout_status.go`."""
@@ -64,7 +63,8 @@ class Kind(Record):
     waits : how kubectl waits until all its pods are there: `ROLLOUT_STATUS`, or what ``kubectl wait --for=`` takes, where a
         ``=`` at the end wants the number of pods; "" where there is no way
     has_scale : whether it has the subresource that ``kubectl scale`` writes
-    pod_suffix : regular expression of what follows its name in the names of its pods
+    pod_suffix : regular expression of what follows its name in the names of its pods, with the letters and digits that Kubernetes
+        makes names up of (apimachinery `pkg/util/rand/rand.go`)
     project, source : whose it is and by which version's rules it is played, where it isn't Kubernetes' own; and the files they are in
     modelled : what of its rollouts is played, and what isn't, for people
     """
@@ -88,7 +88,7 @@ class Kind(Record):
     undoes: str = "kubectl rollout undo"
     waits: str = ""
     has_scale: bool = False
-    pod_suffix: str = rf"(?:-\d+)?-{_MADE_UP}{{5}}"
+    pod_suffix: str = r"(?:-\d+)?-[bcdfghjklmnpqrstvwxz2456789]{5}"
     project: str = ""
     source: str = ""
     modelled: str = ""
@@ -148,119 +148,16 @@ class Kind(Record):
         return f"{self.name}/{namespace}/{name}" if namespace else f"{self.name}/{name}"
 
 
-POD: Final = Kind(name="Pod", resource="pods", waits="condition=PodScheduled")  # Ready may be over, or never come
-NODE: Final = Kind(name="Node", resource="nodes", scale=Scale.NODES)  # the kubelet's static pods are owned by theirs
-REPLICA_SET: Final = Kind(
-    name="ReplicaSet",
-    resource="replicasets",
-    group="apps",
-    scale=Scale.REPLICAS,
-    waits="jsonpath={.status.readyReplicas}=",
-    has_scale=True,
-)
-DEPLOYMENT: Final = Kind(
-    name="Deployment",
-    resource="deployments",
-    group="apps",
-    part=REPLICA_SET.name,
-    part_hash_label=POD_TEMPLATE_HASH,
-    scale=Scale.REPLICAS,
-    strategy_field="strategy",
-    strategies=(ROLLING_UPDATE, RECREATE),
-    default_surge="25%",
-    default_unavailable="25%",
-    can_pause=True,
-    progress_deadline_seconds=600,
-    waits=ROLLOUT_STATUS,
-    has_scale=True,
-    pod_suffix=rf"-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}",
-)
-STATEFUL_SET: Final = Kind(
-    name="StatefulSet",
-    resource="statefulsets",
-    group="apps",
-    scale=Scale.REPLICAS,
-    strategy_field="updateStrategy",
-    strategies=(ROLLING_UPDATE, ON_DELETE),
-    # maxUnavailable is absent unless the feature gate MaxUnavailableStatefulSet is on (off by default in 1.36): one pod
-    # is then replaced at a time, Ready or not
-    has_ordinals=True,
-    waits=ROLLOUT_STATUS,
-    has_scale=True,
-    pod_suffix=r"-\d+",
-)
-DAEMON_SET: Final = Kind(
-    name="DaemonSet",
-    resource="daemonsets",
-    group="apps",
-    scale=Scale.NODES,
-    strategy_field="updateStrategy",
-    strategies=(ROLLING_UPDATE, ON_DELETE),
-    default_surge=0,
-    default_unavailable=1,
-    rounds_unavailable_up=True,
-    waits=ROLLOUT_STATUS,
-    status=StatusFields(
-        wanted="desiredNumberScheduled",
-        ready="numberReady",
-        available="numberAvailable",
-        updated="updatedNumberScheduled",
-    ),
-)
-JOB: Final = Kind(
-    name="Job",
-    resource="jobs",
-    group="batch",
-    scale=Scale.PARALLELISM,
-    waits="jsonpath={.status.ready}=",
-    status=StatusFields(wanted="active", ready="ready", available="", updated=""),
-)
-ROLLOUT: Final = Kind(
-    name="Rollout",
-    resource="rollouts",
-    group="argoproj.io",
-    version="v1alpha1",
-    part=REPLICA_SET.name,
-    part_hash_label=ROLLOUTS_POD_TEMPLATE_HASH,
-    scale=Scale.REPLICAS,
-    strategy_field="strategy",
-    strategies=(CANARY, BLUE_GREEN),
-    default_surge="25%",
-    default_unavailable="25%",
-    can_pause=True,
-    progress_deadline_seconds=600,
-    undoes="kubectl argo rollouts undo",
-    waits="jsonpath={.status.phase}=Healthy",
-    has_scale=True,
-    pod_suffix=rf"-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}",
-    project="Argo Rollouts 1.9",
-    source="argo-rollouts `rollout/{canary,bluegreen,replicaset,sync,pause,trafficrouting}.go`, `utils/replicaset/canary.go`",
-    modelled="canary with steps (setWeight, setCanaryScale, pause) with and without a traffic router, dynamicStableScale, "
-    "minPodsPerReplicaSet, maxSurge, maxUnavailable; blue-green with previewReplicaCount, autoPromotion and scaleDownDelaySeconds; "
-    "undo, abort. A pause without a duration is promoted once nothing else moves; analyses, plugins and traffic "
-    "routers are assumed to pass at once.",
-)
-LEADER_WORKER_SET: Final = Kind(
-    name="LeaderWorkerSet",
-    resource="leaderworkersets",
-    group="leaderworkerset.x-k8s.io",
-    version="v1",
-    part=STATEFUL_SET.name,
-    scale=Scale.REPLICAS,
-    strategy_field="rolloutStrategy",
-    strategies=(ROLLING_UPDATE,),
-    default_surge=0,
-    default_unavailable=1,
-    undoes="",
-    waits="condition=Available",
-    status=StatusFields(available="readyReplicas"),
-    has_scale=True,
-    pod_suffix=r"-\d+(?:-\d+)?",
-    project="LeaderWorkerSet 0.8",
-    source="lws `pkg/controllers/{leaderworkerset,pod}_controller.go`, `pkg/webhooks/pod_webhook.go`",
-    modelled="groups of a leader and workers: replicas, size, both start-up policies, RecreateGroupOnPodRestart, partition, maxSurge, "
-    "maxUnavailable, exclusive topology, subgroups",
-)
+_ROWS: Final = {one.name: one for one in msgspec.json.decode(table_beside(__name__, "json"), type=tuple[Kind, ...])}
+POD: Final = _ROWS["Pod"]
+NODE: Final = _ROWS["Node"]
+REPLICA_SET: Final = _ROWS["ReplicaSet"]
+DEPLOYMENT: Final = _ROWS["Deployment"]
+STATEFUL_SET: Final = _ROWS["StatefulSet"]
+DAEMON_SET: Final = _ROWS["DaemonSet"]
+JOB: Final = _ROWS["Job"]
+ROLLOUT: Final = _ROWS["Rollout"]
+LEADER_WORKER_SET: Final = _ROWS["LeaderWorkerSet"]
 
 REPLICATION_CONTROLLER: Final = "ReplicationController"
 """Known by its pods only."""
@@ -274,9 +171,6 @@ ROLLING: Final = tuple(kind for kind in PLAYED if not kind.is_custom)
 """Those of them that every cluster has."""
 PARTS: Final = (REPLICA_SET,)
 """What a workload makes its pods through."""
-
-_ROWS = {kind.name: kind for kind in (NODE, POD, *PARTS, *WORKLOADS)}
-
 
 ROLLING_TEXT: Final = f"{', '.join(kind.name for kind in PLAYED[:-1])} or {PLAYED[-1].name}"
 """The kinds that roll out, for a sentence."""

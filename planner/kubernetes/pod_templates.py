@@ -1,6 +1,7 @@
 """Kinds whose pods can be told from their own fields: where each has its pod templates, and how many pods of each.
 
-A kind is added by its row. Sources, by API group: kubernetes `batch/v1`, `core/v1`; argoproj.io Rollout; LeaderWorkerSet
+A kind is added by its row in ``pod_templates.json``: a word with a star stands for the list of words that is called so there, and a
+`note` is for people. Sources, by API group: kubernetes `batch/v1`, `core/v1`; argoproj.io Rollout; LeaderWorkerSet
 (kubernetes-sigs/lws `api/leaderworkerset/v1`); KubeRay `ray.io/v1`; Knative Serving v1; Kubeflow training-operator v1 and
 mpi-operator v2beta1; JobSet v1alpha2; KServe v1beta1 and v1alpha1; Kaito v1beta1; Volcano v1alpha1; OpenKruise; OpenShift.
 """
@@ -13,20 +14,15 @@ from functools import cache
 from math import prod
 from typing import Any, Final
 
+import msgspec
+
 from planner.ground import words
 from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
-from planner.kubernetes.composed import (
-    Composed,
-    FoundSet,
-    cron_workflow,
-    llm_inference_service,
-    ray_autoscaler,
-    ray_counted,
-    ray_grows,
-    workflow,
-)
-from planner.kubernetes.kinds import JOB, POD, REMOVED
+from planner.kubernetes import composed
+from planner.kubernetes.beside import table_beside
+from planner.kubernetes.composed import Composed, FoundSet
+from planner.kubernetes.kinds import REMOVED
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.strange import Tree, strange_fields, strange_notes, tree
@@ -205,266 +201,32 @@ class Placed(Record):
         return tuple((one.template, self.groups * one.count) for one in self.sets)
 
 
-# not schedulingPolicy: who places them then hangs on the operator's flags (training-operator `pkg/controller.v1/common/pod.go`
-# `createNewPod`); nor elasticPolicy: how many there are hangs on an autoscaler (`pkg/controller.v1/pytorch/hpa.go` `ReconcileHPA`)
-_RUN_POLICY: Final = ("spec.runPolicy", "cleanPodPolicy ttlSecondsAfterFinished activeDeadlineSeconds backoffLimit")
-_KUBEFLOW: Final = (
-    _RUN_POLICY,
-    ("spec", "cleanPodPolicy nprocPerNode successPolicy backoffLimit activeDeadlineSeconds ttlSecondsAfterFinished"),
-)
-# not ray.io/scheduler-name and the like: pods get another scheduler where the operator was told so (kuberay
-# `ray-operator/controllers/ray/batchscheduler`)
-_RAY_NOTES: Final = (
-    "ray.io/ft-enabled ray.io/external-storage-namespace ray.io/overwrite-container-cmd ray.io/version ray.io/cluster ray.io/node-type "
-    "ray.io/group ray.io/is-ray-node ray.io/identifier ray.io/originated-from-cr-name ray.io/originated-from-crd ray.io/kuberay-version "
-    "ray.io/market-type ray.io/accelerator-type ray.io/region ray.io/availability-zone "
-    "ray.io/enable-serve-service"
-)
-_KNATIVE_NOTES: Final = " ".join(
-    f"{domain}.knative.dev/{name}"
-    for domain, names in (
-        ("serving", "creator lastModifier rollout-duration rolloutDuration progress-deadline"),
-        ("networking", "visibility ingress-class ingress.class certificate-class http-protocol"),
-        ("autoscaling", ("class metric target targetUtilizationPercentage target-utilization-percentage window max-scale maxScale "
-         "scale-down-delay scaleToZeroPodRetentionPeriod scale-to-zero-pod-retention-period targetBurstCapacity target-burst-capacity "
-         "panic-window-percentage panicWindowPercentage panic-threshold-percentage panicThresholdPercentage")),
-    )
-    for name in names.split()
-)  # fmt: skip
-_KSERVE_NOTES: Final = " ".join(f"serving.kserve.io/{name}" for name in ["deploymentMode=RawDeployment", "deploymentMode=Standard", "deploymentMode=Serverless", "deploymentMode=Knative", "autoscalerClass=hpa", "autoscalerClass=external", "autoscalerClass=none", "metric", "metrics", "targetUtilizationPercentage", "enable-prometheus-scraping", "storageSecretName", "secretName", "s3-endpoint", "s3-usehttps", "s3-region", "s3-verifyssl", "s3-useanoncredential", "enable-tag-routing"]) + " opendatahub.io/dashboard kserve.io/component"  # fmt: skip
-_POD_FIELDS: Final = (
-    "activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers "
-    "hostAliases hostIPC hostNetwork hostPID hostUsers hostname imagePullSecrets initContainers nodeName nodeSelector os overhead "
-    "preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName "
-    "schedulingGates schedulingGroup securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain "
-    "terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes"
-)
-_OF_WORKFLOW: Final = (
-    "entrypoint templates arguments parallelism serviceAccountName automountServiceAccountToken volumes onExit hooks ttlStrategy podGC "
-    "activeDeadlineSeconds priority podPriority podPriorityClassName nodeSelector tolerations affinity schedulerName securityContext "
-    "imagePullSecrets hostNetwork dnsPolicy dnsConfig hostAliases artifactRepositoryRef archiveLogs artifactGC retryStrategy metrics "
-    "executor workflowMetadata podMetadata podDisruptionBudget runtimeClassName volumeClaimGC suspend"
-)
-_RAY_GROWS: Final = "the workers that Ray's autoscaler adds aren't counted"
 _MANAGERS: Final = (
     "ray.io/kuberay-operator", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator",
     "kubernetes.io/job-controller",
 )  # fmt: skip
 """What ``managedBy`` says where the kind's own controller makes the pods: of any other value another cluster's does."""
 _MANAGED: Final = ("spec.managedBy", "spec.runPolicy.managedBy")
-_READY_REPLICAS: Final = "jsonpath={.status.readyReplicas}="
+
+_TABLE: Final = msgspec.json.decode(table_beside(__name__, "json"))
+_WORDS: Final[Mapping[str, str]] = _TABLE["words"]
 
 
-def _replicas(kind: str, group: str, *versions: str) -> Templated:
-    rows = PodSet(base="spec", counts=(Count(path="replicas"),))
-    is_own = group in ("", "apps", "extensions")  # the others have strategies, which may move pods by themselves
-    return Templated(
-        kind=kind, group=group, versions=versions, sets=(rows,), waits=_READY_REPLICAS, is_by_template=is_own, scales="",
-        is_reviewed=kind != "ReplicaSet",
-        also=() if is_own else (("spec", ("selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds strategy updateStrategy "
-                                 "podManagementPolicy serviceName persistentVolumeClaimRetentionPolicy lifecycle triggers")),),
-    )  # fmt: skip
+def _spelled(text: str) -> str:
+    return " ".join(_WORDS.get(word, word) for word in text.split())
 
 
-def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
-    sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
-    return Templated(
-        kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang,
-        suspend="spec.runPolicy.suspend", updates=RULES["KubeflowJob"], scales="worker",
-        also=(*_KUBEFLOW, (f"spec.{field}{{}}", "restartPolicy")),
-    )  # fmt: skip
+def _row(row: Document) -> Templated:
+    """A row of ``pod_templates.json``; what it computes with is called as in `planner.kubernetes.composed`."""
+    told = {
+        "also": [(where, _spelled(names)) for where, names in row.get("also", ())],
+        "notes": _spelled(row.get("notes", "")),
+        "updates": RULES[row["updates"]] if "updates" in row else None,
+    }
+    return msgspec.convert({**row, **told}, Templated, dec_hook=lambda _, name: getattr(composed, name))
 
 
-def _ray(cluster: str) -> tuple[PodSet, ...]:
-    workers = (
-        Count(path="replicas", default=0, at_least="minReplicas", at_most="maxReplicas"),
-        Count(path="numOfHosts"),
-    )
-    return (
-        PodSet(role="head", base=f"{cluster}.headGroupSpec", sidecar=ray_autoscaler),
-        PodSet(role="worker", base=f"{cluster}.workerGroupSpecs[]", counts=workers),
-    )
-
-
-def _ray_also(cluster: str) -> tuple[tuple[str, str], ...]:
-    """Not a group's `suspend`, nor what its `scaleStrategy` says: which of its pods go."""
-    group = "rayStartParams resources labels serviceType"
-    own = "rayVersion authOptions enableInTreeAutoscaling autoscalerOptions headServiceAnnotations gcsFaultToleranceOptions upgradeStrategy"
-    return (
-        (cluster, own),
-        (f"{cluster}.headGroupSpec", f"{group} enableIngress headService replicas"),
-        (f"{cluster}.workerGroupSpecs[]", f"{group} groupName idleTimeoutSeconds scaleStrategy."),
-    )
-
-
-def _ray_job(kind: str, at: str, *, also: tuple[tuple[str, str], ...] = (), waits: str = "", **more: Any) -> Templated:
-    """What makes a RayJob, or is one, whose own fields are `at`."""
-    cluster, is_job = f"{at}.rayClusterSpec", at == "spec"
-    fields = (
-        "entrypoint metadata runtimeEnv runtimeEnvYAML jobId shutdownAfterJobFinishes ttlSecondsAfterFinished activeDeadlineSeconds backoffLimit "
-        "submissionMode submitterConfig entrypointNumCpus entrypointNumGpus entrypointResources deletionStrategy deletionPolicy "
-        "preRunningDeadlineSeconds"
-    )
-    return Templated(
-        kind=kind, group="ray.io", versions=("v1", "v1alpha1") if is_job else ("v1",), gang=Gang.WHOLE, notes=_RAY_NOTES,
-        assumes=_RAY_GROWS, where=ray_grows, counted=ray_counted if is_job else None,
-        sets=(*_ray(cluster), PodSet(role="submitter", base=at, template="submitterPodTemplate", is_optional=True)),
-        also=((at, fields), *_ray_also(cluster), *also), waits=waits, **more,
-    )  # fmt: skip
-
-
-def _served(*components: str) -> tuple[PodSet, ...]:
-    return tuple(
-        PodSet(role=one, base=f"spec.{one}", template="", is_spec=True, counts=(Count(path="minReplicas", floor=1),))
-        for one in components
-    )
-
-
-_WORKFLOW_NOTES: Final = "workflows.argoproj.io/title workflows.argoproj.io/description workflows.argoproj.io/version"
-_NOTHING_MORE: Final = (("", ""),)
-_SUSPEND: Final = "spec.suspend"
-_SERVED: Final = ("predictor", "transformer", "explainer")
-_JOB: Final = PodSet(base="spec", counts=(Count(path="parallelism", at_most="completions"),))
-# a revision begins with the larger of both, and at least one pod (serving `pkg/reconciler/autoscaling/kpa/kpa.go` `intMax`)
-_SCALES: Final = tuple(
-    f"autoscaling.knative.dev/{name}" for name in ("min-scale", "minScale", "initial-scale", "initialScale")
-)
-_LWS_SIZE: Final = "spec.leaderWorkerTemplate"
-
-TEMPLATED: Final = (
-    Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),), waits=POD.waits, is_reviewed=False),
-    Templated(kind="Job", group="batch", sets=(_JOB,), waits=JOB.waits, suspend=_SUSPEND, is_reviewed=False),
-    Templated(
-        kind="CronJob", group="batch",
-        sets=(PodSet(base="spec.jobTemplate.spec", counts=_JOB.counts),),
-        waits="", suspend=_SUSPEND, is_by_template=True, updates=RULES["CronJob"],
-    ),
-    _replicas("ReplicationController", "", "v1"),
-    _replicas("ReplicaSet", "apps", "v1"),
-    _replicas("ReplicaSet", "extensions"),
-    Templated(
-        kind="Rollout", group="argoproj.io", versions=("v1alpha1",),
-        sets=(PodSet(base="spec", counts=(Count(path="replicas"),)),),
-        waits="jsonpath={.status.phase}=Healthy",
-        also=(("spec", "selector minReadySeconds revisionHistoryLimit progressDeadlineSeconds progressDeadlineAbort analysis",),
-            ("spec.strategy.canary",
-            ("steps maxSurge maxUnavailable canaryService stableService trafficRouting analysis canaryMetadata stableMetadata pingPong "
-            "dynamicStableScale minPodsPerReplicaSet scaleDownDelaySeconds scaleDownDelayRevisionLimit abortScaleDownDelaySeconds")),
-            ("spec.strategy.blueGreen",
-            ("activeService previewService previewReplicaCount autoPromotionEnabled autoPromotionSeconds scaleDownDelaySeconds maxUnavailable "
-            "scaleDownDelayRevisionLimit prePromotionAnalysis postPromotionAnalysis activeMetadata previewMetadata abortScaleDownDelaySeconds"),)),
-        notes="rollout.argoproj.io/revision notifications.argoproj.io/subscribe",
-    ),
-    _replicas("CloneSet", "apps.kruise.io", "v1alpha1"),
-    _replicas("StatefulSet", "apps.kruise.io", "v1beta1", "v1alpha1"),
-    _replicas("DeploymentConfig", "apps.openshift.io", "v1"),
-    Templated(
-        kind="LeaderWorkerSet", group="leaderworkerset.x-k8s.io",
-        also=(("spec", "startupPolicy rolloutStrategy networkConfig"),
-            (_LWS_SIZE, "restartPolicy subGroupPolicy persistentVolumeClaimRetentionPolicy")),
-        sets=(PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
-            PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),))),
-        waits="condition=Available", gang=Gang.GROUP, groups=Count(path="spec.replicas"),
-    ),
-    Templated(
-        kind="RayCluster", group="ray.io", assumes=_RAY_GROWS, where=ray_grows, counted=ray_counted, also=_ray_also("spec"), notes=_RAY_NOTES,
-        versions=("v1", "v1alpha1"), sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND, updates=RULES["RayCluster"],
-    ),
-    Templated(
-        kind="RayService", group="ray.io", assumes=_RAY_GROWS, where=ray_grows,
-        also=(("spec", ("serveConfigV2 serveConfig serviceUnhealthySecondThreshold deploymentUnhealthySecondThreshold serveService "
-            "excludeHeadPodFromServeSvc rayClusterDeletionDelaySeconds")), ("spec.upgradeStrategy", "type"),
-            *_ray_also("spec.rayClusterConfig")),
-        notes=_RAY_NOTES, versions=("v1", "v1alpha1"), sets=_ray("spec.rayClusterConfig"), waits="jsonpath={.status.serviceStatus}=Running",
-        updates=RULES["RayService"],
-    ),
-    _ray_job("RayJob", "spec", suspend=_SUSPEND, updates=RULES["RayJob"], waits="jsonpath={.status.jobDeploymentStatus}=Running"),
-    _ray_job("RayCronJob", "spec.jobTemplate", suspend=_SUSPEND, updates=RULES["RayCronJob"], also=(("spec", "schedule timeZone"),)),
-    Templated(
-        kind="Service", group="serving.knative.dev", also=(("spec", "traffic"),), notes=f"{_KNATIVE_NOTES} {' '.join(_SCALES)}",
-            waits="condition=Ready", updates=RULES["KnativeService"],
-        sets=(PodSet(base="spec", counts=(Count(annotations=_SCALES),)),),
-    ),
-    _replica_specs("PyTorchJob", "pytorchReplicaSpecs", Gang.WHOLE),
-    Templated(
-        kind="MPIJob", group="kubeflow.org", versions=("v2beta1", "v1"),
-        sets=(PodSet(role="launcher", base="spec.mpiReplicaSpecs.Launcher", counts=(Count(path="replicas"),)),
-            PodSet(role="worker", base="spec.mpiReplicaSpecs.Worker", counts=(Count(path="replicas", default=0),))),
-        waits="condition=Running", gang=Gang.WHOLE, suspend="spec.runPolicy.suspend",
-        also=(*_KUBEFLOW, ("spec", "slotsPerWorker mainContainer sshAuthMountPath launcherCreationPolicy mpiImplementation runLauncherAsWorker"),
-            ("spec.mpiReplicaSpecs{}", "restartPolicy")),
-        updates=RULES["MPIJob"],
-    ),
-    _replica_specs("TFJob", "tfReplicaSpecs"),
-    _replica_specs("XGBoostJob", "xgbReplicaSpecs"),
-    _replica_specs("PaddleJob", "paddleReplicaSpecs"),
-    _replica_specs("JAXJob", "jaxReplicaSpecs"),
-    Templated(
-        kind="Notebook", group="kubeflow.org", versions=("v1", "v1beta1"), stops="kubeflow-resource-stopped", also=_NOTHING_MORE,
-        notes=" ".join(f"notebooks.kubeflow.org/{name}" for name in ["server-type", "http-headers-request-set", "http-rewrite-uri",
-            "last-activity", "last_activity_check_timestamp",]),
-        sets=(PodSet(base="spec"),), waits=_READY_REPLICAS,
-    ),
-    Templated(
-        kind="JobSet", group="jobset.x-k8s.io",
-        also=(("spec", "network successPolicy failurePolicy startupPolicy ttlSecondsAfterFinished coordinator"),
-            ("spec.replicatedJobs[]", "name groupName template.metadata"),
-            ("spec.replicatedJobs[].template.spec", ("completionMode backoffLimit backoffLimitPerIndex maxFailedIndexes "
-            "activeDeadlineSeconds ttlSecondsAfterFinished podFailurePolicy successPolicy podReplacementPolicy"),)),
-        versions=("v1alpha2",),
-        waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
-        sets=(PodSet(base="spec.replicatedJobs[]", template="template.spec.template", counts=(Count(path="replicas"),
-            Count(path="template.spec.parallelism", at_most="template.spec.completions"),)),),
-        suspend=_SUSPEND, updates=RULES["JobSet"],
-    ),
-    *(
-        Templated(
-            kind="InferenceService", group=group, versions=("v1beta1",), sets=_served(*_SERVED),
-            also=tuple((f"spec.{one}", ("maxReplicas scaleTarget scaleMetric scaleMetricType containerConcurrency timeout canaryTrafficPercent "
-                "logger batcher labels annotations deploymentStrategy")) for one in _SERVED),
-            notes=f"{_KSERVE_NOTES} {_KNATIVE_NOTES}", stops="serving.kserve.io/stop=true", waits="condition=Ready", updates=RULES["KServe"],
-            assumes="what its storage initializer, and with Knative its queue proxy, ask for isn't counted",
-        )
-        for group in ("serving.kserve.io", "serving.kubeflow.org")
-    ),
-    Templated(
-        kind="LLMInferenceService", group="serving.kserve.io", versions=("v1alpha2", "v1alpha1"), waits="condition=Ready", sets=(),
-            composes=llm_inference_service,
-        also=(*(each for part in ("spec", "spec.prefill") for each in ((part, "template worker replicas scaling.minReplicas scaling.maxReplicas"),
-            (f"{part}.parallelism", "data dataLocal dataRPCPort pipeline tensor expert"),)), ("spec",
-            "model labels annotations baseRefs storageInitializer router.route router.gateway router.ingress"), ("spec.router.scheduler",
-            "template pool replicas config")),
-        notes=_KSERVE_NOTES, stops="serving.kserve.io/stop=true", refers="baseRefs",
-        assumes="what KServe's own configurations add (the pod of a scheduler whose template isn't given, a storage initializer) isn't counted",
-    ),
-    Templated(
-        kind="Workflow", group="argoproj.io", versions=("v1alpha1",), waits="condition=PodRunning", sets=(), gang=Gang.IN_TURN, suspend=_SUSPEND,
-            also=(("spec", _OF_WORKFLOW),), notes=_WORKFLOW_NOTES, composes=workflow,
-        assumes="what its executor's containers ask for isn't counted",
-    ),
-    Templated(
-        kind="CronWorkflow", group="argoproj.io", versions=("v1alpha1",), waits="", sets=(), gang=Gang.IN_TURN, suspend=_SUSPEND,
-            updates=RULES["CronWorkflow"],
-        also=(("spec.workflowSpec", _OF_WORKFLOW), ("spec",
-            ("schedule schedules timezone concurrencyPolicy startingDeadlineSeconds successfulJobsHistoryLimit "
-            "failedJobsHistoryLimit workflowMetadata stopStrategy when"),)),
-        notes=_WORKFLOW_NOTES, composes=cron_workflow,
-        assumes="what its executor's containers ask for isn't counted",
-    ),
-    Templated(
-        kind="Workspace", group="kaito.sh", versions=("v1beta1", "v1alpha1"), waits="condition=InferenceReady",
-        sets=(PodSet(template="inference.template", counts=(Count(path="resource.count"),)),),
-        # not `instanceType` and `labelSelector`: Kaito brings nodes of its own, or takes those with these labels
-        also=(("inference", "config"),),
-    ),
-    Templated(
-        kind="Job", group="batch.volcano.sh", scheduler="volcano", versions=("v1alpha1",),
-        sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
-        also=(("spec", "schedulerName minAvailable plugins priorityClassName maxRetry ttlSecondsAfterFinished policies queue",), ("spec.tasks[]",
-            "name minAvailable policies maxRetry")),
-        waits="jsonpath={.status.state.phase}=Running", updates=RULES["VolcanoJob"],
-    ),
-)  # fmt: skip
+TEMPLATED: Final = tuple(map(_row, _TABLE["rows"]))
 
 RUNTIME_GROUP: Final = "serving.kserve.io"
 RUNTIMES: Final = {"ServingRuntime": True, "ClusterServingRuntime": False}
@@ -588,7 +350,7 @@ def _known(row: Templated) -> Tree:
     paths = [row.suspend, row.groups.path if row.groups else "", *_MANAGED]
     paths += [f"{where}.{name}" for where, names in row.also for name in names.split()]
     for one in row.sets:
-        fields = _POD_FIELDS.split() if one.is_spec and not one.template else [one.template, one.fallback]
+        fields = _WORDS["*pod"].split() if one.is_spec and not one.template else [one.template, one.fallback]
         fields += [name for count in one.counts for name in (count.path, count.at_least, count.at_most)]
         paths += [f"{one.base}.{name}".lstrip(".") for name in fields if name]
     return tree(filter(None, paths))

@@ -108,10 +108,10 @@ Not known, too, is a version that isn't served, an object that another controlle
 that is a text. Of a Workflow: `withParam` with GPUs, `templateRef`, `podSpecPatch`, `templateDefaults`, daemons, resource and plugin
 templates; each of its pods has to find a node by itself, one after another.
 
-One more kind is one row of `planner/kubernetes/pod_templates.py`, its manifests with their answers in the two collections of tests, and
+One more kind is one row of `planner/kubernetes/pod_templates.json`, its manifests with their answers in the two collections of tests, and
 `make docs`, which writes its ClusterRole and webhook rules, kubectl's line and this page; doctor and the watches read the row, and
 `tests/kubernetes/test_custom_kinds.py` compares them all. Measured with the last one, RayCronJob: four files by hand (its row, what a change
-of it does in `planner/kubernetes/updates.py`, two manifests) and a line in CHANGELOG; seven more that `make docs` wrote. A kind whose
+of it does in `planner/kubernetes/updates.json`, two manifests) and a line in CHANGELOG; seven more that `make docs` wrote. A kind whose
 pods paths can't tell, as a Workflow's, has a module of its own beside that.
 
 | kind | what a change does to its pods | whose rules | recorded |
@@ -124,7 +124,7 @@ Whether a new one's pods find nodes; one that is there and whose pods change is 
 VERSIONS_PAGE = """\
 # Versions
 
-Made by `make docs` from one table (`planner/kubernetes/versions.py`).
+Made by `make docs` from one table (`planner/kubernetes/versions.json`).
 
 What is played was recorded with Kubernetes 1.{recorded}. A snapshot doesn't tell the API server's version: its newest kubelet stands for it.
 Where that is another version, `overview`, `rollout` and `gate` say once that answers are *by documentation, not recorded*. Nodes without a

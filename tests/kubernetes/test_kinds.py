@@ -1,5 +1,6 @@
 import pytest
 
+from planner.ground.vocabulary import POD_TEMPLATE_HASH, ROLLOUTS_POD_TEMPLATE_HASH
 from planner.kubernetes import kinds
 from planner.kubernetes.kinds import Kind, kind_called, kind_in
 from planner.kubernetes.owners import workload_keys
@@ -67,3 +68,11 @@ def test_owners_that_own_each_other_come_to_an_end(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(kinds._ROWS, "StatefulSet", Kind(name="StatefulSet", part="Ring"))
     ring = (made("StatefulSet", "infer-0", owner("Ring", "r")), made("Ring", "r", owner("StatefulSet", "infer-0")))
     assert workload_keys(snapshot(*ring))["pod"] in ("StatefulSet/ml/infer-0", "Ring/ml/r")
+
+
+def test_rows_spell_words_of_the_api_as_code_does() -> None:
+    strategies = {kinds.ROLLING_UPDATE, kinds.RECREATE, kinds.ON_DELETE, kinds.CANARY, kinds.BLUE_GREEN}
+    assert {one for kind in kinds.WORKLOADS for one in kind.strategies} == strategies
+    assert kinds.DEPLOYMENT.part_hash_label == POD_TEMPLATE_HASH
+    assert kinds.ROLLOUT.part_hash_label == ROLLOUTS_POD_TEMPLATE_HASH
+    assert {kind.part for kind in kinds.WORKLOADS} == {"", kinds.REPLICA_SET.name, kinds.STATEFUL_SET.name}

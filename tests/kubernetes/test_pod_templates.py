@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from planner.kubernetes.kinds import _ROWS
 from planner.kubernetes.pod_templates import (
     TEMPLATED,
     Gang,
@@ -154,6 +155,14 @@ def test_every_kind_says_how_to_wait_for_it_or_makes_no_pods_yet(row: Any) -> No
         "CronWorkflow",
         "RayCronJob",
     )
+
+
+def test_a_kind_of_both_tables_is_waited_for_in_one_way() -> None:
+    both = [
+        (row, kind) for row in TEMPLATED for kind in _ROWS.values() if (row.kind, row.group) == (kind.name, kind.group)
+    ]
+    assert {row.kind for row, _ in both} == {"Pod", "Job", "ReplicaSet", "Rollout", "LeaderWorkerSet"}
+    assert all(row.waits == kind.waits for row, kind in both)
 
 
 def waits(kind: str, group: str, spec: dict[str, Any]) -> tuple[str, ...]:
