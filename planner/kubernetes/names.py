@@ -13,8 +13,8 @@ from typing import Final
 
 from planner.ground.errors import InputError
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.ASCII)
+_LABEL = "[a-z0-9][-a-z0-9]*+(?<!-)"  # never gone back into: half the time
+_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*+", re.ASCII)
 _DNS_LABEL: Final = re.compile(_LABEL, re.ASCII)
 _WORD: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_SUBDOMAIN, _LONGEST_LABEL = 253, 63

@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -161,21 +162,17 @@ class _Reading:
             raise InputError(problem, where=where, mend="Check the path and its permissions") from None
 
     def folder(self, folder: Path) -> Iterator[Part]:
-        """The parts in a folder's files, however deep; links aren't followed."""
+        """The parts in a folder's files, however deep; links aren't followed. What is read whole is summed up before any of it is."""
         before = self.walk.looked_into
-        for root, folders, files in os.walk(folder):
-            folders[:] = sorted(one for one in folders if not archives.is_hidden(one))
-            for file in sorted(files):
-                path = Path(root, file)
-                name = path.relative_to(folder).as_posix()
-                if path.is_symlink() or not path.is_file():
-                    self._pass_over(archives.LINK, name)
-                elif archives.is_hidden(file):
-                    self._pass_over(archives.HIDDEN, name)
-                elif not _is_wanted(file) and not file.endswith(_ARCHIVES):
-                    self._pass_over(archives.OTHER, name)
-                else:
-                    yield from self._one_of_many(path, name)
+        plain = (path for path, _, why in _files_in(folder) if not why and path.name.endswith(_DOCUMENTS))
+        with suppress(OSError):  # one that goes meanwhile; whether the others are too large is seen while they are read
+            self.walk.foresee(sum(path.stat().st_size for path in plain), str(folder))
+        for path, name, why in _files_in(folder):
+            if why:
+                self.walk.count_file(name)
+                self.walk.pass_over(why)
+            else:
+                yield from self._one_of_many(path, name)
         if self.walk.looked_into == before:
             raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)
 
@@ -202,10 +199,6 @@ class _Reading:
             for kind, known in wire.READ.items()
             if known.group != wire.METRICS and not parts.isdisjoint((known.resource, kind.lower()))
         }
-
-    def _pass_over(self, why: str, name: str) -> None:
-        self.walk.count_file(name)
-        self.walk.pass_over(why)
 
     # ── what is in them ──────────────────────────────────────────────────────────────────────────────────────────────
     def _found(self, files: Iterable[Found]) -> Iterator[Part]:
@@ -263,6 +256,21 @@ class _Reading:
                 self.logs.clear()
                 error = InputError(f"they have more than {pod_logs.LARGEST_BYTES >> 20} MiB")
                 self.problems.append(_left_out("the logs", error))
+
+
+def _files_in(folder: Path) -> Iterator[tuple[Path, str, str]]:
+    """(path, the path within the folder, why it isn't looked into) of each file in a folder, "" for those that are."""
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not archives.is_hidden(one))
+        for file in sorted(files):
+            path, why = Path(root, file), ""
+            if path.is_symlink() or not path.is_file():
+                why = archives.LINK
+            elif archives.is_hidden(file):
+                why = archives.HIDDEN
+            elif not _is_wanted(file) and not file.endswith(_ARCHIVES):
+                why = archives.OTHER
+            yield path, path.relative_to(folder).as_posix(), why
 
 
 def _is_document(name: str) -> bool:

@@ -105,6 +105,26 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path, m
         kubectl.read(large, limit_bytes=4 * 2**30)
 
 
+def test_a_folder_whose_files_are_too_large_together_is_refused_before_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deeper").mkdir()
+    for name in ("a.json", "deeper/b.yaml", "deeper/.hidden.json", "picture.png"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(3 * 2**30)
+    with monkeypatch.context() as unread:
+        unread.setattr(archives, "found_in", lambda *_, **__: pytest.fail("it was read"))
+        said = "it has 6 GiB, more than 4 GiB: reading it would take up to 12 GiB of memory and about 2 min 9 s"
+        with pytest.raises(InputError, match=said) as refused:
+            kubectl.read(tmp_path, limit_bytes=4 * 2**30)
+    assert refused.value.where == str(tmp_path)
+    for name in ("a.json", "deeper/b.yaml"):
+        (tmp_path / name).write_text(
+            '{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "NAME"}}'.replace("NAME", name[-6])
+        )
+    assert len(kubectl.read(tmp_path, limit_bytes=2**20).nodes) == 2, "what is hidden or no document doesn't count"
+
+
 def test_one_limit_holds_for_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     large = tmp_path / "large.csv"
     large.write_bytes(b"a," * 40_000)
