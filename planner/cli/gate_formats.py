@@ -6,10 +6,8 @@ Names come out of clusters and manifests: each format escapes what its reader wo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import quote
-from xml.etree import ElementTree as ET
 
 from planner.capacity.gated import GatedWorkload
 from planner.cli import terminal
@@ -68,6 +66,8 @@ def text(found: GateAnswer, source: str) -> str:
 
 def markdown(found: GateAnswer, source: str, link: str = "") -> str:
     """A comment for a pull request: verdict table, why, ways out, cost, link. It begins with `MARK`."""
+    from importlib.metadata import version  # it loads all of email
+
     head = f"{MARK}\n### {SIGN[found.passes]} Headroom: {literal(found.sentence)}\n"
     parts = [head]
     if found.workloads:
@@ -91,6 +91,8 @@ def markdown(found: GateAnswer, source: str, link: str = "") -> str:
 
 def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
     """A JUnit report as Jenkins' junit-10.xsd has it: a test case a workload and way of asking; excepted ones are skipped."""
+    from xml.etree import ElementTree as ET
+
     cases = []
     for part in found.workloads:
         asked = {"alone": part.alone, "together": part.together} if len(found.workloads) > 1 else {"alone": part.alone}
@@ -126,6 +128,8 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
 
 def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
     """SARIF 2.1.0: a result for each workload that doesn't simply complete; excepted ones are suppressed."""
+    from importlib.metadata import version
+
     rules = list(_RULES)
     results = []
     for part in _worth_telling(found):

@@ -135,6 +135,7 @@ _OF_EXTENDERS: Final = (
 )  # fmt: skip
 
 
+@lru_cache(4_096)
 def is_of_extender(resource: str) -> bool:
     """Whether an extender of the scheduler, or a scheduler of its own, counts a resource card by card: the nodes list it not
     at all, or as a sum, which says what is too much and not what fits.

@@ -25,6 +25,7 @@ from planner.rollout.in_flight import InFlight, in_flight, reach_of
 from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
+from planner.scheduling.filters import distinct
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import anti_terms, speaking, spoken_of
 
@@ -158,7 +159,7 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
     known = -1
     while known < (known := int(nodes.sum())):  # who meets one of those is met too
         met |= others.comes_to(nodes)
-        nodes |= others.reach[np.unique(others.kind[met])].any(axis=0)
+        nodes |= others.reach[distinct(others.kind[met])].any(axis=0)
         for _, _, where in others.waiting:
             if (where & nodes).any():
                 nodes |= where

@@ -23,6 +23,7 @@ from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
+from planner.scheduling.filters import distinct
 from planner.scheduling.shape import Shape, alike, compile_shape, seats
 from planner.scheduling.state import anti_terms
 
@@ -203,7 +204,7 @@ def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) 
     and `others`, successors that may have come there instead.
     """
     waiting = cluster.remember(_demands)
-    nodes = np.unique(np.array(places, dtype=np.intp))
+    nodes = distinct(np.array(places, dtype=np.intp))
     amounts = np.zeros(len(cluster.resources), dtype=np.int64)
     amounts[PODS_ROW] = 1
     for row, amount in shape.asks:

@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.ground.records import Record
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
-from planner.scheduling.filters import could_preempt, fails, feasible_nodes, is_judged_alone, refusing
+from planner.scheduling.filters import could_preempt, distinct, fails, feasible_nodes, is_judged_alone, refusing
 from planner.scheduling.pod import LivePod, Words
 from planner.scheduling.shape import Alike, Shape, Static, alike, compile_shape
 from planner.scheduling.state import State
@@ -144,7 +144,7 @@ def going_at_first(cluster: Cluster, node: int) -> BoolArray:
 
 def _line(state: State, shape: Shape, indices: list[int], rank: dict[int, int]) -> WaitingLine:
     fitting = feasible_nodes(state, shape)
-    codes = frozenset(np.unique(fails(state, shape)).tolist()) if len(fitting) else refusing(shape)
+    codes = frozenset(distinct(fails(state, shape)).tolist()) if len(fitting) else refusing(shape)
     groups: dict[tuple[str, ...], list[int]] = {}
     pods = state.cluster.snapshot.pods
     for index in indices:
@@ -161,5 +161,5 @@ def _line(state: State, shape: Shape, indices: list[int], rank: dict[int, int]) 
         )
         for (owner, namespace, name, words), members in groups.items()
     )  # fmt: skip
-    feasible = np.union1d(fitting, could_preempt(state, shape)) if shape.may_preempt else fitting
+    feasible = distinct(np.concatenate((fitting, could_preempt(state, shape)))) if shape.may_preempt else fitting
     return WaitingLine(shape, codes, len(feasible), tuple(indices), waiters)

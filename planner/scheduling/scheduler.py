@@ -23,6 +23,7 @@ from planner.scheduling.dry_runs import dry_runs
 from planner.scheduling.filters import (
     Fails,
     could_preempt,
+    distinct,
     fails,
     fails_on,
     feasible_nodes,
@@ -270,7 +271,7 @@ class Scheduler:
 
     def _explained(self, pod: LivePod) -> Attempt:
         refused = self._refused(pod)
-        refused_by = frozenset(np.unique(refused.codes).tolist())
+        refused_by = frozenset(distinct(refused.codes).tolist())
         message = histogram(self.state.node_count, refused.reasons)
         if not pod.shape.may_preempt:
             return Attempt(words=self._with_post_filter(message, pod, ""), refused_by=refused_by)
@@ -302,7 +303,7 @@ class Scheduler:
 
     def refusals(self, pod: LivePod) -> frozenset[int]:
         """Filters that refuse the pod on some node now."""
-        return frozenset(np.unique(self._refused(pod).codes).tolist())
+        return frozenset(distinct(self._refused(pod).codes).tolist())
 
     def _waits_for_victims(self, pod: LivePod) -> bool:
         return any(p.preempted for p in self.pods_below(pod.nominated, pod.priority))
