@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from planner.figures import bars, palette
+from planner.figures.drawing import Drawing
 from planner.ground.records import replace
 from planner.ground.tables import alike
 from planner.ground.words import listing, usd
@@ -40,17 +39,14 @@ def name(line: AllocatedCost) -> str:
     return f"{line.name} ({line.share})" if line.name else str(line.share)
 
 
-def figure(lines: Sequence[AllocatedCost]) -> go.Figure:
+def figure(lines: Sequence[AllocatedCost]) -> Drawing:
     """One bar a line, the dearest first: its GPUs and the rest; what is idle hatched."""
     parts = [
         _part("GPUs", palette.BLUE, [line.gpu_usd for line in lines]),
         _part("CPU and memory", palette.GREY, [line.cpu_usd + line.memory_usd for line in lines]),
     ]
-    drawn = bars.figure(
-        [name(line) for line in lines], parts, axis="USD a month", hover="$%{x:,.2f} a month", row_px=36
-    )
-    drawn.update_xaxes(tickprefix="$")
-    return drawn
+    names = [name(line) for line in lines]
+    return bars.figure(names, parts, axis="USD a month", hover="$%{x:,.2f} a month", row_px=36, before="$")
 
 
 def _part(kind: str, colour: str, values: Sequence[float]) -> bars.Part:

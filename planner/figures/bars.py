@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from planner.figures import palette
-from planner.figures.drawing import ABOVE, bar, by_rows, laid_out
+from planner.figures.drawing import READABLE, WITHIN, Drawing, bar, stacked
 from planner.figures.labels import plain, ticks
-from planner.figures.ticks import whole
 from planner.ground.records import Record
 
 
@@ -23,7 +20,9 @@ class Part(Record):
     is_hatched: bool = False
 
 
-def figure(rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str, row_px: int) -> go.Figure:
+def figure(
+    rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str, row_px: int, before: str = ""
+) -> Drawing:
     """Bars from top to bottom in the order of `rows` (names as they come, never markup).
 
     Parameters
@@ -34,24 +33,20 @@ def figure(rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str,
         Plotly's template of a length, such as ``%{x:,.0f} GiB``; the part's name follows it.
     row_px : int
         Height of a row, in pixels.
+    before : str
+        What stands before the axis' numbers, such as ``$``.
     """
-    drawn = go.Figure()
-    for part in parts:
-        drawn.add_trace(
-            bar(
-                [plain(row) for row in rows], part.lengths, part.name, part.colour, "/" if part.is_hatched else "",
-                {"fgcolor": palette.INK, "fgopacity": 0.45, "solidity": 0.2},
-                text=list(part.texts),
-                textposition="inside",
-                textangle=0,
-                insidetextanchor="middle",
-                textfont={"color": "#FFFFFF" if part.colour == palette.BLUE else palette.INK},
-                hovertemplate=f"%{{y}}: {hover} {part.name}<extra></extra>",
-            )
-        )  # fmt: skip
-    by_rows(drawn, **ticks(rows))
-    drawn.update_xaxes(
-        title_text=axis, **whole([sum(lengths) for lengths in zip(*(part.lengths for part in parts), strict=True)])
+    drawn = [
+        bar(
+            [plain(row) for row in rows], part.lengths, part.name, part.colour, "/" if part.is_hatched else "",
+            {"fgcolor": palette.INK, "fgopacity": 0.45, "solidity": 0.2},
+            text=list(part.texts), **WITHIN,
+            textfont={"color": "#FFFFFF" if part.colour == palette.BLUE else palette.INK},
+            hovertemplate=f"%{{y}}: {hover} {part.name}<extra></extra>",
+        )
+        for part in parts
+    ]  # fmt: skip
+    lengths = [sum(ends) for ends in zip(*(part.lengths for part in parts), strict=True)]
+    return stacked(
+        drawn, 92 + row_px * max(1, len(rows)), axis, lengths, before=before, y=ticks(rows), uniformtext=READABLE
     )
-    height = 92 + row_px * max(1, len(rows))
-    return laid_out(drawn, height, ABOVE, in_order=True, barmode="stack", uniformtext={"mode": "hide", "minsize": 10})

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from planner.capacity.room import PoolLine
 from planner.figures import bars, palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import Drawing, drawn
 from planner.figures.labels import plain
 
 MOST_POOLS = 40
@@ -36,7 +34,7 @@ def shown(lines: Sequence[PoolLine], resource: str) -> list[PoolLine]:
 
 
 @drawn
-def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "") -> go.Figure:
+def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "") -> Drawing:
     """One bar a pool, amounts divided by `divisor` and called `unit`, else as the pools offer the resource."""
     unit = unit or noun(lines, resource)
     pools = shown(lines, resource)
@@ -57,8 +55,7 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
             bars.Part(name="room to grow", colour=palette.GREEN, lengths=growth, texts=none, is_hatched=True)
         )
     names = [line.pool.name for line in pools]
-    drawn = bars.figure(names, drawn_parts, axis=unit, hover=f"%{{x:,.0f}} {unit}", row_px=36)
-    return drawn
+    return bars.figure(names, drawn_parts, axis=unit, hover=f"%{{x:,.0f}} {unit}", row_px=36)
 
 
 def alt(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "") -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
 from planner.figures import palette
-from planner.figures.drawing import ABOVE, bar, by_rows, drawn, laid_out
+from planner.figures.drawing import READABLE, WITHIN, Drawing, bar, drawn, stacked
 from planner.figures.labels import plain
-from planner.figures.ticks import whole
 
 _COLOUR = {
     StrandedReason.HOLE_TOO_SMALL: (palette.ORANGE, "/"),
@@ -24,36 +21,24 @@ _COLOUR = {
 
 
 @drawn
-def figure(sizes: Sequence[SizeFragments], noun: str = "GPUs") -> go.Figure:
+def figure(sizes: Sequence[SizeFragments], noun: str = "GPUs") -> Drawing:
     """One bar a size of pod, as long as the free GPUs (or slices: `noun`): usable first, then stranded by reason."""
     names = [_name(size) for size in sizes]
-    drawn = go.Figure()
-    _add(drawn, names, [size.free - size.stranded for size in sizes], "usable", palette.GREEN, "", noun)
-    for reason, (colour, pattern) in _COLOUR.items():
+    parts = [("usable", palette.GREEN, "", [size.free - size.stranded for size in sizes])]
+    for reason, look in _COLOUR.items():
         values = [{r: gpus for r, gpus, _ in size.by_reason}.get(reason, 0) for size in sizes]
         if any(values):
-            _add(drawn, names, values, str(reason), colour, pattern, noun)
-    by_rows(drawn)
-    largest = max((size.free for size in sizes), default=0)
-    drawn.update_xaxes(title_text=f"free {plain(noun)}", **whole([largest]))
-    height = 120 + 38 * max(1, len(sizes))
-    return laid_out(drawn, height, ABOVE, in_order=True, barmode="stack", uniformtext={"mode": "hide", "minsize": 10})
-
-
-def _add(
-    drawn: go.Figure, names: list[str], values: list[int], name: str, colour: str, pattern: str, noun: str
-) -> None:
-    drawn.add_trace(
+            parts.append((str(reason), *look, values))
+    drawn = [
         bar(
             names, values, name, colour, pattern, {"fgcolor": palette.INK, "fgopacity": 0.25, "solidity": 0.15},
-            text=[f"{value:,} {name}" if value else "" for value in values],
-            textposition="inside",
-            textangle=0,
-            insidetextanchor="middle",
-            textfont={"color": palette.INK},
+            text=[f"{value:,} {name}" if value else "" for value in values], **WITHIN, textfont={"color": palette.INK},
             hovertemplate=f"%{{y}}: %{{x:,}} free {plain(noun)} {name}<extra></extra>",
         )
-    )  # fmt: skip
+        for name, colour, pattern, values in parts
+    ]  # fmt: skip
+    lengths = [size.free for size in sizes]
+    return stacked(drawn, 120 + 38 * max(1, len(sizes)), f"free {plain(noun)}", lengths, uniformtext=READABLE)
 
 
 def _name(size: SizeFragments) -> str:

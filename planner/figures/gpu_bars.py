@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from planner.capacity.gpu_lines import GpuModelLine
 from planner.figures import bars, palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import Drawing, drawn
 
 
 @drawn
-def figure(lines: Sequence[GpuModelLine]) -> go.Figure:
+def figure(lines: Sequence[GpuModelLine]) -> Drawing:
     """One bar a model; what pods wait for is drawn beyond the bar's end, hatched. Without pods a bar is what there is in all."""
 
     def part(called: str, colour: str, numbers: Sequence[int | None], *, is_hatched: bool = False) -> bars.Part:

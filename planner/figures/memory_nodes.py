@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import Any
 
 from planner.figures import palette
-from planner.figures.drawing import BELOW, by_rows, drawn, laid_out
+from planner.figures.drawing import BELOW, Drawing, drawn, in_rows
 from planner.figures.labels import plain, ticks
 from planner.ground.words import count, measured_bytes
 from planner.memory.nodes import ClusterMemory, NodeReport
@@ -15,7 +15,7 @@ _PERCENT = 100
 
 
 @drawn
-def figure(cluster: ClusterMemory) -> go.Figure:
+def figure(cluster: ClusterMemory) -> Drawing:
     """One bar a node (the nearest to eviction first): the working set in percent of allocatable.
 
     Marks stand for requests and limits. The line at 100% is allocatable, which is where hard eviction begins; beside
@@ -23,59 +23,55 @@ def figure(cluster: ClusterMemory) -> go.Figure:
     """
     nodes = cluster.nodes[:MOST_NODES]
     names = [plain(node.name) for node in nodes]
-    drawn = go.Figure(
-        go.Bar(
-            y=names,
-            x=[_share(node, node.working_set_bytes) for node in nodes],
-            name="used",
-            orientation="h",
-            marker={
-                "color": palette.BLUE,
-                "pattern": {"shape": ["/" if node.unknown_pods else "" for node in nodes], "fgcolor": palette.GREY},
-            },
-            customdata=[[plain(str(node.sentence))] for node in nodes],
-            hovertemplate="%{y}: %{customdata[0]}<extra></extra>",
-        )
-    )
-    marks: tuple[tuple[str, str, str, list[int | None]], ...] = (
+    hatched = {"shape": ["/" if node.unknown_pods else "" for node in nodes], "fgcolor": palette.GREY}
+    used: dict[str, Any] = {
+        "type": "bar",
+        "y": names,
+        "x": [_share(node, node.working_set_bytes) for node in nodes],
+        "name": "used",
+        "orientation": "h",
+        "marker": {"color": palette.BLUE, "pattern": hatched},
+        "customdata": [[plain(str(node.sentence))] for node in nodes],
+        "hovertemplate": "%{y}: %{customdata[0]}<extra></extra>",
+    }
+    kinds: tuple[tuple[str, str, str, list[int | None]], ...] = (
         ("requested", "line-ns-open", palette.ORANGE, [node.request_bytes for node in nodes]),
         # where no pod has one there is nothing to mark: 0% would read as a limit of nothing
         ("limits", "circle-open", palette.VERMILION, [node.limit_bytes or (None if node.unlimited_pods else 0) for node in nodes]),
     )  # fmt: skip
-    for name, symbol, colour, values in marks:
-        drawn.add_trace(
-            go.Scatter(
-                y=names,
-                x=[None if value is None else _share(node, value) for node, value in zip(nodes, values, strict=True)],
-                mode="markers",
-                name=name,
-                marker={"symbol": symbol, "color": colour, "size": 12, "line": {"width": 3, "color": colour}},
-                customdata=[["" if value is None else measured_bytes(value)] for value in values],
-                hovertemplate=f"%{{y}}: {name} %{{customdata[0]}} (%{{x:.0f}}%)<extra></extra>",
-            )
-        )
-    widest = max([_PERCENT, *(max((one for one in trace.x if one is not None), default=0) for trace in drawn.data)])
-    drawn.add_trace(
-        go.Scatter(
-            y=names,
-            x=[widest * 1.03] * len(nodes),
-            text=[_left(node) for node in nodes],
-            mode="text",
-            textposition="middle right",
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    )
-    drawn.add_vline(
-        x=_PERCENT,
-        line_color=palette.LINE,
-        line_dash="dash",
-        annotation_text="hard eviction after",
-        annotation_position="top",
-    )
-    by_rows(drawn, automargin=True, **ticks([node.name for node in nodes]))
-    drawn.update_xaxes(title_text="% of allocatable memory", range=[0, widest * 1.3], ticksuffix="%")
-    return laid_out(drawn, 110 + 26 * max(1, len(nodes)), BELOW, margin={"t": 24, "r": 12}, bargap=0.35)
+    marks = [
+        {
+            "type": "scatter",
+            "y": names,
+            "x": [None if value is None else _share(node, value) for node, value in zip(nodes, values, strict=True)],
+            "mode": "markers",
+            "name": name,
+            "marker": {"symbol": symbol, "color": colour, "size": 12, "line": {"width": 3, "color": colour}},
+            "customdata": [["" if value is None else measured_bytes(value)] for value in values],
+            "hovertemplate": f"%{{y}}: {name} %{{customdata[0]}} (%{{x:.0f}}%)<extra></extra>",
+        }
+        for name, symbol, colour, values in kinds
+    ]
+    widest = max([_PERCENT, *(one for trace in (used, *marks) for one in trace["x"] if one is not None)])
+    left = {
+        "type": "scatter",
+        "y": names,
+        "x": [widest * 1.03] * len(nodes),
+        "text": [_left(node) for node in nodes],
+        "mode": "text",
+        "textposition": "middle right",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    limit = {"x0": _PERCENT, "x1": _PERCENT, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
+    above = {"x": _PERCENT, "xref": "x", "xanchor": "center", "y": 1, "yref": "y domain", "yanchor": "bottom"}
+    return in_rows(
+        [used, *marks, left], 110 + 26 * max(1, len(nodes)), BELOW, "% of allocatable memory",
+        {"range": [0, widest * 1.3], "ticksuffix": "%"}, {"automargin": True, **ticks([node.name for node in nodes])},
+        shapes=[{"type": "line", "line": {"color": palette.LINE, "dash": "dash"}, **limit}],
+        annotations=[{"text": "hard eviction after", "showarrow": False, **above}],
+        margin={"t": 24, "r": 12}, bargap=0.35,
+    )  # fmt: skip
 
 
 def _left(node: NodeReport) -> str:

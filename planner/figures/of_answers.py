@@ -12,7 +12,6 @@ from planner.figures import (
     memory_nodes,
     pool_costs,
     pool_seats,
-    rollout_timeline,
 )
 from planner.ground.vocabulary import NVIDIA_GPU
 
@@ -59,6 +58,8 @@ def _memory(answer: Any) -> Iterator[Chart]:
 
 
 def _rollout(answer: Any) -> Iterator[Chart]:
+    from planner.figures import rollout_timeline  # Plotly draws it
+
     for one in answer.workloads[:1]:
         resource = rollout_timeline.scarce_resource(one)
         yield Chart("timeline", rollout_timeline.figure(one, answer.capacity.get(resource)), rollout_timeline.alt(one))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from planner.figures import bars, palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import Drawing, drawn
 from planner.ground.words import usd
 from planner.pricing.cluster import PoolCost
 
@@ -18,7 +16,7 @@ def name(pool: PoolCost) -> str:
 
 
 @drawn
-def figure(pools: Sequence[PoolCost]) -> go.Figure:
+def figure(pools: Sequence[PoolCost]) -> Drawing:
     """One bar a pool and way of buying, the dearest first: what is requested, and beyond it, hatched, what is idle."""
     priced = sorted((pool for pool in pools if pool.usd_per_month is not None), key=lambda pool: -pool.cost.total)
 
@@ -33,11 +31,8 @@ def figure(pools: Sequence[PoolCost]) -> go.Figure:
         parts = [part("requested", palette.BLUE, asked), part("idle", palette.GREY, idle, is_hatched=True)]
     else:
         parts = [part("whose isn't known", palette.GREY, [pool.cost.total for pool in priced])]
-    drawn = bars.figure(
-        [name(pool) for pool in priced], parts, axis="USD a month", hover="$%{x:,.0f} a month", row_px=36
-    )
-    drawn.update_xaxes(tickprefix="$")
-    return drawn
+    names = [name(pool) for pool in priced]
+    return bars.figure(names, parts, axis="USD a month", hover="$%{x:,.0f} a month", row_px=36, before="$")
 
 
 def alt(pools: Sequence[PoolCost]) -> str:

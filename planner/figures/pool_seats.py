@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from planner.capacity.seats import NodeSeats
 from planner.figures import palette
-from planner.figures.drawing import ABOVE, bar, by_rows, drawn, laid_out
+from planner.figures.drawing import Drawing, bar, drawn, stacked
 from planner.figures.labels import plain
-from planner.figures.ticks import whole
 from planner.kubernetes.nodes import NO_POOL
 
 NO_ZONE = "no zone"
@@ -30,7 +27,7 @@ def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str, str], tuple[int, 
 
 
 @drawn
-def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
+def figure(nodes: Sequence[NodeSeats]) -> Drawing:
     """One bar a pool, zone and what is counted; its ``customdata`` is ``[pool, zone]``, for a click that opens it."""
     lines = totals(nodes)
     nouns = {noun for _, _, noun in lines}
@@ -38,7 +35,7 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
         plain(f"{pool} · {zone} ({line[0]:,} nodes)" + (f", {noun}" if len(nouns) > 1 else ""))
         for (pool, zone, noun), line in lines.items()
     ]
-    drawn = go.Figure()
+    drawn = []
     for place, name, colour, pattern in (
         (1, "held", palette.BLUE, ""),
         (2, "free", palette.GREY, ""),
@@ -46,18 +43,15 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
     ):
         values = [line[place] for line in lines.values()]
         if place < 3 or any(values):
-            drawn.add_trace(
+            drawn.append(
                 bar(
                     names, values, name, colour, pattern, {"solidity": 0.2},
                     customdata=[[pool, zone] for pool, zone, _ in lines],
                     hovertemplate=f"%{{y}}: %{{x:,}} {name}<extra></extra>",
                 )
             )  # fmt: skip
-    by_rows(drawn)
-    drawn.update_xaxes(
-        title_text=plain(", ".join(sorted(nouns)) or "GPUs"), **whole([sum(line[1:]) for line in lines.values()])
-    )
-    return laid_out(drawn, 110 + 30 * max(1, len(lines)), ABOVE, in_order=True, barmode="stack")
+    unit, lengths = plain(", ".join(sorted(nouns)) or "GPUs"), [sum(line[1:]) for line in lines.values()]
+    return stacked(drawn, 110 + 30 * max(1, len(lines)), unit, lengths)
 
 
 def alt(nodes: Sequence[NodeSeats]) -> str:

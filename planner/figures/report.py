@@ -144,9 +144,8 @@ def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:
 
 def _chart(figure: Any, alt: str) -> str:
     """Bars one after another, and marks on them, as elements with a width: without a script, and the browser's find finds each."""
-    told = figure.to_dict()
-    bars = [one for one in told["data"] if one["type"] == "bar"]
-    marks = [one for one in told["data"] if one["type"] == "scatter" and one.get("mode") == "markers"]
+    bars = [one for one in figure["data"] if one["type"] == "bar"]
+    marks = [one for one in figure["data"] if one["type"] == "scatter" and one.get("mode") == "markers"]
     long = [sum(x or 0 for x in row) for row in zip(*(one["x"] for one in bars), strict=True)]
     most = max((*long, *(x or 0 for one in marks for x in one["x"])), default=0) or 1
     keys = "".join(f"<span><i{_look(one)}></i>{_text(one['name'])}</span>" for one in (*bars, *marks))
@@ -160,7 +159,7 @@ def _chart(figure: Any, alt: str) -> str:
         drawn.append(
             f"<div><span>{_text(unescape(name))}</span><span class='track'>{parts}</span><span>{_text(unescape(said))}</span></div>"
         )
-    unit = ((told["layout"].get("xaxis") or {}).get("title") or {}).get("text") or ""
+    unit = figure["layout"]["xaxis"]["title"]["text"]
     return (
         f"<figure class='chart' aria-label='{_text(alt)}'><p class='keys'>{keys}<span>{_text(unit)}</span></p>\n"
         + "\n".join(drawn)
@@ -170,11 +169,10 @@ def _chart(figure: Any, alt: str) -> str:
 
 def _look(trace: Any, **at: float) -> str:
     """Colour, hatching and place of a bar or a mark."""
-    colour = trace["marker"]["color"]
-    pattern = (trace["marker"].get("pattern") or {}).get("shape") or ""
+    pattern = trace["marker"].get("pattern", {}).get("shape")
     hatched = " class='hatched'" if isinstance(pattern, str) and pattern else ""
     place = "".join(f"{name}:{100 * share:.2f}%;" for name, share in at.items())
-    return f"{hatched} style='{place}--c:{_text(colour if isinstance(colour, str) else colour[0])}'"
+    return f"{hatched} style='{place}--c:{_text(trace['marker']['color'])}'"
 
 
 def _amount(trace: Any, place: int) -> str:

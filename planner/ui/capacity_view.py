@@ -326,7 +326,7 @@ def beside(answer: WhatIfAnswer) -> None:
             if capacity_pools.shown(one.pools, unit):
                 st.caption(f"{capacity_pools.noun(one.pools, unit)} by node pool, {name.lower()}")
                 drawn = capacity_pools.figure(one.pools, unit)
-                drawn.update_xaxes(range=[0, widest * 1.08])  # both sides on one scale
+                drawn["layout"]["xaxis"]["range"] = [0, widest * 1.08]  # both sides on one scale
                 charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit))
     groups: dict[tuple[int, int], list[str]] = {}
     for change in answer.fits:

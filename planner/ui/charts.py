@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from planner.figures.drawing import NotDrawn
+from planner.figures.drawing import NotDrawn, as_figure
 from planner.ground.words import count, literal
 
 _CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False, "doubleClick": False}
@@ -28,10 +28,7 @@ def part(drawn: int, whole: int, noun: str, which: str) -> None:
 
 def _still(figure: Any) -> Any:
     """Nothing is dragged or zoomed: a finger on a chart scrolls the page."""
-    figure.update_layout(dragmode=False)
-    figure.update_xaxes(fixedrange=True)
-    figure.update_yaxes(fixedrange=True)
-    return figure
+    return as_figure(figure).update_layout(dragmode=False).update_xaxes(fixedrange=True).update_yaxes(fixedrange=True)
 
 
 def pick(figure: Any, *, key: str, alt: str, on_pick: Callable[[list[Any]], None]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from planner.capacity import left as capacity_left
 from planner.capacity.left import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
+from planner.figures.drawing import as_figure
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.sources import demo
 
@@ -26,7 +27,7 @@ def bars(figure: Any) -> dict[str, dict[str, float]]:
 
 
 def test_a_pools_bar_is_what_it_has_and_may_have(answer: CapacityAnswer) -> None:
-    figure = capacity_pools.figure(answer.pools, GPU)
+    figure = as_figure(capacity_pools.figure(answer.pools, GPU))
     drawn = bars(figure)
     assert (drawn["requested"]["gpu-l4"], drawn["free"]["gpu-l4"], drawn["room to grow"]["gpu-l4"]) == (8, 0, 4)
     assert sum(drawn["requested"].values()) + sum(drawn["free"].values()) == 27
@@ -35,7 +36,7 @@ def test_a_pools_bar_is_what_it_has_and_may_have(answer: CapacityAnswer) -> None
 
 
 def test_amounts_are_shown_in_the_unit_that_is_named(answer: CapacityAnswer) -> None:
-    figure = capacity_pools.figure(answer.pools, "memory", divisor=2**30, unit="GiB")
+    figure = as_figure(capacity_pools.figure(answer.pools, "memory", divisor=2**30, unit="GiB"))
     total = sum(sum(bar.values()) for name, bar in bars(figure).items() if name != "room to grow")
     memory = next(line for line in answer.resources if line.resource == "memory")
     assert total == pytest.approx(memory.allocatable / 2**30)
@@ -44,13 +45,13 @@ def test_amounts_are_shown_in_the_unit_that_is_named(answer: CapacityAnswer) -> 
 
 def test_growth_that_nobody_knows_is_not_drawn() -> None:
     unknown = capacity_left.capacity(demo.read())
-    assert set(bars(capacity_pools.figure(unknown.pools, GPU))) == {"requested", "free"}
+    assert set(bars(as_figure(capacity_pools.figure(unknown.pools, GPU)))) == {"requested", "free"}
 
 
 def test_free_gpus_are_usable_or_stranded(answer: CapacityAnswer) -> None:
     assert answer.fragments is not None
     sizes = answer.fragments.sizes
-    drawn = bars(capacity_stranded.figure(sizes))
+    drawn = bars(as_figure(capacity_stranded.figure(sizes)))
     for size in sizes:
         name = "any pod" if size.gpus == 0 else f"pods of {size.gpus}"
         assert sum(bar[name] for bar in drawn.values()) == size.free

@@ -1,6 +1,7 @@
 import pytest
 
 from planner.figures import memory_eviction, memory_nodes
+from planner.figures.drawing import as_figure
 from planner.kubernetes.records import Snapshot
 from planner.memory.kubelet import KubeletSettings, Threshold
 from planner.memory.nodes import ClusterMemory, cluster_memory
@@ -25,7 +26,7 @@ def cluster() -> ClusterMemory:
 
 
 def test_nodes_in_percent_of_allocatable(cluster: ClusterMemory) -> None:
-    drawn = memory_nodes.figure(cluster).to_dict()
+    drawn = as_figure(memory_nodes.figure(cluster)).to_dict()
     bars, requested, limits, left = drawn["data"]
     assert list(bars["y"]) == ["past", "node", "empty"]
     assert list(bars["x"])[1] == pytest.approx(100 * 3.5 / 14)
@@ -42,14 +43,14 @@ def test_nodes_in_percent_of_allocatable(cluster: ClusterMemory) -> None:
 
 def test_many_nodes_are_cut_and_said() -> None:
     many = cluster_memory(snapshot([node(f"n{index:03}") for index in range(40)]), KubeletSettings())
-    assert len(memory_nodes.figure(many).data[0].y) == memory_nodes.MOST_NODES
+    assert len(as_figure(memory_nodes.figure(many)).data[0].y) == memory_nodes.MOST_NODES
     assert "10 more nodes are in the table only" in memory_nodes.alt(many)
 
 
 def test_no_nodes_and_no_metrics_still_draw() -> None:
     for empty in (snapshot(), snapshot([node()], [pod("p")])):
         cluster = cluster_memory(empty, KubeletSettings())
-        assert memory_nodes.figure(cluster).to_dict()["layout"]
+        assert as_figure(memory_nodes.figure(cluster)).to_dict()["layout"]
         assert memory_nodes.alt(cluster)
 
 
@@ -83,4 +84,4 @@ def test_names_never_become_markup() -> None:
     text = str(memory_eviction.figure(report).to_dict())
     assert "<b>bold" not in text
     cluster = cluster_memory(snapshot([node("<i>n</i>")]), KubeletSettings())
-    assert "<i>n" not in str(memory_nodes.figure(cluster).to_dict())
+    assert "<i>n" not in str(as_figure(memory_nodes.figure(cluster)).to_dict())

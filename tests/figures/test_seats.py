@@ -1,13 +1,14 @@
 """GPUs drawn as bars by model, as seats by node, and as sums by pool and zone."""
 
 from planner.figures import gpu_bars, node_seats, pool_seats
+from planner.figures.drawing import as_figure
 from planner.ground.records import replace
 from tests.figures import answers
 from tests.figures.answers import node
 
 
 def test_bars_show_held_free_and_waited_for_in_words_too() -> None:
-    drawn = gpu_bars.figure(answers.GPUS).to_dict()
+    drawn = as_figure(gpu_bars.figure(answers.GPUS)).to_dict()
     assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "wanted"]
     assert list(drawn["data"][0]["x"]) == [7, 7, 8]
     assert list(drawn["data"][2]["text"]) == ["1 wanted", "", "4 wanted"]
@@ -70,7 +71,7 @@ def test_a_seat_out_of_use_says_why() -> None:
 
 def test_gpus_out_of_use_have_a_bar_of_their_own() -> None:
     lines = [replace(answers.GPUS[0], free=0, out_of_use=2)]
-    drawn = gpu_bars.figure(lines).to_dict()
+    drawn = as_figure(gpu_bars.figure(lines)).to_dict()
     assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "out of use", "wanted"]
     assert "7 of 9 held, 0 free, 2 out of use, 1 wanted" in gpu_bars.alt(lines)
 
@@ -79,7 +80,7 @@ def test_pool_sums_keep_cordoned_seats_apart_and_can_be_clicked() -> None:
     assert pool_seats.totals(answers.NODES) == {
         ("gpu-a100", "a", "GPUs"): (1, 2, 2, 0), ("gpu-t4", "a", "GPUs"): (2, 1, 0, 1),
     }  # fmt: skip
-    drawn = pool_seats.figure(answers.NODES).to_dict()
+    drawn = as_figure(pool_seats.figure(answers.NODES)).to_dict()
     assert drawn["data"][0]["customdata"] == [["gpu-a100", "a"], ["gpu-t4", "a"]]
     assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "out of use"]
     assert "gpu-t4, a: 1 GPUs held, 0 free, 1 out of use on 2 nodes" in pool_seats.alt(answers.NODES)

@@ -6,8 +6,20 @@ import random
 import string
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from planner.inventory.masking import _WORDS, HIDDEN, _may_tell, masked, said, without_keys, without_login
+from planner.inventory.masking import (
+    _FORM,
+    _WORDS,
+    HIDDEN,
+    _may_tell,
+    _plugins,
+    masked,
+    said,
+    without_keys,
+    without_login,
+)
 from planner.kubernetes.records import PodLog
 from planner.restarts.lines import content, digest, last_words, template
 
@@ -218,3 +230,10 @@ def test_a_line_is_looked_at_wherever_something_would_be_hidden() -> None:
     assert said("db_pw=hunter2") == f"db_pw={HIDDEN}"
     assert said("pin_code: 1234") == f"pin_code: {HIDDEN}"
     assert not _may_tell("Created pod: api-9cd6b4d87-nbdsn")
+
+
+@settings(max_examples=1_000)
+@given(st.data())
+def test_the_detectors_are_asked_of_whatever_they_may_find(data: st.DataObject) -> None:
+    pattern = data.draw(st.sampled_from([one for plugin in _plugins() for one in plugin.denylist]))
+    assert _FORM.search(data.draw(st.from_regex(pattern)))
