@@ -13,7 +13,6 @@ from planner.ground.records import Record, replace
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
-from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
 from planner.rollout.beside import beside, everybody
 from planner.rollout.by_themselves import Bound
@@ -92,8 +91,8 @@ class Rest(Record, eq=False):
     waiting: tuple[LivePod, ...]
 
 
-class Run(Record, eq=False):
-    """What one simulated rollout came to.
+class Run:
+    """One simulated rollout: played from the change to its end, and what it came to.
 
     Attributes
     ----------
@@ -102,6 +101,7 @@ class Run(Record, eq=False):
     moments : per workload key, the quiet moments; the first is before the change (tick −1)
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
+    finished_at : per workload key, the tick at which it completed; −1 never
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
     orders : how often several workloads' controllers acted in one round, in an order that nothing determines
     work : how costly the run was, in units of `planner.ground.budget`
@@ -122,31 +122,244 @@ class Run(Record, eq=False):
 
     completed: bool
     ticks: int
-    moments: dict[str, tuple[Moment, ...]]
     status: dict[str, dict[str, int]]
-    done: dict[str, bool]
     pods: dict[str, tuple[LivePod, ...]]
-    refusals: dict[str, Refusal]
-    preempted: tuple[LivePod, ...]
-    finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
     choices: int
     orders: int
     work: int
-    is_cut: bool
     owners: dict[str, tuple[str, ...]]
     replicas: dict[str, int]
     new_shapes: dict[str, Shape]
-    touched: tuple[LivePod, ...]
-    others: tuple[InFlight, ...]
-    waited: dict[str, float]
-    happened: tuple[Happening, ...]
-    tick_ends: tuple[float, ...]
     promotions: dict[str, int]
     waits_for: dict[str, str]
-    rests: tuple[Rest, ...]
-    retried: bool
-    simulation: Simulation
 
+    def __init__(
+        self,
+        simulation: Simulation,
+        revisions: Sequence[Revision],
+        others: tuple[InFlight, ...],
+        *,
+        keeps_rests: bool = False,
+        watch: Watcher | None = None,
+    ) -> None:
+        self._watch = watch
+        self.simulation, self.revisions, self.others = simulation, revisions, others
+        self.refusals, self.preempted, self.touched = simulation.refusals, simulation.preempted, simulation.pods.touched
+        self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
+        self.later: list[Revision | Happening] = [r for r in revisions if r.after_seconds]
+        self.later = sorted((*self.later, *simulation.cluster.later), key=lambda one: one.after_seconds)
+        self._times = {r.after.key: r.times for r in revisions if r.times is not None}
+        self._is_timed = bool(self._times or simulation.cluster.later)
+        self.workload_of = _Workloads(self.controllers)
+        self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
+        self.finished_at = dict.fromkeys(self.moments, -1)
+        self.done = dict.fromkeys(self.moments, False)
+        self.is_cut = False
+        self._counts: dict[str, PodCounts] = {}
+        self._read = 0  # of the simulation's news
+        self._clock = Stopwatch(simulation.cluster, self._times_of, self.workload_of)
+        self.waited: dict[str, float] = {}
+        self.happened: list[Happening] = []
+        self._unseen: list[str] = []  # of their words, those that no moment tells yet
+        self.tick_ends: list[float] = []
+        self._keeps_rests, self.rests = keeps_rests, list[Rest]()
+        self.retried = False
+        self._evictors: list[Evictor] = []
+        self._stages: list[Happening] = []  # of `later`, those that may come before their time
+
+    def let_fail(self) -> None:
+        """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
+        failing = {r.after.key for r in self.revisions if r.never_ready}
+        broken = failing_owners(self.simulation.cluster)
+
+        def fails(pod: LivePod) -> bool:
+            key = self.workload_of(pod)
+            return (pod.is_new and key in failing) if key else (pod.owner, pod.revision) in broken
+
+        if failing or broken:
+            self.simulation.never_ready = fails
+
+    def play(self) -> Run:
+        """From the change to the end; this run."""
+        simulation = self.simulation
+        if simulation.cluster.new_nodes:  # who waits already is tried on them as soon as they come
+            simulation.rouse(simulation.cluster.remember(filler))
+            simulation.settle()
+        going_on: dict[str, Controller] = {}
+        for one in self.others:
+            if one.is_held_up and not simulation.is_thorough:
+                simulation.held_up.setdefault(one.namespace, []).append(partial(registry.resume, simulation, one))
+            else:
+                going_on[one.key] = registry.resume(simulation, one)
+        simulation.controllers = {**going_on, **simulation.controllers}
+        scaling = {one.key: one for one in autoscalers(simulation, going_on)}
+        if scaling:  # it has looked before the change comes: every 15 s
+            simulation.controllers.update(scaling)
+            simulation.settle()
+        self._begin([r for r in self.revisions if not r.after_seconds])
+        self._look()
+        simulation.clock.tick = 0
+        try:
+            while not self._is_over():
+                self._keep_rest()
+                self._clock.pass_by(simulation)
+                self.tick_ends.append(self._clock.seconds)
+                simulation.tick()
+        except TooLargeError:
+            self.is_cut = True
+            self._look()
+        if self.is_cut:  # so that there is something to say of those to come
+            self._begin([one for one in self.later if isinstance(one, Revision)])
+        self._end()
+        return self
+
+    def _begin(self, some: Sequence[Revision]) -> None:
+        """Changes are made, back to back."""
+        simulation = self.simulation
+        begun = {r.after.key: _started(simulation, r) for r in some}
+        for key, controller in begun.items():
+            self.waited[key] = self._clock.seconds
+            self.controllers[key] = controller
+            self._counts[key] = PodCounts(simulation.cluster, controller.all_pods(simulation))
+        self.workload_of.forget()
+        simulation.controllers = {**begun, **simulation.controllers}
+        simulation.controllers.update((one.key, one) for one in autoscalers(simulation, begun))
+        for revision in some:
+            _wait_as_changed(simulation, revision, begun[revision.after.key])
+
+    def _look(self) -> None:
+        """A quiet moment."""
+        simulation = self.simulation
+        for pod in dict.fromkeys(simulation.pods.news[self._read :]):
+            if key := self.workload_of(pod):
+                self._counts[key].take(pod)
+        self._read = len(simulation.pods.news)
+        everywhere = held(simulation.state)
+        for key, counted in self._counts.items():
+            moment = counted.moment(simulation.clock.tick, everywhere, simulation.pods.maturing)
+            if self._is_timed:
+                moment = replace(moment, seconds=self._clock.seconds, events=tuple(self._unseen))
+            self.moments[key].append(moment)
+        self._unseen = []
+        if self._watch is not None:
+            self._watch(simulation)
+
+    def _times_of(self, pod: LivePod) -> PodTimes | None:
+        return self._times.get(self.workload_of(pod)) if self._times else None
+
+    def _come(self, one: Revision | Happening) -> None:
+        """What was to come later comes now."""
+        if isinstance(one, Revision):
+            self._begin([one])
+            self._look()
+        else:
+            happen(self.simulation, one, self.workload_of)
+            evicting = evictor(self.simulation, one)
+            self._evictors += [evicting] if evicting is not None else []
+            self.happened.append(one)
+            self._unseen.append(one.words)
+            for stage in one.stages[:1]:
+                latest = self._clock.seconds + stage.after_seconds
+                self._stages.append(replace(stage, after_seconds=latest, stages=one.stages[1:]))
+                self.later = sorted((*self.later, self._stages[-1]), key=lambda one: one.after_seconds)
+
+    def _due(self, *, is_at_rest: bool) -> Revision | Happening | None:
+        """What comes now, taken from what was to come; at rest that is the next, whenever it was to."""
+        simulation = self.simulation
+        for one in self._stages:
+            if is_emptied(simulation, one.nodes_go):
+                self._stages.remove(one)
+                self.later.remove(one)
+                return one
+        if not self.later or not (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
+            return None
+        now = self.later.pop(0)
+        if isinstance(now, Happening) and now in self._stages:
+            self._stages.remove(now)
+            return replace(now, words=f"{now.words}, with pods whose budgets never let them go")
+        return now
+
+    def _is_over(self, *, is_at_rest: bool = False) -> bool:
+        """Let everybody do what they can: whether all is done, or nothing moves any more. At rest the next change comes,
+        whenever that is."""
+        simulation = self.simulation
+        self._settle()
+        while (now := self._due(is_at_rest=is_at_rest)) is not None:
+            self._come(now)
+            is_at_rest = False
+            self._settle()
+        self._look()
+        for key in self.moments:
+            is_done = key in self.controllers and _is_done(simulation, self.controllers[key])
+            self.done[key] = is_done
+            if not is_done or self.finished_at[key] < 0:
+                self.finished_at[key] = simulation.clock.tick if is_done else -1
+        if all(self.done.values()):
+            return True
+        if not simulation.is_moving and self._goes_on():
+            return self._is_over()
+        if not simulation.is_moving:
+            waited = simulation.wait(PATIENCE_MS)
+            self.retried |= waited > 0
+            self._clock.seconds += waited / 1_000
+            if not simulation.is_moving:
+                if not self.later:
+                    return True
+                self._wait_for(self.later[0])
+                return self._is_over(is_at_rest=True)
+        return False
+
+    def _settle(self) -> None:
+        """Until nobody has anything left to do; then those who evict pods ask again, as kubectl does every 5 s."""
+        self.simulation.settle()
+        asked = [one.ask() for one in self._evictors]  # each of them
+        if any(asked):
+            self.simulation.settle()
+
+    def _goes_on(self) -> bool:
+        """Whether somebody waited for nothing but time, or for a promotion, and now goes on."""
+        waiting = [one for one in self.simulation.controllers.values() if is_waiting(one)]
+        promoted = {r.after.key for r in self.revisions if r.is_promoted}
+        go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them
+        return any(go_on)
+
+    def _wait_for(self, one: Revision | Happening) -> None:
+        """Nothing happens until it comes: a step of its own in which only time passes, where it is an event."""
+        if one.after_seconds != WHEN_AT_REST:
+            self._clock.seconds = max(self._clock.seconds, one.after_seconds)
+        elif isinstance(one, Happening):
+            self._clock.seconds += one.takes_seconds
+        if isinstance(one, Happening):
+            self.tick_ends.append(self._clock.seconds)
+            self.simulation.tick()
+
+    def _keep_rest(self) -> None:
+        simulation = self.simulation
+        waiting = simulation.queue.pods() if self._keeps_rests else []
+        if waiting or (self._keeps_rests and simulation.snapshot.capacity_buffers):
+            self.rests.append(
+                Rest(
+                    tick=simulation.clock.tick, seconds=self._clock.seconds, until_seconds=self._clock.next(simulation),
+                    position=simulation.state.position, waiting=tuple(copy(pod) for pod in waiting),
+                )
+            )  # fmt: skip
+
+    def _end(self) -> None:
+        """What it has come to."""
+        simulation, controllers = self.simulation, self.controllers
+        waiting = {key: one for key, one in controllers.items() if is_waiting(one)}
+        self.completed, self.ticks = all(self.done.values()), simulation.clock.tick
+        self.status = {key: controllers[key].status(simulation) for key in self.moments}
+        self.pods = {key: tuple(controllers[key].all_pods(simulation)) for key in self.moments}
+        self.choices, self.orders = simulation.choices + simulation.scheduler.choices, simulation.orders
+        self.work = simulation.units_spent
+        self.owners = {key: controllers[key].owners() for key in self.moments}
+        self.replicas = {r.after.key: _replicas(controllers[r.after.key], r.after) for r in self.revisions}
+        self.new_shapes = {key: p.shape for p in simulation.queue.arrivals if p.is_new and (key := self.workload_of(p))}
+        self.promotions = {key: one.promotions for key, one in waiting.items()}
+        self.waits_for = {key: one.waits_for for key, one in waiting.items()}
+
+    # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def verdict(self, key: str) -> Verdict:
         """Of a changed workload."""
         return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
@@ -225,257 +438,10 @@ def simulate(
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
     others = (everybody if is_thorough or cluster.later else beside)(cluster, changed, bound)
-    course = _Course(simulation, revisions, others, keeps_rests=keeps_rests, watch=watch)
+    run = Run(simulation, revisions, others, keeps_rests=keeps_rests, watch=watch)
     if never_ready is None:
-        course.let_fail()
-    return course.play()
-
-
-class _Course:
-    """A run under way."""
-
-    def __init__(
-        self,
-        simulation: Simulation,
-        revisions: Sequence[Revision],
-        others: tuple[InFlight, ...],
-        *,
-        keeps_rests: bool = False,
-        watch: Watcher | None = None,
-    ) -> None:
-        self._watch = watch
-        self.simulation, self.revisions, self.others = simulation, revisions, others
-        self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
-        self.later: list[Revision | Happening] = [r for r in revisions if r.after_seconds]
-        self.later = sorted((*self.later, *simulation.cluster.later), key=lambda one: one.after_seconds)
-        self._times = {r.after.key: r.times for r in revisions if r.times is not None}
-        self._is_timed = bool(self._times or simulation.cluster.later)
-        self.workload_of = _Workloads(self.controllers)
-        self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
-        self.finished = dict.fromkeys(self.moments, -1)
-        self.done = dict.fromkeys(self.moments, False)
-        self.is_cut = False
-        self._counts: dict[str, PodCounts] = {}
-        self._read = 0  # of the simulation's news
-        self._clock = Stopwatch(simulation.cluster, self._times_of, self.workload_of)
-        self._waited: dict[str, float] = {}
-        self._happened: list[Happening] = []
-        self._unseen: list[str] = []  # of their words, those that no moment tells yet
-        self._tick_ends: list[float] = []
-        self._rests: list[Rest] | None = [] if keeps_rests else None
-        self._retried = False
-        self._evictors: list[Evictor] = []
-        self._stages: list[Happening] = []  # of `later`, those that may come before their time
-
-    def let_fail(self) -> None:
-        """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
-        failing = {r.after.key for r in self.revisions if r.never_ready}
-        broken = failing_owners(self.simulation.cluster)
-
-        def fails(pod: LivePod) -> bool:
-            key = self.workload_of(pod)
-            return (pod.is_new and key in failing) if key else (pod.owner, pod.revision) in broken
-
-        if failing or broken:
-            self.simulation.never_ready = fails
-
-    def play(self) -> Run:
-        """From the change to the end."""
-        simulation = self.simulation
-        if simulation.cluster.new_nodes:  # who waits already is tried on them as soon as they come
-            simulation.rouse(simulation.cluster.remember(filler))
-            simulation.settle()
-        going_on: dict[str, Controller] = {}
-        for one in self.others:
-            if one.is_held_up and not simulation.is_thorough:
-                simulation.held_up.setdefault(one.namespace, []).append(partial(registry.resume, simulation, one))
-            else:
-                going_on[one.key] = registry.resume(simulation, one)
-        simulation.controllers = {**going_on, **simulation.controllers}
-        scaling = {one.key: one for one in autoscalers(simulation, going_on)}
-        if scaling:  # it has looked before the change comes: every 15 s
-            simulation.controllers.update(scaling)
-            simulation.settle()
-        self._begin([r for r in self.revisions if not r.after_seconds])
-        self._look()
-        simulation.clock.tick = 0
-        try:
-            while not self._is_over():
-                self._keep_rest()
-                self._clock.pass_by(simulation)
-                self._tick_ends.append(self._clock.seconds)
-                simulation.tick()
-        except TooLargeError:
-            self.is_cut = True
-            self._look()
-        if self.is_cut:
-            self._begin(
-                [one for one in self.later if isinstance(one, Revision)]
-            )  # so that there is something to say of them
-        return self._run()
-
-    def _begin(self, some: Sequence[Revision]) -> None:
-        """Changes are made, back to back."""
-        simulation = self.simulation
-        begun = {r.after.key: _started(simulation, r) for r in some}
-        for key, controller in begun.items():
-            self._waited[key] = self._clock.seconds
-            self.controllers[key] = controller
-            self._counts[key] = PodCounts(simulation.cluster, controller.all_pods(simulation))
-        self.workload_of.forget()
-        simulation.controllers = {**begun, **simulation.controllers}
-        simulation.controllers.update((one.key, one) for one in autoscalers(simulation, begun))
-        for revision in some:
-            _wait_as_changed(simulation, revision, begun[revision.after.key])
-
-    def _look(self) -> None:
-        """A quiet moment."""
-        simulation = self.simulation
-        for pod in dict.fromkeys(simulation.pods.news[self._read :]):
-            if key := self.workload_of(pod):
-                self._counts[key].take(pod)
-        self._read = len(simulation.pods.news)
-        everywhere = held(simulation.state)
-        for key, counted in self._counts.items():
-            moment = counted.moment(simulation.clock.tick, everywhere, simulation.pods.maturing)
-            if self._is_timed:
-                moment = replace(moment, seconds=self._clock.seconds, events=tuple(self._unseen))
-            self.moments[key].append(moment)
-        self._unseen = []
-        if self._watch is not None:
-            self._watch(simulation)
-
-    def _times_of(self, pod: LivePod) -> PodTimes | None:
-        return self._times.get(self.workload_of(pod)) if self._times else None
-
-    def _come(self, one: Revision | Happening) -> None:
-        """What was to come later comes now."""
-        if isinstance(one, Revision):
-            self._begin([one])
-            self._look()
-        else:
-            happen(self.simulation, one, self.workload_of)
-            evicting = evictor(self.simulation, one)
-            self._evictors += [evicting] if evicting is not None else []
-            self._happened.append(one)
-            self._unseen.append(one.words)
-            for stage in one.stages[:1]:
-                latest = self._clock.seconds + stage.after_seconds
-                self._stages.append(replace(stage, after_seconds=latest, stages=one.stages[1:]))
-                self.later = sorted((*self.later, self._stages[-1]), key=lambda one: one.after_seconds)
-
-    def _due(self, *, is_at_rest: bool) -> Revision | Happening | None:
-        """What comes now, taken from what was to come; at rest that is the next, whenever it was to."""
-        simulation = self.simulation
-        for one in self._stages:
-            if is_emptied(simulation, one.nodes_go):
-                self._stages.remove(one)
-                self.later.remove(one)
-                return one
-        if not self.later or not (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
-            return None
-        now = self.later.pop(0)
-        if isinstance(now, Happening) and now in self._stages:
-            self._stages.remove(now)
-            return replace(now, words=f"{now.words}, with pods whose budgets never let them go")
-        return now
-
-    def _is_over(self, *, is_at_rest: bool = False) -> bool:
-        """Let everybody do what they can: whether all is done, or nothing moves any more. At rest the next change comes,
-        whenever that is."""
-        simulation = self.simulation
-        self._settle()
-        while (now := self._due(is_at_rest=is_at_rest)) is not None:
-            self._come(now)
-            is_at_rest = False
-            self._settle()
-        self._look()
-        for key in self.moments:
-            is_done = key in self.controllers and _is_done(simulation, self.controllers[key])
-            self.done[key] = is_done
-            if not is_done or self.finished[key] < 0:
-                self.finished[key] = simulation.clock.tick if is_done else -1
-        if all(self.done.values()):
-            return True
-        if not simulation.is_moving and self._goes_on():
-            return self._is_over()
-        if not simulation.is_moving:
-            waited = simulation.wait(PATIENCE_MS)
-            self._retried |= waited > 0
-            self._clock.seconds += waited / 1_000
-            if not simulation.is_moving:
-                if not self.later:
-                    return True
-                self._wait_for(self.later[0])
-                return self._is_over(is_at_rest=True)
-        return False
-
-    def _settle(self) -> None:
-        """Until nobody has anything left to do; then those who evict pods ask again, as kubectl does every 5 s."""
-        self.simulation.settle()
-        asked = [one.ask() for one in self._evictors]  # each of them
-        if any(asked):
-            self.simulation.settle()
-
-    def _goes_on(self) -> bool:
-        """Whether somebody waited for nothing but time, or for a promotion, and now goes on."""
-        waiting = [one for one in self.simulation.controllers.values() if is_waiting(one)]
-        promoted = {r.after.key for r in self.revisions if r.is_promoted}
-        go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them
-        return any(go_on)
-
-    def _wait_for(self, one: Revision | Happening) -> None:
-        """Nothing happens until it comes: a step of its own in which only time passes, where it is an event."""
-        if one.after_seconds != WHEN_AT_REST:
-            self._clock.seconds = max(self._clock.seconds, one.after_seconds)
-        elif isinstance(one, Happening):
-            self._clock.seconds += one.takes_seconds
-        if isinstance(one, Happening):
-            self._tick_ends.append(self._clock.seconds)
-            self.simulation.tick()
-
-    def _keep_rest(self) -> None:
-        simulation = self.simulation
-        if self._rests is None:
-            return
-        if (waiting := simulation.queue.pods()) or simulation.snapshot.capacity_buffers:
-            self._rests.append(
-                Rest(
-                    tick=simulation.clock.tick, seconds=self._clock.seconds, until_seconds=self._clock.next(simulation),
-                    position=simulation.state.position, waiting=tuple(copy(pod) for pod in waiting),
-                )
-            )  # fmt: skip
-
-    def _run(self) -> Run:
-        simulation, controllers = self.simulation, self.controllers
-        return Run(
-            completed=all(self.done.values()),
-            ticks=simulation.clock.tick,
-            moments={key: tuple(seen) for key, seen in self.moments.items()},
-            status={key: controllers[key].status(simulation) for key in self.moments},
-            done=self.done,
-            pods={key: tuple(controllers[key].all_pods(simulation)) for key in self.moments},
-            refusals=dict(simulation.refusals),
-            preempted=tuple(simulation.preempted),
-            finished_at=self.finished,
-            choices=simulation.choices + simulation.scheduler.choices,
-            orders=simulation.orders,
-            work=simulation.units_spent,
-            is_cut=self.is_cut,
-            owners={key: controllers[key].owners() for key in self.moments},
-            replicas={r.after.key: _replicas(controllers[r.after.key], r.after) for r in self.revisions},
-            new_shapes={key: p.shape for p in simulation.queue.arrivals if p.is_new and (key := self.workload_of(p))},
-            touched=tuple(simulation.pods.touched),
-            others=self.others,
-            waited=self._waited,
-            happened=tuple(self._happened),
-            tick_ends=tuple(self._tick_ends),
-            promotions={key: one.promotions for key, one in controllers.items() if is_waiting(one)},
-            waits_for={key: one.waits_for for key, one in controllers.items() if is_waiting(one)},
-            rests=tuple(self._rests or ()),
-            retried=self._retried,
-            simulation=simulation,
-        )
+        run.let_fail()
+    return run.play()
 
 
 def simulate_alone(cluster: Cluster, revision: Revision) -> Run:

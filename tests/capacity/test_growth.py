@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from planner.capacity import growth, rollouts
@@ -16,7 +18,7 @@ from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
-from planner.rollout.run import simulate
+from planner.rollout.run import Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -188,9 +190,12 @@ def test_a_joint_rollout_says_which_part_needs_growth() -> None:
 
 
 def test_a_growth_too_large_to_play_is_said_to_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        growth, "simulate", lambda *given, **more: replace(simulate(*given, **more), completed=False, is_cut=True)
-    )
+    def cut(*given: Any, **more: Any) -> Run:
+        run = simulate(*given, **more)
+        run.is_cut, run.completed = True, False
+        return run
+
+    monkeypatch.setattr(growth, "simulate", cut)
     found = asked(full(), *parse_typed_limits("t4=5"))
     assert found.verdict is Verdict.UNKNOWN
     assert str(found.sentence).startswith(

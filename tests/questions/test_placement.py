@@ -9,7 +9,6 @@ import yaml
 
 from planner.capacity.rollouts import rollout
 from planner.ground.errors import ChangeError, NotKnownError
-from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.rollout import placement
 from planner.rollout.answers import RolloutResult, Verdict
@@ -227,7 +226,9 @@ def test_rollouts_too_large_to_play_are_not_called_blocked(monkeypatch: pytest.M
 
     def cut_later(*given: Any) -> Run:
         asked_for.append(given)
-        return replace(simulate(*given), is_cut=True, completed=False)
+        run = simulate(*given)
+        run.is_cut, run.completed = True, False
+        return run
 
     monkeypatch.setattr(placement, "certain_course", lambda *_: None)
     monkeypatch.setattr(placement, "simulate", cut_later)

@@ -188,7 +188,7 @@ def test_a_daemon_pod_that_waits_belongs_to_the_node_it_names() -> None:
     items[-1]["spec"] = {**items[-1]["spec"], "affinity": {"nodeAffinity": required}}
     run = roll(node("n-0", gpus=2), node("n-1"), items, key=DAEMONS, new_revision=False)
     assert {p.name for p in run.pods[DAEMONS]} == {"worker-0", "worker-1"}
-    assert run.touched == ()
+    assert run.touched == []
 
 
 def test_max_unavailable_counts_where_the_feature_shows_to_be_on() -> None:
@@ -213,9 +213,9 @@ def test_old_replica_sets_keep_their_own_min_ready_seconds() -> None:
     found = snapshot(node("n-0"), deployment("worker", ["n-0"], pod_spec(), strategy=rolling(0, 1)))
     asked = revision(found, patch={"spec": {"minReadySeconds": 30}})
     simulation = Simulation(Cluster(found))
-    controller = DeploymentController.start(simulation, asked.after, before=asked.before, has_new_template=True)
+    controller = DeploymentController(simulation, asked.after, before=asked.before, has_new_template=True)
     assert (controller.min_ready_seconds, [one.min_ready_seconds for one in controller.old]) == (30, [0])
-    same = DeploymentController.start(simulation, asked.after, before=asked.before, has_new_template=False)
+    same = DeploymentController(simulation, asked.after, before=asked.before, has_new_template=False)
     assert same.new is not None
     assert same.new.min_ready_seconds == 30
 

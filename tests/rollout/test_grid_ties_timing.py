@@ -244,7 +244,7 @@ def test_pods_of_the_new_replica_set_take_as_long_as_those_there() -> None:
     """The run's own clock: the snapshot doesn't know the ReplicaSet that the change makes."""
     found = learnt(20, 20)
     run = simulate(Cluster(found), [revision(found)])
-    assert run.tick_ends[:2] == (20, 50)  # it took 30 where nothing was known
+    assert run.tick_ends[:2] == [20, 50]  # it took 30 where nothing was known
 
 
 def test_a_step_that_waits_for_others_lasts_as_long_as_theirs() -> None:

@@ -283,7 +283,7 @@ def contested(**spec: Any) -> list[Item]:
 def test_who_was_refused_a_step_ago_keeps_its_turn() -> None:
     run = roll(*contested(preemptionPolicy="Never"))
     assert run.completed
-    assert run.preempted == ()
+    assert run.preempted == []
 
 
 def test_where_seconds_decide_the_answer_says_so() -> None:
@@ -352,7 +352,7 @@ def test_a_waiting_jobs_pod_of_low_priority_is_not_placed_first_and_pushed_out(
     high = pod_spec(gpus=1, priority=1000)
     worker = deployment("worker", ["gpu-0", "gpu-0"], high, strategy=rolling(surge, unavailable))
     run = roll(node("gpu-0", gpus=2), *worker, job, waits, seed=seed)
-    assert (run.completed, run.ticks, run.preempted) == (True, ticks, ())
+    assert (run.completed, run.ticks, run.preempted) == (True, ticks, [])
     assert [one.name for one in run.waiting] == ["train-0"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.rollout.controllers.ordinals import Ordinals, is_unavailable
+from planner.rollout.controllers.ordinals import Ordinals
 
 
 def _pod(number: int, ordinal: int, random: Random) -> Any:
@@ -22,8 +22,8 @@ def _looked_at(pods: list[Any], wanted: range) -> tuple[object, ...]:
     by_ordinal = {p.ordinal: p for p in pods}
     inside = [p for o, p in sorted(by_ordinal.items()) if o in wanted]
     outside = [p for o, p in sorted(by_ordinal.items()) if o not in wanted]
-    out_inside = [p.ordinal for p in inside if is_unavailable(p)]
-    out_outside = [p.ordinal for p in outside if is_unavailable(p)]
+    out_inside = [p.ordinal for p in inside if p.is_terminating or not p.is_available]
+    out_outside = [p.ordinal for p in outside if p.is_terminating or not p.is_available]
     old = [p.ordinal for p in inside if p.revision != "b" and not p.is_terminating]
     return (
         next((o for o in wanted if o not in by_ordinal), None),

@@ -69,15 +69,9 @@ class ArgoController(OverSets):
         self.delayed = dict.fromkeys(due, False)  # hash → whether the delay of its scale-down is over
         self.promotions = 0
 
-    @classmethod
-    def start(
-        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
-    ) -> ArgoController:
-        return cls(simulation, workload, has_new_template=has_new_template, before=before)
-
     def _controller(self, one: ReplicaSet) -> ReplicaSetController:
         desired = one.annotations.get(ROLLOUTS_DESIRED_REPLICAS, "")
-        return ReplicaSetController.of(
+        return ReplicaSetController(
             one,
             desired=int(desired) if desired.isascii() and desired.isdecimal() else None,
             min_ready_seconds=one.min_ready_seconds,

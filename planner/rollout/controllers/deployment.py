@@ -60,12 +60,6 @@ class DeploymentController(OverSets):
         self._sets = [*self.old, self.new] if self.new else [*self.old]
         self.surge, self.unavailable = rolling_limits(workload)
 
-    @classmethod
-    def start(
-        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
-    ) -> DeploymentController:
-        return cls(simulation, workload, has_new_template=has_new_template, before=before)
-
     def scale(self, simulation: Simulation, replicas: int) -> None:
         super().scale(simulation, replicas)
         self.surge, self.unavailable = rolling_limits(self.workload)
@@ -73,7 +67,7 @@ class DeploymentController(OverSets):
 
     def _controller(self, replica_set: ReplicaSet, *, is_current: bool) -> ReplicaSetController:
         """Only the current ReplicaSet follows the Deployment's ``minReadySeconds`` (`getNewReplicaSet`)."""
-        return ReplicaSetController.of(
+        return ReplicaSetController(
             replica_set,
             desired=_number(replica_set.annotations.get(DESIRED_REPLICAS)),
             maximum=_number(replica_set.annotations.get(MAX_REPLICAS)),

@@ -7,7 +7,7 @@ Nothing here finishes, so a Job is a number of pods to keep. Source: kubernetes 
 from __future__ import annotations
 
 from planner.kubernetes.jobs import fails, wanted_pods
-from planner.kubernetes.records import Workload
+from planner.kubernetes.records import EMPTY, ReplicaSet, Workload
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 
@@ -19,17 +19,12 @@ class JobController(ReplicaSetController):
         self._job, self._lost = job, 0
         active = sum(1 for pod in simulation.pods.of(job.key, job.uid) if not pod.is_terminating)
         super().__init__(
-            namespace=job.namespace,
-            name=job.name,
-            uid=job.uid,
-            labels=job.template.labels,
-            spec=job.template.spec,
-            selector=job.selector,
-            replicas=min(active + lost, wanted_pods(job)),
-            created_at=job.created_at or 0.0,
-            is_new=False,
-        )
-        self.key = job.key
+            ReplicaSet(
+                kind=job.kind, namespace=job.namespace, name=job.name, uid=job.uid, labels=job.labels, annotations=EMPTY,
+                owner=job.owner, created_at=job.created_at, replicas=min(active + lost, wanted_pods(job)),
+                template=job.template, selector=job.selector,
+            )
+        )  # fmt: skip
         self.lose(lost)
 
     def lose(self, count: int) -> None:

@@ -3,56 +3,40 @@ simulation's news, so that what a sync costs doesn't grow with the replicas."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
-from heapq import heappop, heappush
 
 from planner.scheduling.pod import LivePod
 
 
 class _Ordinals:
-    """A set of ordinals whose lowest and highest are known."""
+    """A set of ordinals, in their order."""
 
     def __init__(self) -> None:
-        self._held: set[int] = set()
-        self._up: list[int] = []  # heaps of what was once held
-        self._down: list[int] = []
+        self._held: list[int] = []
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def __contains__(self, ordinal: int) -> bool:
-        return ordinal in self._held
-
     def put(self, ordinal: int, is_in: bool) -> None:
-        if not is_in:
-            self._held.discard(ordinal)
-        elif ordinal not in self._held:
-            self._held.add(ordinal)
-            heappush(self._up, ordinal)
-            heappush(self._down, -ordinal)
+        place = bisect_left(self._held, ordinal)
+        is_held = self._held[place : place + 1] == [ordinal]
+        if is_in and not is_held:
+            self._held.insert(place, ordinal)
+        elif is_held and not is_in:
+            del self._held[place]
 
     @property
     def lowest(self) -> int | None:
-        while self._up and self._up[0] not in self._held:
-            heappop(self._up)
-        return self._up[0] if self._up else None
+        return self._held[0] if self._held else None
 
     @property
     def highest(self) -> int | None:
-        while self._down and -self._down[0] not in self._held:
-            heappop(self._down)
-        return -self._down[0] if self._down else None
+        return self._held[-1] if self._held else None
 
     def highest_first(self, count: int) -> list[int]:
         """So many of them."""
-        found: list[int] = []
-        while len(found) < count and (ordinal := self.highest) is not None:
-            heappop(self._down)
-            if not found or found[-1] != ordinal:
-                found.append(ordinal)
-        for ordinal in found:
-            heappush(self._down, -ordinal)
-        return found
+        return self._held[: -count - 1 : -1]
 
 
 class Ordinals:
@@ -114,7 +98,7 @@ class Ordinals:
     def _place(self, ordinal: int) -> None:
         pod = self.pod(ordinal) if ordinal in self._pods else None
         is_wanted, stands = ordinal in self._wanted, pod is not None and not pod.is_terminating
-        is_out = pod is not None and is_unavailable(pod)
+        is_out = pod is not None and (pod.is_terminating or not pod.is_available)  # `isUnavailable`
         self._gone.put(ordinal, pod is None and is_wanted and ordinal < self._frontier)
         self.unavailable.put(ordinal, is_out and is_wanted)
         self.old.put(ordinal, stands and is_wanted and pod is not None and pod.revision != self._revision)
@@ -130,8 +114,3 @@ class Ordinals:
         while self._frontier < self._wanted.stop and self._frontier in self._pods:
             self._frontier += 1
         return self._frontier if self._frontier < self._wanted.stop else None
-
-
-def is_unavailable(pod: LivePod) -> bool:
-    """`isUnavailable`."""
-    return pod.is_terminating or not pod.is_available

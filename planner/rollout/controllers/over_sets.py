@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from planner.ground.records import replace
 from planner.kubernetes.kinds import REPLICA_SET
-from planner.kubernetes.records import FrozenMap, Workload
+from planner.kubernetes.records import EMPTY, FrozenMap, ReplicaSet, Workload
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
@@ -65,12 +65,15 @@ class OverSets:
         if not simulation.make_object(self.key, REPLICA_SET.name, workload.namespace, name, counted):
             return None
         own = {self.hash_label: NEW_HASH}
-        made = ReplicaSetController(
-            namespace=workload.namespace, name=name, uid=f"{workload.uid}/{NEW_HASH}",
-            labels=FrozenMap({**workload.template.labels, **own}), spec=workload.template.spec,
+        labels = FrozenMap({**workload.template.labels, **own})
+        known = ReplicaSet(
+            namespace=workload.namespace, name=name, uid=f"{workload.uid}/{NEW_HASH}", labels=labels, annotations=EMPTY,
+            owner=None, created_at=simulation.clock.now, replicas=replicas, template=replace(workload.template, labels=labels),
             selector=replace(workload.selector, match_labels=FrozenMap({**workload.selector.match_labels, **own})),
-            replicas=replicas, created_at=simulation.clock.now, is_new=True, desired=self.replicas, maximum=maximum,
-            min_ready_seconds=self.min_ready_seconds, related=self.owners,
+        )  # fmt: skip
+        made = ReplicaSetController(
+            known, is_new=True, desired=self.replicas, maximum=maximum, min_ready_seconds=self.min_ready_seconds,
+            related=self.owners,
         )  # fmt: skip
         self.own(simulation, made)
         return made

@@ -32,10 +32,10 @@ class Starts(Protocol):
 
 
 _CONTROLLERS: dict[str, Starts] = {
-    kinds.DEPLOYMENT.name: DeploymentController.start,
+    kinds.DEPLOYMENT.name: DeploymentController,
     kinds.STATEFUL_SET.name: StatefulSetController.start,
     kinds.DAEMON_SET.name: DaemonSetController.start,
-    kinds.ROLLOUT.name: ArgoController.start,
+    kinds.ROLLOUT.name: ArgoController,
     kinds.LEADER_WORKER_SET.name: LeaderWorkerSetController.start,
 }
 
@@ -66,7 +66,7 @@ def resume(simulation: Simulation, one: InFlight) -> Controller:
     """The controller of one that is midway, which goes on where it is."""
     if one.workload is None:
         assert one.replica_set is not None
-        return ReplicaSetController.of(one.replica_set)
+        return ReplicaSetController(one.replica_set)
     before = None if one.has_new_template else one.workload
     return start(simulation, one.workload, before=before, has_new_template=one.has_new_template)
 
@@ -85,7 +85,7 @@ def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:
     if not pod.owner or pod.owner in simulation.controllers:
         return None
     if found := sets_by_key(simulation.cluster).get(pod.owner):
-        return ReplicaSetController.of(found)
+        return ReplicaSetController(found)
     workload = workloads_by_key(simulation.cluster).get(pod.owner)
     if workload is not None and workload.traits.is_batch:
         return PreemptedJob(workload)

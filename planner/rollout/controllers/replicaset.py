@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.kubernetes.kinds import REPLICA_SET
-from planner.kubernetes.records import Labels, LabelSelector, PodSpec, ReplicaSet
+from planner.kubernetes.records import ReplicaSet
 from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.simulation import Simulation
@@ -34,26 +33,19 @@ class ReplicaSetController:
 
     def __init__(
         self,
+        known: ReplicaSet,
         *,
-        namespace: str,
-        name: str,
-        uid: str,
-        labels: Labels,
-        spec: PodSpec,
-        selector: LabelSelector,
-        replicas: int,
-        created_at: float,
-        is_new: bool,
+        is_new: bool = False,
         desired: int | None = None,
         maximum: int | None = None,
         min_ready_seconds: int = 0,
         related: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
-        self.key = REPLICA_SET.key(namespace, name)
-        self.namespace, self.name, self.uid = namespace, name, uid
-        self.labels, self.spec, self.selector = labels, spec, selector
-        self.replicas = replicas
-        self.created_at = created_at
+        self.key = known.key
+        self.namespace, self.name, self.uid = known.namespace, known.name, known.uid
+        self.template, self.selector = known.template, known.selector
+        self.replicas = known.replicas
+        self.created_at = known.created_at or 0.0
         self.is_new = is_new
         self.desired = desired
         self.maximum = maximum
@@ -68,35 +60,6 @@ class ReplicaSetController:
         self._status: tuple[int, ...] | None = None  # replicas, ready, terminating, available as last written
         self._at_rest = (-1, -1)  # replicas, and changes of its pods, with which it has nothing to do
         self._tally: Tally | None = None
-
-    @classmethod
-    def of(
-        cls,
-        known: ReplicaSet,
-        *,
-        desired: int | None = None,
-        maximum: int | None = None,
-        min_ready_seconds: int = 0,
-        related: Callable[[], tuple[str, ...]] = tuple,
-    ) -> ReplicaSetController:
-        """The controller of a ReplicaSet that the snapshot holds."""
-        controller = cls(
-            namespace=known.namespace,
-            name=known.name,
-            uid=known.uid,
-            labels=known.template.labels,
-            spec=known.template.spec,
-            selector=known.selector,
-            replicas=known.replicas,
-            created_at=known.created_at or 0.0,
-            is_new=False,
-            desired=desired,
-            maximum=maximum,
-            min_ready_seconds=min_ready_seconds,
-            related=related,
-        )
-        controller.key = known.key
-        return controller
 
     def adopt(self, simulation: Simulation) -> None:
         """Its pods are those of the revision that the change makes."""
@@ -204,9 +167,8 @@ class ReplicaSetController:
 
     def _create(self, simulation: Simulation) -> bool:
         name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
-        pod = simulation.create(
-            self.key, self.namespace, name, self.labels, self.spec, self.selector, is_new=self.is_new
-        )
+        labels, spec = self.template.labels, self.template.spec
+        pod = simulation.create(self.key, self.namespace, name, labels, spec, self.selector, is_new=self.is_new)
         return pod is not None
 
     def first_to_go(self, simulation: Simulation, count: int) -> list[LivePod]:

@@ -137,7 +137,7 @@ class StatefulSetController(OverRevisions):
             surplus = pods.surplus_standing.highest_first(len(pods.surplus_standing))
         elif (last := pods.surplus.highest) is None:
             surplus = []
-        elif last in pods.surplus_unavailable and (
+        elif last == pods.surplus_unavailable.highest and (
             pods.pod(last).is_terminating or pods.surplus_unavailable.lowest != last
         ):
             return busy
