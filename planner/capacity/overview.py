@@ -24,8 +24,8 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Wor
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.kubernetes.versions import not_recorded
-from planner.rollout.answers import GROWING_REASONS, Reason, Verdict
-from planner.rollout.glance import Answer, Answers, nodes_with_pods, restarted, unjudged_words
+from planner.rollout.answers import GROWING_REASONS, Verdict, WorkloadOutcome
+from planner.rollout.glance import OwnRollout, OwnRollouts, nodes_with_pods, restarted, unjudged_words
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
@@ -35,13 +35,9 @@ _JUDGED_BY: Final = frozenset(kind.name for kind in (NODE, POD, *ROLLING))
 _TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
 
 
-class WorkloadOverview(Record):
+class WorkloadOverview(WorkloadOutcome):
     """A workload's own rollout if its template changed now, as one line of the Overview."""
 
-    workload: str
-    verdict: Verdict
-    reason: Reason
-    sentence: Text
     replicas: int | None  # of one on every node its pods tell; None where they weren't seen
     ready: int | None
     gpus: int | None  # asked for by all its replicas
@@ -85,7 +81,7 @@ def _grown(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> ClusterOverview
     """`on_todays_nodes`, and of what finds no room what it comes to once pools grow, as `rollout` says it; what is too large to
     play beside all others isn't known."""
     today, cluster, pools = on_todays_nodes(snapshot), compiled(snapshot), growing(snapshot, known)
-    answers = Answers(cluster, lambda cluster, revision: glanced(cluster, revision, pools)[0])
+    answers = OwnRollouts(cluster, lambda cluster, revision: glanced(cluster, revision, pools)[0])
     lacking = [line.verdict is Verdict.STUCK and line.reason in GROWING_REASONS for line in today.workloads]
     rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
     asked = [restarted(workload) for workload, lacks in zip(rolled, lacking, strict=True) if lacks]
@@ -102,7 +98,7 @@ def _grown(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> ClusterOverview
 def played(snapshot: Snapshot) -> ClusterOverview:
     """`on_todays_nodes`, played anew."""
     cluster = compiled(snapshot)
-    answers = Answers(cluster)
+    answers = OwnRollouts(cluster)
     rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
     found = parts.each([restarted(workload) for workload in rolled], answers.of)
     lines = tuple(_overview_line(cluster, workload, answer) for workload, answer in zip(rolled, found, strict=True))
@@ -159,7 +155,7 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
     return f"The one workload{which} could be rolled out now{rest}"
 
 
-def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> WorkloadOverview:
+def _overview_line(cluster: Cluster, workload: Workload, answer: OwnRollout) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = nodes_with_pods(cluster, workload)
     gpus = requested_gpus(workload.template.spec)

@@ -32,10 +32,10 @@ from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Work
 from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook
 from planner.rollout import steps
-from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict
+from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict, rolling
 from planner.rollout.choice import Option, Weights, choose
-from planner.rollout.glance import Answer, Answers, glance, unjudged_words
-from planner.rollout.grid import play_cell, rolling
+from planner.rollout.glance import OwnRollout, OwnRollouts, glance, unjudged_words
+from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.remedies import find_remedies, grown, is_unstated
 from planner.rollout.remedy_costs import usd_of_nodes
@@ -155,17 +155,12 @@ class PlanAnswer(Record):
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
 
-class State(Record, kw_only=False):
-    """A workload's rollout in the cluster as it is then."""
-
-    verdict: Verdict
-    reason: Reason
-    headline: str
-    lowest: int
-    replicas: int
-
-    def is_ready(self, share: float) -> bool:
-        return self.verdict is Verdict.COMPLETES and self.lowest >= ceil(share * self.replicas - 1e-9)
+def own_rollout(verdict: Verdict, reason: Reason, headline: str, lowest: int, replicas: int) -> OwnRollout:
+    """One of which no more is said than the headline."""
+    said = Text(headline)
+    return OwnRollout(
+        verdict=verdict, reason=reason, sentence=said, headline=said, lowest_ready=lowest, replicas=replicas
+    )
 
 
 class World:
@@ -179,7 +174,7 @@ class World:
         self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas, templates
         self.loans = loans or {}  # workload → who is scaled to what while it rolls out
         self.turns = turns or {}  # workload → who is rolled out before it, in that order, and what share each keeps
-        self._answers: Answers | None = None  # of many workloads: those that are alike have one
+        self._answers: OwnRollouts | None = None  # of many workloads: those that are alike have one
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -235,31 +230,32 @@ class World:
             other._answers = self._answers
         return other
 
-    def states(self, keys: Iterable[str]) -> dict[str, State]:
+    def states(self, keys: Iterable[str]) -> dict[str, OwnRollout]:
         """Of many workloads."""
-        self._answers = self._answers or Answers(self.cluster)
+        self._answers = self._answers or OwnRollouts(self.cluster)
         return {key: self.state(key) for key in keys}
 
-    def state(self, key: str) -> State:
+    def state(self, key: str) -> OwnRollout:
         revision = self.revision(key)
         try:
             if key in self.turns:
                 return self._in_turn(revision, *self.turns[key])
-            found = self._answers.of(revision) if self._answers and key not in self.loans else self._asked(revision)
+            return self._answers.of(revision) if self._answers and key not in self.loans else self._asked(revision)
         except HeadroomError as error:
-            return State(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
-        return State(found.verdict, found.reason, str(found.headline), found.lowest_ready, found.replicas)
+            return own_rollout(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
 
-    def _in_turn(self, revision: Revision, before: Sequence[str], share: float) -> State:
+    def _in_turn(self, revision: Revision, before: Sequence[str], share: float) -> OwnRollout:
         """Once others are rolled out."""
         after = revision.after
         with part():
             turns = [*map(self.revision, before), revision]
             run = in_turn.played(self.cluster, turns, share, self.lent(after.key))
         if run is None:
-            return State(Verdict.STUCK, Reason.HOLD_AND_WAIT, "isn't through after them", 0, after.pods_wanted)
+            return own_rollout(Verdict.STUCK, Reason.HOLD_AND_WAIT, "isn't through after them", 0, after.pods_wanted)
         lowest = in_turn.lowest(run, revision)
-        return State(Verdict.COMPLETES, Reason.NONE, stay_ready(lowest, after.pods_wanted), lowest, after.pods_wanted)
+        return own_rollout(
+            Verdict.COMPLETES, Reason.NONE, stay_ready(lowest, after.pods_wanted), lowest, after.pods_wanted
+        )
 
     def lent(self, key: str) -> tuple[Revision, ...]:
         """Who is scaled down while it rolls out."""
@@ -269,7 +265,7 @@ class World:
             for one, left in lent.items()
         )
 
-    def _asked(self, revision: Revision) -> Answer:
+    def _asked(self, revision: Revision) -> OwnRollout:
         """Once who lends to it is at rest."""
         lent = self.lent(revision.after.key)
         revision = replace(revision, after_seconds=WHEN_AT_REST) if lent else revision
@@ -308,7 +304,7 @@ class Planner:
     """Makes the plan: `states` are those of `world`, the cluster with the measures so far."""
 
     def __init__(
-        self, world: World, states: dict[str, State], share: float, aims: Aims, book: PriceBook | None,
+        self, world: World, states: dict[str, OwnRollout], share: float, aims: Aims, book: PriceBook | None,
         snapshot: Snapshot, pools: Sequence[NodePool] = (),
     ) -> None:  # fmt: skip
         self.pools = {one.name: one for one in pools}
@@ -360,9 +356,9 @@ class Planner:
     def _played(
         self,
         taken: Sequence[tuple[Measure, Effect]],
-        before: dict[str, State],
+        before: dict[str, OwnRollout],
         base: Sequence[tuple[Measure, Effect]] = (),
-    ) -> dict[str, State]:
+    ) -> dict[str, OwnRollout]:
         """Every workload's rollout with `base` and `taken`; those that nothing of `taken` touches are as `before`."""
         if not taken:
             return dict(before)
@@ -374,7 +370,7 @@ class Planner:
 
     # ── the state of things ──────────────────────────────────────────────────────────────────────────────────────────
     def _is_ready(self, key: str) -> bool:
-        return self.states[key].is_ready(self.share)
+        return self.states[key].keeps(self.share)
 
     def _adopt(self, measure: Measure, effect: Effect, keys: Iterable[str]) -> None:
         """Take a measure; `keys` are the workloads whose rollout it may mend."""
@@ -421,7 +417,7 @@ class Planner:
             self._found_before[asked] = self._strategy_found(key, workload, state)
         return self._found_before[asked]
 
-    def _strategy_found(self, key: str, workload: Workload, state: State) -> tuple[int, int] | None:
+    def _strategy_found(self, key: str, workload: Workload, state: OwnRollout) -> tuple[int, int] | None:
         if (
             not workload.traits.rolls_out
             or workload.traits.has_ordinals
@@ -436,13 +432,13 @@ class Planner:
         for missing in sorted({pair[1] for pair in pairs}):  # the fewest missing first, and no more than do
             cells = [cell for pair in pairs if pair[1] == missing and (cell := self._cell(workload, *pair)) is not None]
             enough = [cell for cell in cells if cell.lowest_ready >= ceil(self.share * state.replicas - 1e-9)]
-            found = choose(enough, None, state.replicas, _WEIGHTS).recommended
+            found = choose(enough, state.replicas, _WEIGHTS).recommended
             if found is not None:
                 break
         if found is None:
             return None
         pair = found.max_surge, found.max_unavailable
-        does = self.world.with_strategy(key, rolling(*pair)).state(key).is_ready(self.share)
+        does = self.world.with_strategy(key, rolling(*pair)).state(key).keeps(self.share)
         return pair if does else None
 
     def _holds_nothing(self, key: str) -> bool:
@@ -581,7 +577,7 @@ class Planner:
         world = self.world
         for effect in effects:
             world = effect(world)
-        return world.state(key).is_ready(self.share)
+        return world.state(key).keeps(self.share)
 
     def _loan(self, whose: Sequence[str], lent: Iterable[tuple[Workload, int]], pushing: Mapping[str, str]) -> Measure:
         """Who lends while those roll out, as a measure of the last. `pushing`: of those with pods on nodes, how they get their place back; "" where they just do."""
@@ -691,12 +687,9 @@ class Planner:
             run = in_turn.played(world.cluster, [world.revision(one) for one in self.turns], self.share)
         if run is None:
             return
-        after = Answers(Cluster(run.simulation.pods.snapshot_now()))
+        after = OwnRollouts(Cluster(run.simulation.pods.snapshot_now()))
         found = {one: after.of(world.revision(one)) for one in self._others_ready()}
-        late = [
-            key for key, one in found.items()
-            if one.verdict is not Verdict.COMPLETES or one.lowest_ready < ceil(self.share * one.replicas - 1e-9)
-        ]  # fmt: skip
+        late = [key for key, one in found.items() if not one.keeps(self.share)]
         if not late:
             return
         turns = (*late, *self.turns)
@@ -1013,20 +1006,20 @@ class Planner:
 
     def _does_without(self, rest: Sequence[tuple[Measure, Effect]], asked: Iterable[str]) -> bool:
         world = self._world_with(rest)
-        return all(world.state(key).is_ready(self.share) for key in asked)
+        return all(world.state(key).keeps(self.share) for key in asked)
 
     def _is_spare(self, own: tuple[Measure, Effect], free: Sequence[tuple[Measure, Effect]]) -> bool:
         """Whether what costs nothing isn't needed before the nodes are there either."""
         world = self._world_with(free)
         touched = {key for one, _ in free for key in (*one.makes, one.workload)}
-        ready = [key for key in touched if world.state(key).is_ready(self.share)]
+        ready = [key for key in touched if world.state(key).keeps(self.share)]
         return self._does_without([one for one in free if one is not own], ready)
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────
-    def _answer(self, for_nothing: dict[str, State]) -> PlanAnswer:
+    def _answer(self, for_nothing: dict[str, OwnRollout]) -> PlanAnswer:
         measures = tuple(one for one, _ in self.taken)
         nodes = [one for one in measures if one.kind is MeasureKind.NODES]
-        numbers = [sum(s.is_ready(self.share) for s in some.values()) for some in (self.now, for_nothing, self.states)]
+        numbers = [sum(s.keeps(self.share) for s in some.values()) for some in (self.now, for_nothing, self.states)]
         month, once = (_sum([getattr(one, name) for one in nodes]) for name in ("usd_per_month", "usd_per_rollout"))
         bounds = [self._at_least(key) for key in dict.fromkeys(key for one in nodes for key in one.makes)]
         found = PlanAnswer(
@@ -1078,7 +1071,7 @@ class Planner:
         for key in sorted((key for key in self.states if self._is_ready(key)), key=rank):
             state = self.states[key]
             yield Turn(
-                workload=key, lowest_ready=state.lowest, replicas=state.replicas, needs=needs.get(key, ()), is_first=key in turns
+                workload=key, lowest_ready=state.lowest_ready, replicas=state.replicas, needs=needs.get(key, ()), is_first=key in turns
             )  # fmt: skip
 
     def _left(self) -> Iterator[Left]:
@@ -1086,7 +1079,9 @@ class Planner:
             if not self._is_ready(key):
                 why = self.refused.get(key, "")
                 if not why and state.verdict is Verdict.COMPLETES:
-                    why = f"at worst {state.lowest:,} of {state.replicas:,} Ready, and no strategy tried keeps more"
+                    why = (
+                        f"at worst {state.lowest_ready:,} of {state.replicas:,} Ready, and no strategy tried keeps more"
+                    )
                 yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
 
 

@@ -10,7 +10,6 @@ has no price.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from math import ceil
 from typing import Final
 
@@ -19,12 +18,12 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD, RECREATE
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
+from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import GROWING_REASONS, GridCell, StrategyGrid, Verdict
-from planner.rollout.grid import play_cell, rolling
+from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import PODS_ROW, Cluster
@@ -38,7 +37,6 @@ class StrategyNeed(Record):
     """A cell of the grid. `played` is the cell today, or with room where it lacks that; None: nodes don't help."""
 
     today: GridCell
-    is_recreate: bool
     played: GridCell | None
     extra_gpus: int
     extra_nodes: int  # new nodes that hold as many pods more
@@ -47,7 +45,7 @@ class StrategyNeed(Record):
     def name(self) -> str:
         """``Surge 1``, ``Unavailable 1``, ``Surge 1, unavailable 2``, ``Recreate``."""
         surge, unavailable = self.today.max_surge, self.today.max_unavailable
-        if self.is_recreate:
+        if self.today.is_recreate:
             return RECREATE
         if not surge:
             return f"Unavailable {unavailable}"
@@ -89,7 +87,7 @@ class _Case:
     def lacks_room(self, cell: GridCell) -> bool:
         return self.node is not None and cell.verdict is Verdict.STUCK and cell.reason in GROWING_REASONS
 
-    def with_room(self, cell: GridCell, strategy: Strategy, others: int) -> GridCell:
+    def with_room(self, cell: GridCell, others: int) -> GridCell:
         """The cell with the nodes its surge needs, and `others` for pods that wait today."""
         assert self.node is not None
         count = ceil(cell.max_surge / self.pods_per_node) + others
@@ -97,18 +95,15 @@ class _Case:
             new = tuple(empty_copy(self.cluster, self.node, i) for i in range(count))
             self._grown[count] = self.cluster.grown(new)
         return play_cell(
-            self._grown[count], self._revisions, self.workload.key, strategy, cell.max_surge, cell.max_unavailable,
+            self._grown[count], self._revisions, self.workload.key, cell.strategy, cell.max_surge, cell.max_unavailable,
             seed=self._seed, pod_times=self._pod_times,
         )  # fmt: skip
 
-    def need(self, cell: GridCell, strategy: Strategy, others: int) -> StrategyNeed:
-        played = self.with_room(cell, strategy, others) if self.lacks_room(cell) and not self.is_too_large else cell
-        is_recreate = strategy.kind == RECREATE
-        surge = 0 if is_recreate else cell.max_surge
-        extra = min(max(0, played.peak_gpus - self.at_rest), surge * self.gpus) if _completes(played) else 0
+    def need(self, cell: GridCell, others: int) -> StrategyNeed:
+        played = self.with_room(cell, others) if self.lacks_room(cell) and not self.is_too_large else cell
+        extra = min(max(0, played.peak_gpus - self.at_rest), cell.max_surge * self.gpus) if _completes(played) else 0
         return StrategyNeed(
             today=cell,
-            is_recreate=is_recreate,
             played=played if _completes(played) else None,
             extra_gpus=extra,
             extra_nodes=ceil(ceil(extra / self.gpus) / self.pods_per_node) if extra else 0,
@@ -118,31 +113,23 @@ class _Case:
 def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> SpareNeeds:
     """What each cell of `grid` needs of spare GPUs; `grid` is that of `rollout_question.strategy_grid` for the same scenario."""
     case = _Case(snapshot, scenario, grid.workload)
-    cells = tuple(_cells(grid))
-    first = next(((cell, strategy) for cell, strategy in cells if case.lacks_room(cell)), None)
+    cells = [*(cell for row in grid.cells for cell in row if cell.is_valid), grid.recreate]
+    first = next((cell for cell in cells if case.lacks_room(cell)), None)
     others = 0
     if first is not None and not case.is_too_large:
         tried = range(case.own_nodes, case.own_nodes + _MOST_OTHER_NODES + 1)
-        others = next((count for count in tried if _completes(case.with_room(*first, count))), case.own_nodes)
+        others = next((count for count in tried if _completes(case.with_room(first, count))), case.own_nodes)
     return SpareNeeds(
         workload=grid.workload,
         replicas=case.workload.replicas,
         gpus_per_pod=case.gpus,
         node=case.node.name if case.node else "",
-        needs=tuple(case.need(cell, strategy, others) for cell, strategy in cells),
+        needs=tuple(case.need(cell, others) for cell in cells),
         others_nodes=others,
         others=_waiting_for(case.cluster, case.node, case.workload) if case.node and others else (),
         own_waiting=case.own_waiting,
         is_too_large=first is not None and case.is_too_large,
     )
-
-
-def _cells(grid: StrategyGrid) -> Iterator[tuple[GridCell, Strategy]]:
-    for row in grid.cells:
-        for cell in row:
-            if cell.is_valid:
-                yield cell, rolling(cell.max_surge, cell.max_unavailable)
-    yield grid.recreate, Strategy(kind=RECREATE)
 
 
 def _completes(cell: GridCell) -> bool:

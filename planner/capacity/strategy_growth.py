@@ -10,11 +10,9 @@ from planner.capacity.unasked import unasked
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.inventory.autoscaling import Autoscaling
-from planner.kubernetes.kinds import RECREATE
-from planner.kubernetes.records import Snapshot, Strategy
+from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.choice import Brought, Option
-from planner.rollout.grid import rolling
 from planner.rollout.prepared import Scenario, compiled, prepare
 
 _MOST: Final = 12  # strategies that are played with an autoscaler beside them
@@ -38,9 +36,9 @@ def with_brought(
     asked = [one for one in options if one.is_best or one.is_current][:_MOST]
 
     def brought(one: Option) -> Brought | None:
-        strategy = Strategy(kind=RECREATE) if one.is_recreate else rolling(one.max_surge, one.max_unavailable)
         changed = [
-            replace(r, after=replace(r.after, strategy=strategy)) if r.after.key == key else r for r in prepared.timed
+            replace(r, after=replace(r.after, strategy=one.strategy)) if r.after.key == key else r
+            for r in prepared.timed
         ]
         try:
             found = unasked(cluster, changed, pools, how, seed=scenario.seed)

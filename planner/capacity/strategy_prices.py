@@ -215,7 +215,7 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
         name=need.name,
         max_surge=need.today.max_surge,
         max_unavailable=need.today.max_unavailable,
-        is_recreate=need.is_recreate,
+        is_recreate=need.today.is_recreate,
         is_current=need.today.is_current,
         verdict=need.today.verdict,
         reason=need.today.reason,

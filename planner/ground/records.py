@@ -25,7 +25,7 @@ class _Fields:
     def __get__(self, instance: object, owner: type[Any]) -> dict[str, dataclasses.Field[Any]]:
         told: dict[str, tuple[Any, Any]] = owner.__told__
         values = {name: value for name, (_, value) in told.items() if value is not dataclasses.MISSING}
-        hints = {name: hint for name, (hint, _) in told.items()}
+        hints = {name: told[name][0] for name in owner.__struct_fields__}  # in the order that documents have
         like: Any = type(owner.__name__, (), {**values, "__annotations__": hints, "__doc__": ""})
         known: dict[str, dataclasses.Field[Any]] = dataclasses.dataclass(repr=False, eq=False, kw_only=True)(
             like

@@ -21,9 +21,9 @@ from planner.capacity.readiness import (
     MeasureKind,
     PlanAnswer,
     Planner,
-    State,
     Turn,
     World,
+    own_rollout,
 )
 from planner.capacity.rollouts import growing
 from planner.ground import tables
@@ -79,7 +79,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
     share = settings.least_ready_percent / 100
     now = {line.workload: line for line in overviews.on_todays_nodes(snapshot).workloads}
     states = {
-        key: State(line.verdict, line.reason, str(line.headline), line.lowest_ready or 0, line.replicas or 0)
+        key: own_rollout(line.verdict, line.reason, str(line.headline), line.lowest_ready or 0, line.replicas or 0)
         for key, line in now.items()
     }
     aims = Aims(

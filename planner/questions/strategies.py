@@ -14,17 +14,15 @@ from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
 from planner.ground.words import Text
 from planner.inventory.applied import Applied, applied
-from planner.kubernetes.kinds import NODE, POD, RECREATE
-from planner.kubernetes.records import Snapshot, Strategy, Workload
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.units import GPUS, Nouns
 from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
-from planner.rollout import choice as choices
-from planner.rollout.answers import StrategyGrid
-from planner.rollout.choice import Choice, Option, Weights
-from planner.rollout.grid import rolling
+from planner.rollout.answers import RECREATE, Pair, StrategyGrid
+from planner.rollout.choice import Choice, Option, Weights, choose
 from planner.rollout.prepared import Scenario, prepare
 
 
@@ -50,15 +48,15 @@ class StrategiesAnswer(Record):
 
 def weighed(grid: StrategyGrid, replicas: int, weights: Weights, costs: StrategyCosts | None = None) -> Choice:
     """The choice among the grid's strategies; money counts where `costs` knows it."""
-    cells = [cell for row in grid.cells for cell in row]
-    return choices.choose(cells, grid.recreate, replicas, weights, spare_usd(costs) if costs else None, grid.nouns)
+    cells = [*(cell for row in grid.cells for cell in row), grid.recreate]
+    return choose(cells, replicas, weights, spare_usd(costs) if costs else None, grid.nouns)
 
 
-def spare_usd(costs: StrategyCosts) -> Mapping[choices.Pair, float | None]:
+def spare_usd(costs: StrategyCosts) -> Mapping[Pair, float | None]:
     """What each strategy's spare GPUs cost a month, bought for each rollout; 0 for one that needs none."""
-    found: dict[choices.Pair, float | None] = {}
+    found: dict[Pair, float | None] = {}
     for one in costs.strategies:
-        pair = choices.RECREATE if one.is_recreate else (one.max_surge, one.max_unavailable)
+        pair = RECREATE if one.is_recreate else (one.max_surge, one.max_unavailable)
         found[pair] = None if one.cost is None else one.cost.added_usd if one.cost.billed_gpus else 0.0
     return found
 
@@ -123,8 +121,7 @@ def apply_of(snapshot: Snapshot, key: str, option: Option | None) -> Applied | N
     workload = snapshot.workload(key)
     if workload is None or option is None or option.is_current:
         return None
-    strategy = Strategy(kind=RECREATE) if option.is_recreate else rolling(option.max_surge, option.max_unavailable)
-    return applied(workload, replace(workload, strategy=strategy))
+    return applied(workload, replace(workload, strategy=option.strategy))
 
 
 def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:

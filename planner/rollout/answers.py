@@ -7,11 +7,13 @@ that every reader shows the same words.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
 from planner.inventory.applied import Applied
-from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node
+from planner.kubernetes import kinds
+from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node, Strategy
 from planner.kubernetes.units import GPUS, Nouns
 
 
@@ -191,13 +193,23 @@ class EventBeside(Record):
     completes_without: bool | None = None
 
 
-class WorkloadRollout(Record):
-    """One workload's part of a rollout."""
+class RolloutOutcome(Record):
+    """How a rollout goes: with this begins whatever is told of one, in short or in full, of one workload or of several."""
 
-    workload: str
     verdict: Verdict
     reason: Reason
     sentence: Text
+
+
+class WorkloadOutcome(RolloutOutcome, kw_only=False):  # its own field comes first
+    """The same of a workload that is named."""
+
+    workload: str
+
+
+class WorkloadRollout(WorkloadOutcome):
+    """One workload's part of a rollout."""
+
     headline: Text  # a dozen words for whoever decides, without the verdict
     replicas: int
     max_surge: int  # as rounded by the controller; 0 for kinds without
@@ -222,12 +234,9 @@ class WorkloadRollout(Record):
     termination_seconds: float = 0.0
 
 
-class RolloutResult(Record):
+class RolloutResult(RolloutOutcome):
     """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes."""
 
-    verdict: Verdict
-    reason: Reason
-    sentence: Text
     headline: Text  # a dozen words for whoever decides, without the verdict
     workloads: tuple[WorkloadRollout, ...]
     ticks: int
@@ -256,21 +265,46 @@ class RolloutResult(Record):
     unasked_usd: float | None = None  # what that costs; None without a price
 
 
-class GridCell(Record):
+Pair = tuple[int, int]
+RECREATE: Final = (-1, -1)
+"""Stands for Recreate, which isn't told by maxSurge and maxUnavailable."""
+
+
+class PlayedStrategy(Record):
+    """What a rollout comes to with one strategy."""
+
     max_surge: int
     max_unavailable: int
+    is_recreate: bool
+    is_current: bool
+    lowest_ready: int
+    seconds: float
+    peak_gpus: int  # peak of the workload's GPUs (or of its scarcest resource) held by it, terminating included
+    extra_gpus: int  # of the peak, those beyond what it holds before the change
+    evictions: int  # times that pods of others are preempted on the way
+
+    @property
+    def pair(self) -> Pair:
+        return RECREATE if self.is_recreate else (self.max_surge, self.max_unavailable)
+
+    @property
+    def strategy(self) -> Strategy:
+        """As a Deployment has it."""
+        return Strategy(kind=kinds.RECREATE) if self.is_recreate else rolling(self.max_surge, self.max_unavailable)
+
+
+def rolling(surge: int, unavailable: int) -> Strategy:
+    """RollingUpdate with these limits."""
+    return Strategy(kind=kinds.ROLLING_UPDATE, max_surge=surge, max_unavailable=unavailable)
+
+
+class GridCell(PlayedStrategy):
     verdict: Verdict
     reason: Reason
-    peak_gpus: int  # peak of the workload's GPUs (or of its scarcest resource) held by it, terminating included
     peak_pods: int
-    lowest_ready: int
     ticks: int
-    seconds: float
     is_valid: bool = True  # 0/0 is refused by the API server
-    is_current: bool = False
-    extra_gpus: int = 0  # of the peak, those beyond what it holds before the change
-    evictions: int = 0  # times that pods of others are preempted on the way
-    killed_jobs: int = 0  # of those, the pods of Jobs: what they were at is begun again
+    killed_jobs: int = 0  # of those evicted, the pods of Jobs: what they were at is begun again
     title: str = ""  # of a strategy that isn't told by the two numbers: then these only tell one cell from another
 
 

@@ -10,26 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.words import Text, count, duration, listing, usd
 from planner.kubernetes import kinds
 from planner.kubernetes.units import GPUS, Nouns
-from planner.rollout.answers import GridCell, Verdict
+from planner.rollout.answers import RECREATE, GridCell, Pair, PlayedStrategy, Verdict
 
 T = TypeVar("T")
-RECREATE: Final = (-1, -1)
-"""Stands for Recreate, which has no cell."""
 
 
 def strategy_name(pair: Pair) -> str:
     """``maxSurge 1, maxUnavailable 0``, or ``Recreate``."""
     return kinds.RECREATE if pair == RECREATE else f"maxSurge {pair[0]}, maxUnavailable {pair[1]}"
-
-
-Pair = tuple[int, int]
 
 
 class Weights(Record):
@@ -65,20 +60,11 @@ class Brought(Record):
         return f"up to {count(self.nodes, 'node')} for about {duration(self.seconds)}{price}"
 
 
-class Option(Record):
+class Option(PlayedStrategy):
     """A strategy that completes. `usd_per_month`: of its spare GPUs, None where there is no price. `is_best`: nothing beats
     it; `score`: less is better, of those only. `brought`: what an autoscaler that is awake does meanwhile, None where it
     wasn't asked or nobody says how far pools grow."""
 
-    max_surge: int
-    max_unavailable: int
-    is_recreate: bool
-    is_current: bool
-    lowest_ready: int
-    seconds: float
-    peak_gpus: int
-    extra_gpus: int
-    evictions: int
     usd_per_month: float | None = None
     is_best: bool = False
     is_recommended: bool = False
@@ -90,10 +76,6 @@ class Option(Record):
     def name(self) -> str:
         return self.title or strategy_name(self.pair)
 
-    @property
-    def pair(self) -> Pair:
-        return RECREATE if self.is_recreate else (self.max_surge, self.max_unavailable)
-
 
 class Choice(Record):
     """The strategies that complete, the best first: that one is `recommended`, and `sentence` says why."""
@@ -104,18 +86,24 @@ class Choice(Record):
 
 
 def choose(
-    cells: Sequence[GridCell], recreate: GridCell | None, replicas: int, weights: Weights | None = None,
+    cells: Iterable[GridCell], replicas: int, weights: Weights | None = None,
     usd_per_month: Mapping[Pair, float | None] | None = None, nouns: Nouns = GPUS,
 ) -> Choice:  # fmt: skip
-    """The strategies among `cells` and Recreate that nothing beats, and the one that is recommended.
+    """The strategies among `cells` that nothing beats, and the one that is recommended.
 
     `usd_per_month`: what the spare GPUs of a pair cost; where it isn't known for all that complete, money isn't weighed. `nouns`: what
     the cells' GPUs are.
     """
     money = usd_per_month or {}
-    done = [_option(cell, money, is_recreate=False) for cell in cells if cell.is_valid and _completes(cell)]
-    if recreate is not None and _completes(recreate):
-        done.append(_option(recreate, money, is_recreate=True))
+    done = [
+        Option(
+            **{one.name: getattr(cell, one.name) for one in fields(PlayedStrategy)},
+            usd_per_month=money.get(cell.pair),
+            title=cell.title,
+        )
+        for cell in cells
+        if cell.is_valid and cell.verdict is Verdict.COMPLETES
+    ]
     if not done:
         return Choice(options=(), recommended=None, sentence=Text("No strategy completes."))
     is_priced = all(one.usd_per_month is not None for one in done)
@@ -131,26 +119,6 @@ def choose(
         options=(recommended, *others, *rest),
         recommended=recommended,
         sentence=Text(_sentence(recommended, done, replicas, nouns)),
-    )
-
-
-def _completes(cell: GridCell) -> bool:
-    return cell.verdict is Verdict.COMPLETES
-
-
-def _option(cell: GridCell, money: Mapping[Pair, float | None], *, is_recreate: bool) -> Option:
-    return Option(
-        max_surge=cell.max_surge,
-        max_unavailable=cell.max_unavailable,
-        is_recreate=is_recreate,
-        is_current=cell.is_current,
-        lowest_ready=cell.lowest_ready,
-        seconds=cell.seconds,
-        peak_gpus=cell.peak_gpus,
-        extra_gpus=cell.extra_gpus,
-        evictions=cell.evictions,
-        usd_per_month=money.get(RECREATE if is_recreate else (cell.max_surge, cell.max_unavailable)),
-        title=cell.title,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from math import ceil
 from typing import Final
 
 from planner.ground.budget import part
@@ -10,7 +11,7 @@ from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.owners import Unjudged, of_unknown_kinds
 from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
-from planner.rollout.answers import Reason, Verdict
+from planner.rollout.answers import Reason, RolloutOutcome, Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
 from planner.rollout.queued import crowded, let_in
@@ -22,12 +23,9 @@ from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
 
-class Answer(Record):
+class OwnRollout(RolloutOutcome):
     """How a workload's own rollout would go."""
 
-    verdict: Verdict
-    reason: Reason
-    sentence: Text
     lowest_ready: int = 0
     replicas: int = 0
     headline: Text = NO_WORDS
@@ -35,15 +33,19 @@ class Answer(Record):
         False  # of what needs growth: whether autoscalers bring it, within limits that are known
     )
 
+    def keeps(self, share: float) -> bool:
+        """Whether it completes and keeps such a share of its pods Ready."""
+        return self.verdict is Verdict.COMPLETES and self.lowest_ready >= ceil(share * self.replicas - 1e-9)
 
-class Answers:
+
+class OwnRollouts:
     """Workloads' own rollouts, each a question by itself; those that are alike have one answer. `ask`: as `glance`."""
 
     def __init__(self, cluster: Cluster, ask: Callable[[Cluster, Revision], Glance] | None = None) -> None:
         self._cluster, self._ask = cluster, ask or glance
-        self._known: dict[Hashable, Answer] = {}
+        self._known: dict[Hashable, OwnRollout] = {}
 
-    def of(self, revision: Revision) -> Answer:
+    def of(self, revision: Revision) -> OwnRollout:
         workload, before = revision.after, revision.before
         alike = surroundings(self._cluster, workload)
         key = None if alike is None else (alike, before.strategy if before else None, revision.has_new_template)
@@ -69,7 +71,7 @@ class Glance(Record):
     names who takes nodes that come.
     """
 
-    answer: Answer
+    answer: OwnRollout
     run: Run | None = None
     why: Explanation | None = None
     tells_others: bool = False
@@ -106,26 +108,17 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
     if unknown is None and why is None and (full := crowded(cluster, [*along, revision])):
         unknown = Unknown(what=full)
     replicas = len(nodes_with_pods(cluster, workload)) if workload.traits.is_per_node else workload.pods_wanted
+    reason, headline = (why.reason, why.headline) if why else (Reason.NONE, Text(stay_ready(lowest, replicas)))
+    said = f"completes in {count(ticks, 'step')}; at worst {lowest:,} of {replicas:,} Ready"
+    sentence = why.sentence if why else Text(said)
     if unknown is not None:
-        reason = why.reason if why and not is_blind(cluster, revision) else Reason.UNKNOWN
-        said = Text(f"not known: {unknown.what}")
-        return Glance(
-            answer=Answer(
-                verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas, headline=Text(unknown.what)
-            )
-        )
-    if why is not None:
-        stuck = Answer(
-            verdict=verdict, reason=why.reason, sentence=why.sentence, lowest_ready=lowest, replicas=replicas,
-            headline=why.headline,
-        )  # fmt: skip
-        return Glance(answer=stuck, run=run, why=why)
-    sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest:,} of {replicas:,} Ready")
-    done = Answer(
-        verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=sentence, lowest_ready=lowest, replicas=replicas,
-        headline=Text(stay_ready(lowest, replicas)),
-    )  # fmt: skip
-    return Glance(answer=done)
+        reason = reason if why and not is_blind(cluster, revision) else Reason.UNKNOWN
+        verdict, sentence, headline = Verdict.UNKNOWN, Text(f"not known: {unknown.what}"), Text(unknown.what)
+        run, why, lowest = None, None, 0
+    found = OwnRollout(
+        verdict=verdict, reason=reason, sentence=sentence, lowest_ready=lowest, replicas=replicas, headline=headline
+    )
+    return Glance(answer=found, run=run if why else None, why=why)
 
 
 def nodes_with_pods(cluster: Cluster, workload: Workload) -> set[int]:

@@ -13,7 +13,7 @@ from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Nouns, units_of
-from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
+from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict, rolling
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.choice import choose
 from planner.rollout.run import Revision, Run, simulate
@@ -97,15 +97,10 @@ def play_cell(
     return _cell(run, next(r for r in changed if r.after.key == key), surge, unavailable, pod_times)
 
 
-def rolling(surge: int, unavailable: int) -> Strategy:
-    """RollingUpdate with these limits."""
-    return Strategy(kind=ROLLING_UPDATE, max_surge=surge, max_unavailable=unavailable)
-
-
 def _invalid() -> GridCell:
     return GridCell(
-        max_surge=0, max_unavailable=0, verdict=Verdict.UNKNOWN, reason=Reason.NONE, peak_gpus=0, peak_pods=0,
-        lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
+        max_surge=0, max_unavailable=0, is_recreate=False, is_current=False, verdict=Verdict.UNKNOWN, reason=Reason.NONE,
+        peak_gpus=0, extra_gpus=0, peak_pods=0, evictions=0, lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
     )  # fmt: skip
 
 
@@ -115,6 +110,9 @@ def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: i
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,
+        is_recreate=workload.strategy.kind == RECREATE,
+        is_current=False,
+        evictions=0,
         verdict=Verdict.COMPLETES if course.completes else Verdict.STUCK,
         reason=Reason.NONE if course.completes else Reason.HOLD_AND_WAIT,
         peak_gpus=gpus * course.peak_bound,
@@ -135,6 +133,8 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,
+        is_recreate=revision.after.strategy.kind == RECREATE,
+        is_current=False,
         verdict=run.verdict(key),
         reason=Reason.NONE if done else explain(run, revision).reason,
         peak_gpus=max(held),
@@ -157,4 +157,4 @@ def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, repli
         if recreate.verdict is Verdict.COMPLETES:
             return f"None of {len(valid):,} rolling strategies completes; Recreate does."
         return f"None of {len(valid):,} rolling strategies completes, and Recreate doesn't either."
-    return f"{len(good):,} of {len(valid):,} rolling strategies complete. {choose(good, recreate, replicas, nouns=nouns).sentence}"
+    return f"{len(good):,} of {len(valid):,} rolling strategies complete. {choose([*good, recreate], replicas, nouns=nouns).sentence}"

@@ -18,8 +18,9 @@ from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import GPUS, Nouns, units_of
-from planner.rollout.choice import Choice, Pair, Weights, choose, strategy_name
-from planner.rollout.grid import axis, play_cell, rolling
+from planner.rollout.answers import Pair, rolling
+from planner.rollout.choice import Choice, Weights, choose, strategy_name
+from planner.rollout.grid import axis, play_cell
 from planner.rollout.run import Revision
 from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster import Cluster
@@ -116,7 +117,7 @@ def own_choice(
         cells.append(replace(played, is_current=place == 0, title=title))
     pods = workload.replicas * (workload.groups.size if workload.groups is not None else 1)
     nouns = units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec))
-    found = choose(cells, None, pods, weights, nouns=nouns)
+    found = choose(cells, pods, weights, nouns=nouns)
     if not found.options:
         found = replace(found, sentence=Text(f"No strategy in its own fields completes ({len(cells):,} played)."))
     return OwnChoice(choice=found, strategies=strategies, pods=pods, nouns=nouns)

@@ -38,7 +38,7 @@ from planner.kubernetes.pod_templates import Idle, Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.rollout.answers import Reason, RemedyKind, Verdict
-from planner.rollout.glance import Glance
+from planner.rollout.glance import Glance, OwnRollout, restarted
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
@@ -458,13 +458,10 @@ def _placed_by(spec: PodSpec) -> PodSpec:
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 class _Told(Record, kw_only=False):
-    verdict: Verdict
+    rollout: OwnRollout
     why: str = ""
     way_out: str = ""
-    lowest_ready: int = 0
-    is_growth_automatic: bool = False
     failed: str = ""  # of growth: a scale-up that failed lately
-    is_paused: bool = False  # it is what keeps the rollout from being complete, and somebody wants it so
 
 
 def _said(
@@ -495,9 +492,10 @@ def _said(
 
 def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is_younger: bool = False) -> Review:
     """What the policy lets be said. `is_younger`: the workload is there, and not yet in the snapshot."""
-    if told.is_paused:
+    verdict, is_automatic = told.rollout.verdict, told.rollout.is_growth_automatic
+    if verdict is Verdict.STUCK and told.rollout.reason is Reason.PAUSED:  # somebody wants it so
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
-    verdict, is_refused = told.verdict, policy.refuses(told.verdict, is_growth_automatic=told.is_growth_automatic)
+    is_refused = policy.refuses(verdict, is_growth_automatic=is_automatic)
     if verdict is Verdict.STUCK:
         if not is_refused:
             return Review(workload=key, silence=Silence.BY_POLICY)
@@ -508,16 +506,18 @@ def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is
         return Review(workload=key, warning=_warning(_UNSURE, told))
     if told.failed:
         return Review(workload=key, warning=_warning(_FAILED, replace(told, why=told.failed)))
-    too_few = policy.too_few_ready(revision.before.replicas, revision.after.replicas, told.lowest_ready) if revision.before else ""  # fmt: skip
+    lowest = told.rollout.lowest_ready
+    too_few = policy.too_few_ready(revision.before.replicas, revision.after.replicas, lowest) if revision.before else ""
     if too_few:
         return Review(workload=key, warning=_warning(_FEW, replace(told, why=too_few)))
-    is_let_pass = verdict is Verdict.NEEDS_GROWTH and not told.is_growth_automatic
+    is_let_pass = verdict is Verdict.NEEDS_GROWTH and not is_automatic
     return Review(workload=key, silence=Silence.BY_POLICY if is_let_pass else Silence.COMPLETES)
 
 
 def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...]) -> _Told:
     workload = snapshot.workload(key)
-    return _told(snapshot, Revision(before=workload, after=workload, has_new_template=True), pools) if workload else _Told(Verdict.UNKNOWN)  # fmt: skip
+    assert workload is not None
+    return _told(snapshot, restarted(workload), pools)
 
 
 def _told(
@@ -526,16 +526,11 @@ def _told(
     cluster = compiled(snapshot)
     seen, growth = glanced(cluster, revision, pools, along)
     if growth is not None:
-        return _Told(
-            Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.grows_by_itself,
-            lowest_ready=seen.answer.lowest_ready,
-            failed="; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key)),
-        )  # fmt: skip
-    if seen.answer.verdict is not Verdict.STUCK or seen.run is None or seen.why is None:
-        return _Told(seen.answer.verdict, lowest_ready=seen.answer.lowest_ready)
-    if seen.why.reason is Reason.PAUSED:
-        return _Told(Verdict.STUCK, is_paused=True)
-    return _Told(Verdict.STUCK, str(seen.answer.sentence), _way_out(snapshot, revision, seen, along))
+        failed = "; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key))
+        return _Told(seen.answer, growth.sentence, failed=failed)
+    if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
+        return _Told(seen.answer)
+    return _Told(seen.answer, str(seen.answer.sentence), _way_out(snapshot, revision, seen, along))
 
 
 def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance, along: tuple[Revision, ...]) -> str:

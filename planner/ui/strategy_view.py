@@ -21,8 +21,8 @@ from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
-from planner.rollout.answers import GridCell, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights, strategy_name
+from planner.rollout.answers import RECREATE, GridCell, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
+from planner.rollout.choice import Choice, Option, Weights, strategy_name
 from planner.ui import cache, charts, errors, link, prices, rollout_inputs, spares, tables, verdict
 
 _PICK = "_pick_strategy"  # what is asked for beside the grid, by keyboard too
@@ -123,7 +123,7 @@ def _weights() -> Weights:
 def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result: RolloutResult) -> None:
     """The strategy that the page answers for now: verdict, figures and patch stay beside the grid."""
     valid = [cell for row in grid.cells for cell in row if cell.is_valid]
-    pairs: dict[str, Pair] = {_name(cell): (cell.max_surge, cell.max_unavailable) for cell in valid}
+    pairs: dict[str, Pair] = {_name(cell): cell.pair for cell in valid}
     pairs[strategy_name(RECREATE)] = RECREATE
     is_recreate = rollout.strategy_kind != ROLLING_UPDATE
     now = RECREATE if is_recreate else (rollout.max_surge, rollout.max_unavailable)

@@ -12,7 +12,7 @@ from itertools import combinations, permutations, product
 
 from planner.ground.records import replace
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
-from planner.rollout.grid import rolling
+from planner.rollout.answers import rolling
 from planner.rollout.run import WHEN_AT_REST, Revision, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy

@@ -104,7 +104,7 @@ def completes() -> WorkloadRollout:
     )
 
 
-def cell(surge: int, unavailable: int, replicas: int = 6) -> GridCell:
+def cell(surge: int, unavailable: int, replicas: int = 6, *, is_recreate: bool = False) -> GridCell:
     stuck_here = unavailable == 0
     return GridCell(
         max_surge=surge,
@@ -118,6 +118,9 @@ def cell(surge: int, unavailable: int, replicas: int = 6) -> GridCell:
         seconds=0 if stuck_here else 540 / unavailable,
         is_valid=(surge, unavailable) != (0, 0),
         is_current=(surge, unavailable) == (2, 0),
+        is_recreate=is_recreate,
+        extra_gpus=0,
+        evictions=0,
     )
 
 
@@ -128,7 +131,7 @@ def grid(replicas: int = 6) -> StrategyGrid:
         surges=steps,
         unavailables=steps,
         cells=tuple(tuple(cell(surge, unavailable, replicas) for unavailable in steps) for surge in steps),
-        recreate=cell(0, replicas, replicas),
+        recreate=cell(0, replicas, replicas, is_recreate=True),
         sentence=Text("42 of 48 strategies complete; every one with maxUnavailable 0 is stuck."),
     )
 

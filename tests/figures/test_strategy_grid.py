@@ -45,7 +45,7 @@ def test_a_cell_says_less_where_there_is_less_room(replicas: int, text: str) -> 
 def test_what_nothing_beats_is_marked_and_one_recommended() -> None:
     grid = answers.grid()
     cells = [cell for row in grid.cells for cell in row]
-    found = choose(cells, grid.recreate, 6)
+    found = choose([*cells, grid.recreate], 6)
     drawn = strategy_grid.figure(grid, None, found).to_dict()["data"][0]["text"]
     marks = {
         one.pair: "★" if one.is_recommended else "◆" for one in found.options if one.is_best and not one.is_recreate

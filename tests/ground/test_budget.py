@@ -17,7 +17,7 @@ from planner.inventory.change import WorkloadChange
 from planner.questions import plan
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.controllers.deletion_order import DeletionOrder
-from planner.rollout.glance import Answers, restarted
+from planner.rollout.glance import OwnRollouts, restarted
 from planner.rollout.prepared import Scenario, compiled
 from planner.rollout.run import Revision, simulate
 from planner.scheduling.cluster import Cluster
@@ -173,7 +173,7 @@ def test_all_workloads_together_end_too() -> None:
     cluster = compiled(demo.read())
     full = {one.workload: one.verdict for one in overview(demo.read()).workloads}
     with allowed(units=3_000) as whole:
-        answers = Answers(cluster)
+        answers = OwnRollouts(cluster)
         asked = [restarted(one) for one in cluster.snapshot.workloads if one.traits.rolls_out]
         found = {one.after.key: answers.of(one).verdict for one in asked}
     assert whole.left < 100

@@ -12,9 +12,11 @@ from planner.capacity.rollouts import growing
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
+from planner.ground.words import NO_WORDS
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.rollout.answers import Verdict
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.glance import OwnRollout
 from planner.serve.review import _STUCK, MOST_CHARACTERS, Review, Silence, _Told, _warning, read_request, review
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
@@ -301,8 +303,11 @@ def test_one_that_is_resumed_waits_for_what_its_older_pods_hold() -> None:
     assert found.endswith("; maxSurge 0, maxUnavailable 1 completes")
 
 
+_SEEN = OwnRollout(verdict=Verdict.STUCK, reason=Reason.HOLD_AND_WAIT, sentence=NO_WORDS)
+
+
 def test_what_is_in_parentheses_goes_before_anything_else() -> None:
-    long = _warning(_STUCK, _Told(Verdict.STUCK, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
+    long = _warning(_STUCK, _Told(_SEEN, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
     assert len(long) <= MOST_CHARACTERS
     assert "…" not in long
     assert "(" not in long

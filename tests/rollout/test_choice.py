@@ -18,13 +18,13 @@ def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0,
     return GridCell(
         max_surge=surge, max_unavailable=unavailable, verdict=Verdict.STUCK if stuck else Verdict.COMPLETES,
         reason=Reason.NONE, peak_gpus=gpus, peak_pods=6, lowest_ready=ready, ticks=3, seconds=seconds, extra_gpus=gpus,
-        evictions=evictions,
+        evictions=evictions, is_recreate=False, is_current=False,
     )  # fmt: skip
 
 
 def chosen(workload: str) -> tuple[Choice, StrategyGrid]:
     grid = rollouts.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=workload),)), workload)
-    return choose([one for row in grid.cells for one in row], grid.recreate, len(grid.cells[0]) - 1), grid
+    return choose([*(one for row in grid.cells for one in row), grid.recreate], len(grid.cells[0]) - 1), grid
 
 
 def test_a_strategy_that_another_beats_is_never_recommended() -> None:
@@ -52,9 +52,9 @@ def test_who_waits_below_takes_nothing_from_the_new_pods() -> None:
 
 def test_weights_move_the_recommendation() -> None:
     slow, fast = cell(0, 1, ready=5, seconds=900), cell(0, 3, ready=3, seconds=100)
-    assert recommended(choose([slow, fast], None, 6)) == (0, 1)
+    assert recommended(choose([slow, fast], 6)) == (0, 1)
     hurried = Weights(availability=1, time=10, evictions=0, extra_gpus=0, money=0)
-    assert recommended(choose([slow, fast], None, 6, hurried)) == (0, 3)
+    assert recommended(choose([slow, fast], 6, hurried)) == (0, 3)
 
 
 def test_on_a_tie_the_words_the_table_and_the_patch_have_one_strategy() -> None:
@@ -62,7 +62,7 @@ def test_on_a_tie_the_words_the_table_and_the_patch_have_one_strategy() -> None:
     fewer, more = cell(1, 0, ready=3, seconds=100), cell(2, 0, ready=4, seconds=200)
     even = Weights(availability=5, time=5, evictions=0, extra_gpus=0, money=0)
     for cells in ([fewer, more], [more, fewer]):
-        found = choose(cells, None, 4, even)
+        found = choose(cells, 4, even)
         assert [one.score for one in found.options] == [5.0, 5.0]
         assert found.recommended is found.options[0]
         assert [one.is_recommended for one in found.options] == [True, False]
@@ -73,15 +73,15 @@ def test_on_a_tie_the_words_the_table_and_the_patch_have_one_strategy() -> None:
 def test_money_counts_only_where_all_of_it_is_known() -> None:
     cheap, dear = cell(0, 1, ready=5), cell(1, 0, ready=6, gpus=1)
     only_money = Weights(availability=0, time=0, evictions=0, extra_gpus=0, money=10)
-    priced = choose([cheap, dear], None, 6, only_money, {(0, 1): 0.0, (1, 0): 500.0})
+    priced = choose([cheap, dear], 6, only_money, {(0, 1): 0.0, (1, 0): 500.0})
     assert recommended(priced) == (0, 1)
-    unpriced = choose([cheap, dear], None, 6, only_money, {(0, 1): 0.0, (1, 0): None})
+    unpriced = choose([cheap, dear], 6, only_money, {(0, 1): 0.0, (1, 0): None})
     assert {one.pair for one in unpriced.options if one.is_best} == {(0, 1), (1, 0)}
     assert {one.score for one in unpriced.options} == {0.0}
 
 
 def test_where_nothing_completes_nothing_is_recommended() -> None:
-    found = choose([cell(1, 0, stuck=True)], cell(0, 6, stuck=True), 6)
+    found = choose([cell(1, 0, stuck=True), cell(0, 6, stuck=True)], 6)
     assert (found.options, found.recommended, str(found.sentence)) == ((), None, "No strategy completes.")
 
 
@@ -92,7 +92,7 @@ def test_where_nothing_completes_nothing_is_recommended() -> None:
 )  # fmt: skip
 def test_the_marked_ones_are_those_that_nothing_beats(rows: list[tuple[int, int, int, int]]) -> None:
     cells = [cell(i, 1, ready=r, seconds=60.0 * t, gpus=g, evictions=e) for i, (r, t, g, e) in enumerate(rows)]
-    found = choose(cells, None, 3)
+    found = choose(cells, 3)
 
     def figures(one: object) -> tuple[float, ...]:
         return (-one.lowest_ready, one.seconds, one.extra_gpus, one.evictions)  # type: ignore[attr-defined]

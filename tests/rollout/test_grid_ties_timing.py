@@ -59,7 +59,7 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     assert grid.recreate.verdict is Verdict.COMPLETES
     assert grid.recreate.lowest_ready == 0
     cells = [c for row in grid.cells for c in row]
-    best = choose(cells, grid.recreate, 2).recommended
+    best = choose([*cells, grid.recreate], 2).recommended
     assert best is not None
     assert (best.max_surge, best.max_unavailable, best.lowest_ready) == (0, 1, 1)
     assert f"maxSurge {best.max_surge}, maxUnavailable {best.max_unavailable} is recommended" in str(grid.sentence)
