@@ -37,7 +37,7 @@ from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.glance import OwnRollout, OwnRollouts, glance, unjudged_words
 from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.remedies import find_remedies, grown, is_unstated
+from planner.rollout.remedies import find_remedies, grown, is_unstated, preference
 from planner.rollout.remedy_costs import usd_of_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision
 from planner.rollout.surroundings import surroundings
@@ -973,15 +973,16 @@ class Planner:
             if found.run is None or found.why is None:
                 return []
             pods = (world.cluster.snapshot.pods[i] for i in pods_of(world.cluster, workload))
-            remedies = find_remedies(
-                world.cluster, [revision], key, found.run, found.why, learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None), seed=0,
+            ways = find_remedies(
+                world.cluster, [revision], key, found.run, found.why, learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None),
                 kinds=frozenset({kind}), grown=self._grown,
             )  # fmt: skip
+            remedies = sorted(ways, key=preference)
         except HeadroomError:
             return []
         if alike is not None and not remedies:
             self._in_vain.add(asked)
-        return list(remedies)
+        return remedies
 
     # ── what isn't needed after all ──────────────────────────────────────────────────────────────────────────────────
     def _take_back(self) -> None:

@@ -52,14 +52,13 @@ from planner.rollout.own_ways import OwnChoice, own_choice
 from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout.queued import crowded, found_of_queues
-from planner.rollout.remedies import find_remedies
+from planner.rollout.remedies import find_remedies, preference
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.told import (
     attached_twice,
     capacity_of,
-    joint_headline,
-    joint_sentence,
+    jointly,
     not_played,
     owned_by,
     peak_held,
@@ -148,19 +147,21 @@ def _rollout(
     ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
     if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
         unknown += ((prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom queues")),)
-    remedies: tuple[Remedy, ...] = ()
+    remedies: list[Remedy] = []
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
     if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies and is_sure:
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
-        remedies = find_remedies(
-            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
-        )
+        kinds = set(RemedyKind)
         if is_queued:  # what it lets in was asked for today's strategy only
-            remedies = tuple(one for one in remedies if one.kind is not RemedyKind.SWITCH_STRATEGY)
-        remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
+            kinds.remove(RemedyKind.SWITCH_STRATEGY)
+        ways = find_remedies(
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed,
+            kinds=frozenset(kinds),
+        )  # fmt: skip
+        remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
     shown = stuck or max(parts, key=lambda p: p.seconds)
-    sentence = Text(shown.sentence if len(parts) == 1 else joint_sentence(parts, str(shown.sentence)))
+    sentence, headline = jointly(parts, shown)
     twice = attached_twice(run, prepared.revisions)
     if twice:
         sentence = Text(f"{sentence}. But {twice[0].what}")
@@ -170,7 +171,7 @@ def _rollout(
         verdict=shown.verdict,
         reason=shown.reason,
         sentence=sentence,
-        headline=shown.headline if len(parts) == 1 else joint_headline(parts, shown.headline),
+        headline=headline,
         workloads=parts,
         ticks=run.ticks,
         seconds=max(run.waited[p.workload] + p.seconds for p in parts),
@@ -180,7 +181,7 @@ def _rollout(
         timeline=parts[0].timeline,
         placement=placement_of(run),
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
-        remedies=remedies,
+        remedies=tuple(remedies),
         findings=prepared.findings
         + version_findings(prepared.snapshot)
         + twice
@@ -381,11 +382,12 @@ def _needs_growth(
             )
         )
     shown = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
+    sentence, headline = jointly(parts, shown)
     return replace(
         result,
         verdict=Verdict.NEEDS_GROWTH,
-        sentence=Text(shown.sentence if len(parts) == 1 else joint_sentence(parts, str(shown.sentence))),
-        headline=shown.headline if len(parts) == 1 else joint_headline(parts, shown.headline),
+        sentence=sentence,
+        headline=headline,
         workloads=tuple(parts),
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),

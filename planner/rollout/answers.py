@@ -275,13 +275,13 @@ class PlayedStrategy(Record):
 
     max_surge: int
     max_unavailable: int
-    is_recreate: bool
-    is_current: bool
+    is_recreate: bool = False
+    is_current: bool = False
     lowest_ready: int
     seconds: float
     peak_gpus: int  # peak of the workload's GPUs (or of its scarcest resource) held by it, terminating included
-    extra_gpus: int  # of the peak, those beyond what it holds before the change
-    evictions: int  # times that pods of others are preempted on the way
+    extra_gpus: int = 0  # of the peak, those beyond what it holds before the change
+    evictions: int = 0  # times that pods of others are preempted on the way
 
     @property
     def pair(self) -> Pair:

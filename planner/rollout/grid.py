@@ -99,8 +99,8 @@ def play_cell(
 
 def _invalid() -> GridCell:
     return GridCell(
-        max_surge=0, max_unavailable=0, is_recreate=False, is_current=False, verdict=Verdict.UNKNOWN, reason=Reason.NONE,
-        peak_gpus=0, extra_gpus=0, peak_pods=0, evictions=0, lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
+        max_surge=0, max_unavailable=0, verdict=Verdict.UNKNOWN, reason=Reason.NONE, peak_gpus=0, peak_pods=0,
+        lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
     )  # fmt: skip
 
 
@@ -111,8 +111,6 @@ def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: i
         max_surge=surge,
         max_unavailable=unavailable,
         is_recreate=workload.strategy.kind == RECREATE,
-        is_current=False,
-        evictions=0,
         verdict=Verdict.COMPLETES if course.completes else Verdict.STUCK,
         reason=Reason.NONE if course.completes else Reason.HOLD_AND_WAIT,
         peak_gpus=gpus * course.peak_bound,
@@ -134,7 +132,6 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
         max_surge=surge,
         max_unavailable=unavailable,
         is_recreate=revision.after.strategy.kind == RECREATE,
-        is_current=False,
         verdict=run.verdict(key),
         reason=Reason.NONE if done else explain(run, revision).reason,
         peak_gpus=max(held),

@@ -81,12 +81,12 @@ def _routed(workload: Workload, strategy: Strategy, canary: Canary) -> Iterator[
 
 
 def _with(strategy: Strategy, canary: Canary, title: str, patch: dict[str, Any], **changed: Any) -> OwnWay:
-    written = json.dumps(json.loads(canary.written) | patch)
-    return OwnWay(
-        title=title,
-        strategy=replace(strategy, canary=replace(canary, written=written, **changed)),
-        patch={"canary": patch},
-    )
+    other = replace(canary, written=_patched(canary, patch), **changed)
+    return OwnWay(title=title, strategy=replace(strategy, canary=other), patch={"canary": patch})
+
+
+def _patched(one: Canary | BlueGreen, patch: dict[str, Any]) -> str:
+    return json.dumps(json.loads(one.written) | patch)
 
 
 # ── all of them beside each other ────────────────────────────────────────────────────────────────────────────────────
@@ -134,7 +134,10 @@ def _every_way(workload: Workload) -> Iterator[OwnWay]:
     yield OwnWay(title=_todays(strategy), strategy=strategy, patch={})
     if blue_green is not None:
         if blue_green.preview_replicas is None and workload.replicas > 1:
-            yield _with_preview(strategy, blue_green)
+            patch = {"previewReplicaCount": 1}
+            preview = replace(blue_green, preview_replicas=1, written=_patched(blue_green, patch))
+            with_preview = replace(strategy, blue_green=preview)
+            yield OwnWay(title="previewReplicaCount 1", strategy=with_preview, patch={"blueGreen": patch})
         return
     if canary is not None and canary.is_routed:
         yield from _routed(workload, strategy, canary)
@@ -152,10 +155,3 @@ def _todays(strategy: Strategy) -> str:
         return "blue-green as it is"
     stable = "with" if strategy.canary is not None and strategy.canary.scales_stable else "without"
     return f"its steps, {stable} dynamicStableScale"
-
-
-def _with_preview(strategy: Strategy, blue_green: BlueGreen) -> OwnWay:
-    patch = {"previewReplicaCount": 1}
-    written = json.dumps(json.loads(blue_green.written) | patch)
-    other = replace(strategy, blue_green=replace(blue_green, preview_replicas=1, written=written))
-    return OwnWay(title="previewReplicaCount 1", strategy=other, patch={"blueGreen": patch})

@@ -8,9 +8,8 @@ from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.glance import glance
+from planner.rollout.glance import glance, restarted
 from planner.rollout.prepared import compiled
-from planner.rollout.run import Revision
 from planner.rollout.scaled import scaled
 
 
@@ -59,8 +58,7 @@ def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
     try:
         with part():
             then, reached = scaled(snapshot, workload, replicas)
-            there = then.workload(workload.key) or workload
-            found = glance(compiled(then), Revision(before=there, after=there, has_new_template=True)).answer
+            found = glance(compiled(then), restarted(then.workload(workload.key) or workload)).answer
     except HeadroomError as error:
         return AtReplicas(
             replicas=replicas, reached=None, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, lowest_ready=0,

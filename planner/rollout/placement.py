@@ -11,6 +11,7 @@ from planner.kubernetes.commands import promote
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload
 from planner.rollout.certain import certain_course
+from planner.rollout.glance import restarted
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 
@@ -63,7 +64,7 @@ def _completes(cluster: Cluster, workload: Workload) -> bool:
     course = certain_course(cluster, workload)
     if course is not None and course.completes:
         return True
-    return simulate(cluster, [Revision(before=workload, after=workload, has_new_template=True)]).whole().completed
+    return simulate(cluster, [restarted(workload)]).whole().completed
 
 
 def _finding(placed: list[str], what: str, severity: Severity = Severity.INFO) -> Finding:

@@ -162,45 +162,23 @@ def find_remedies(
     why: Explanation,
     pod_times: PodTimes,
     *,
-    seed: int,
+    seed: int = 0,
     kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
     grown: Grow = grown,
-) -> tuple[Remedy, ...]:
-    """Ways out for the stuck workload `key`, those that keep most pods Ready first; only those of `kinds` are looked for. Who asks for
-    many workloads gives a `grown` that keeps the last few clusters."""
-    found = _found(_case(cluster, revisions, key, run, why, pod_times, seed, grown), kinds)
-    return tuple(
-        sorted(
-            found,
-            key=lambda r: (
-                r.kind is not RemedyKind.WAIT,
-                r.extra_gpus > 0,
-                -r.lowest_ready,
-                _PREFERRED.index(r.kind),
-                r.seconds,
-            ),
-        )
-    )
-
-
-def first_remedy(
-    cluster: Cluster, revisions: Sequence[Revision], key: str, run: Run, why: Explanation, pod_times: PodTimes
-) -> Remedy | None:
-    """The way out that is found first, where there is no time for all: another strategy, if one does."""
-    return next(_found(_case(cluster, revisions, key, run, why, pod_times, 0, grown), frozenset(RemedyKind)), None)
-
-
-def _case(
-    cluster: Cluster, revisions: Sequence[Revision], key: str, run: Run, why: Explanation, pod_times: PodTimes, seed: int, grown: Grow
-) -> _Case:  # fmt: skip
+) -> Iterator[Remedy]:
+    """Ways out for the stuck workload `key`, as they are found: another strategy first, if one does. Only those of `kinds` are looked
+    for. Who asks for many workloads gives a `grown` that keeps the last few clusters."""
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
-    return _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
-
-
-def _found(case: _Case, kinds: frozenset[RemedyKind]) -> Iterator[Remedy]:
+    case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
     return (remedy for kind, search in _SEARCHES if kind in kinds for remedy in search(case))
+
+
+def preference(one: Remedy) -> tuple[bool, bool, int, int, float]:
+    """Those come first that keep most pods Ready."""
+    is_for_nothing = one.kind is RemedyKind.WAIT
+    return not is_for_nothing, one.extra_gpus > 0, -one.lowest_ready, _PREFERRED.index(one.kind), one.seconds
 
 
 _LEAVES_IT: Final = frozenset({RemedyKind.WAIT, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.ADD_NODE})

@@ -132,23 +132,23 @@ def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ..
     return tuple(found.values())
 
 
-def joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
-    """How several rollouts go together."""
-    done = sum(p.verdict is Verdict.COMPLETES for p in parts)
-    if done == len(parts):
-        return f"completes: all {len(parts):,} rollouts finish together"
-    stuck = next(p for p in parts if p.verdict is not Verdict.COMPLETES)
-    verb = "" if stuck.verdict is Verdict.NEEDS_GROWTH else "is "
-    return f"{done:,} of {len(parts):,} rollouts finish; {stuck.workload} {verb}{sentence}"
-
-
-def joint_headline(parts: Sequence[WorkloadRollout], headline: Text) -> Text:
-    """The joint verdict of several changes in a dozen words."""
-    done = [p.verdict is Verdict.COMPLETES for p in parts]
+def jointly(parts: Sequence[WorkloadRollout], shown: WorkloadRollout) -> tuple[Text, Text]:
+    """How several rollouts go together, in a sentence and in a dozen words; `shown` is the one that decides."""
+    if len(parts) == 1:
+        return shown.sentence, shown.headline
+    done, every = [p.verdict is Verdict.COMPLETES for p in parts], f"{len(parts):,}"
     if all(done):
-        return Text(f"all {len(parts):,} finish together, in about {duration(max(p.seconds for p in parts))}")
+        takes = duration(max(p.seconds for p in parts))
+        return (
+            Text(f"completes: all {every} rollouts finish together"),
+            Text(f"all {every} finish together, in about {takes}"),
+        )
     first = parts[done.index(False)]
-    return Text(f"{sum(done):,} of {len(parts):,} finish; of {short_name(first.workload)} {headline}")
+    some, verb = f"{sum(done):,} of {every}", "" if first.verdict is Verdict.NEEDS_GROWTH else "is "
+    return (
+        Text(f"{some} rollouts finish; {first.workload} {verb}{shown.sentence}"),
+        Text(f"{some} finish; of {short_name(first.workload)} {shown.headline}"),
+    )
 
 
 def workload_keys_by_owner(run: Run) -> dict[str, str]:
@@ -206,13 +206,16 @@ def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: di
     lowest = min(m.ready for m in moments[1:])
     end = _end(run, key)
     seconds = times[end]
+    sentence, headline = (
+        (_stuck(run, revision, why), why.headline) if why else _completes(run, revision, lowest, seconds, end)
+    )
     deadline = after.progress_deadline_seconds
     return WorkloadRollout(
         workload=key,
         verdict=run.verdict(key),
         reason=why.reason if why else Reason.NONE,
-        sentence=Text(_stuck(run, revision, why) if why else _completes(run, revision, lowest, seconds, end)),
-        headline=why.headline if why else _finishes(run, revision, lowest, seconds, end),
+        sentence=Text(sentence),
+        headline=Text(headline),
         replicas=_desired(run, after),
         max_surge=surge,
         max_unavailable=unavailable,
@@ -256,33 +259,20 @@ def _longest_wait(moments: Sequence[Moment], times: Sequence[float]) -> float:
     return max(longest, times[-1] - since)
 
 
-def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> str:
-    after = revision.after
-    steps = run.moments[after.key][end].tick
+def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> tuple[str, str]:
+    """In a sentence, and in a dozen words without the verdict."""
+    after, takes = revision.after, f"about {duration(seconds)}"
+    steps, pods = run.moments[after.key][end].tick, _desired(run, after)
     if revision.placed is not None and revision.placed.idle:
-        return f"completes: {revision.placed.idle_words}"
+        return f"completes: {revision.placed.idle_words}", revision.placed.idle_words
     if not revision.has_new_template and steps == 0:
-        return "completes: nothing has to move"
+        return "completes: nothing has to move", "nothing has to move"
     if placed := placed_words(run, revision):
-        return f"completes: {placed}, Ready in about {duration(seconds)}"
+        return f"completes: {placed}, Ready in {takes}", f"its pods are placed and Ready in {takes}"
     waiting = sum(not pod.is_bound for pod in run.pods[after.key]) if after.groups is not None else 0
     but = f"; {count(waiting, 'pod')} of its groups wait{'s' * (waiting == 1)} for a node all the same: LeaderWorkerSet asks for them since 0.9"
-    return (
-        f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
-        f"at worst {lowest:,} of {_desired(run, after):,} pods are Ready{but if waiting else ''}"
-    )
-
-
-def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> Text:
-    after = revision.after
-    if revision.placed is not None and revision.placed.idle:
-        return Text(revision.placed.idle_words)
-    if not revision.has_new_template and run.moments[after.key][end].tick == 0:
-        return Text("nothing has to move")
-    pods = _desired(run, after)
-    if revision.placed is not None:
-        return Text(f"its pods are placed and Ready in about {duration(seconds)}")
-    return Text(f"it finishes in about {duration(seconds)}; {stay_ready(lowest, pods)}")
+    said = f"completes in {count(steps, 'step')}, {takes}; at worst {lowest:,} of {pods:,} pods are Ready"
+    return f"{said}{but if waiting else ''}", f"it finishes in {takes}; {stay_ready(lowest, pods)}"
 
 
 def _desired(run: Run, after: Workload) -> int:
@@ -298,18 +288,10 @@ def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[Timeli
 
 
 def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow:
-    counts = {
-        PodState.OLD_READY.value: moment.old_ready,
-        PodState.OLD_NOT_READY.value: moment.old_not_ready,
-        PodState.NEW_READY.value: moment.new_ready,
-        PodState.NEW_STARTING.value: moment.new_starting,
-        PodState.PENDING.value: moment.pending,
-        PodState.TERMINATING.value: moment.terminating,
-    }
     return TimelineRow(
         tick=moment.tick,
         seconds=seconds,
-        counts=FrozenMap(counts),
+        counts=FrozenMap({state.value: getattr(moment, state.value) for state in PodState}),
         ready=moment.ready,
         held=FrozenMap(moment.held),
         held_by_workload=FrozenMap(moment.held_by_workload),

@@ -75,6 +75,13 @@ def _stuck(reason: Reason, why: str, headline: str, **more: Any) -> Explanation:
     return Explanation(reason=reason, sentence=Text(f"stuck: {why}"), headline=Text(headline), **more)
 
 
+def _cycle(after: Workload, wants: str, thing: str, held: str) -> tuple[WaitForEdge, ...]:
+    """The controller waits for a new pod, that for a thing, and that is the old pods', which the controller keeps."""
+    names = (f"{after.kind} {after.name}", "new pod", thing, "old pods")
+    labels = ("waits until Ready", wants, held, "are kept by")
+    return tuple(WaitForEdge(source=names[i], target=names[(i + 1) % 4], label=label) for i, label in enumerate(labels))
+
+
 def _asks(c: _Context, names: tuple[str, ...]) -> str:
     """``1 nvidia.com/gpu (a time slice), 4 cpu``."""
     amounts = pod_requests(c.shape.spec)
@@ -281,14 +288,8 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     keeps = ""
     headline = f"the quota of namespace {revision.after.namespace} has no room for one more {refusal.what}"
     if old and _replaces(run, revision) and refusal.what == "pod":
-        controller = f"{revision.after.kind} {revision.after.name}"
         keeps = "; the old pods count too, and are kept until new ones are Ready"
-        edges = (
-            WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
-            WaitForEdge(source="new pod", target=name, label="needs room in"),
-            WaitForEdge(source=name, target="old pods", label="used up by"),
-            WaitForEdge(source="old pods", target=controller, label="are kept by"),
-        )
+        edges = _cycle(revision.after, "needs room in", name, "used up by")
     return _stuck(
         Reason.QUOTA,
         f"{name} refuses a new {refusal.what}: {used}{keeps}",
@@ -445,15 +446,13 @@ def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
 
 
 def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
-    thing = listing(list(c.lacking)) if c.lacking else ""
     kept = "which are kept until a new one is Ready"
-    if thing:
-        needs = f"the new pod needs {_asks(c, c.lacking)} on {c.where}"
-        held, by_old_alone = _held(c)
-        headline = f"the new pod needs {_plain(c, _scarce(c))}, and the pods that it replaces hold {_share_held(c)}"
+    if c.lacking:
+        thing = listing(list(c.lacking))
+        held, by_old_alone, share = _held(c)
+        headline = f"the new pod needs {_plain(c, _scarce(c))}, and the pods that it replaces hold {share}"
         kept = kept if by_old_alone else "and the old ones are kept until a new one is Ready"
-        sentence = f"stuck: {needs}; {held}, {kept}"
-        cycle_thing = thing
+        sentence = f"the new pod needs {_asks(c, c.lacking)} on {c.where}; {held}, {kept}"
     else:
         words = {
             Reason.HOST_PORT: "its host port",
@@ -463,24 +462,16 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
             Reason.TOO_MANY_PODS: "room under the node's pod limit",
             Reason.VOLUME: "its volume",
         }
-        cycle_thing = words.get(reason, "room")
-        headline = f"the new pod needs {cycle_thing}, which the pods that it replaces hold"
-        sentence = f"stuck: the new pod needs {cycle_thing} on {c.where}, taken by the old pods, {kept}"
-    others = _rivals(c)
-    sentence += others
-    sentence += _limits(c.revision.after)
+        thing = words.get(reason, "room")
+        headline = f"the new pod needs {thing}, which the pods that it replaces hold"
+        sentence = f"the new pod needs {thing} on {c.where}, taken by the old pods, {kept}"
+    others, after = _rivals(c), c.revision.after
     is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
-    controller = f"{c.revision.after.kind} {c.revision.after.name}"
-    return Explanation(
-        reason=Reason.HOLD_AND_WAIT if is_held else reason,
-        sentence=Text(sentence),
-        headline=Text(headline),
-        wait_for=(
-            WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
-            WaitForEdge(source="new pod", target=cycle_thing, label="waits for"),
-            WaitForEdge(source=cycle_thing, target="old pods", label="held by"),
-            WaitForEdge(source="old pods", target=controller, label="are kept by"),
-        ),
+    return _stuck(
+        Reason.HOLD_AND_WAIT if is_held else reason,
+        f"{sentence}{others}{_limits(after)}",
+        headline,
+        wait_for=_cycle(after, "waits for", thing, "held by"),
         scheduler_message=c.message,
         lacking=c.lacking,
         names_objects=bool(others),
@@ -522,20 +513,6 @@ def _plain(c: _Context, name: str) -> str:
     models = {model_of[n] for n in np.flatnonzero(c.matching).tolist()}
     noun = (len(models) == 1 and models.pop()) or (device.noun if device else "")
     return count(amount, noun) if noun and unit(name) is Unit.DEVICE else f"{amount} {name}"
-
-
-def _share_held(c: _Context) -> str:
-    """How much of it the pods that are replaced hold: ``all 8``, ``6 of 8``."""
-    name = _scarce(c)
-    cluster = c.run.simulation.cluster
-    row = cluster.row.get(name)
-    if row is None or not is_extended_resource(name):
-        return "it"
-    total = int(cluster.allocatable[row, c.matching].sum())
-    mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
-    if mine == total:
-        return f"all {total:,}" if total > 1 else "the only one"
-    return f"{mine:,} of {total:,}"
 
 
 def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[Waiter]:
@@ -582,29 +559,30 @@ def _rivals(c: _Context) -> str:
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 
 
-def _held(c: _Context) -> tuple[str, bool]:
-    """Who holds the scarce resource on the matching nodes ("all 6 are held by the old pods"), and whether the words end
-    with the old pods, so that "which" after them means these."""
-    scarce = next((n for n in c.lacking if is_extended_resource(n)), c.lacking[0])
+def _held(c: _Context) -> tuple[str, bool, str]:
+    """Who holds the scarce resource on the matching nodes ("all 6 are held by the old pods"), whether the words end
+    with the old pods, so that "which" after them means these, and how much of it these hold: ``all 8``, ``6 of 8``."""
+    scarce = _scarce(c)
     cluster, state = c.run.simulation.cluster, c.run.simulation.state
     row = cluster.row.get(scarce)
     if row is None:
-        return f"no node has {scarce}", False
+        return f"no node has {scarce}", False, "it"
     total = int(cluster.allocatable[row, c.matching].sum())
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
     mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
     if not is_extended_resource(scarce):
-        return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False
+        return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False, "it"
     if mine == total:
-        held = f"all {total:,} {scarce} there are" if total > 1 else f"the only {scarce} there is"
-        return f"{held} held by the old pods", True
+        if total == 1:
+            return f"the only {scarce} there is held by the old pods", True, "the only one"
+        return f"all {total:,} {scarce} there are held by the old pods", True, f"all {total:,}"
     others = total - free - mine
     words = (
         f"of the {total:,} {scarce} there, {mine:,} are held by the old pods"
         + (f", {others} by others" if others > 0 else "")
         + (f" and {free} free {plural(free, 'is', 'are')} not where it would fit" if free else "")
     )
-    return words, others <= 0 and not free
+    return words, others <= 0 and not free, f"{mine:,} of {total:,}"
 
 
 def _held_by_others(c: _Context, reason: Reason) -> Explanation:
@@ -612,10 +590,10 @@ def _held_by_others(c: _Context, reason: Reason) -> Explanation:
     if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
         if absent:
-            sentence = f"stuck: the pod needs {_asks(c, tuple(absent))}, and no node has {listing(absent)}"
+            sentence = f"the pod needs {_asks(c, tuple(absent))}, and no node has {listing(absent)}"
             headline = f"the new pod needs {absent[0]}, and no node has any"
         else:
-            sentence = f"stuck: the pod needs {_asks(c, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
+            sentence = f"the pod needs {_asks(c, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
             headline = _most_free(c)
     else:
         words = {
@@ -627,49 +605,41 @@ def _held_by_others(c: _Context, reason: Reason) -> Explanation:
             Reason.VOLUME: "its volume is in use by another pod",
         }
         headline = words.get(reason, "no node has room for the new pod")
-        sentence = f"stuck: {headline}.{old}".rstrip(".")
-    return Explanation(
-        reason=reason,
-        sentence=Text(sentence),
-        headline=Text(headline),
-        scheduler_message=c.message,
-        lacking=c.lacking,
-    )
+        sentence = f"{headline}.{old}".rstrip(".")
+    return _stuck(reason, sentence, headline, scheduler_message=c.message, lacking=c.lacking)
 
 
 def _most_free(c: _Context) -> str:
     """``the new pod needs 4 A100s on one node, and none is free``: of the first resource that no node has enough of; where
     each is enough somewhere, of all of them together."""
-    cluster, state = c.run.simulation.cluster, c.run.simulation.state
-    asks = dict(c.shape.asks)
     for name in sorted(c.lacking, key=lambda one: not is_extended_resource(one)):
-        row = cluster.row[name]
-        largest = int(cluster.allocatable[row, c.matching].max())
-        free = int(np.maximum(state.free[row, c.matching], 0).max())
+        asked, largest, free = _on_one_node(c, name)
         needs = f"the new pod needs {_plain(c, name)} on one node"
-        if asks[row] > largest:
+        if asked > largest:
             return f"{needs}, and the largest has {roughly(largest, name)}"
-        if asks[row] > free:
+        if asked > free:
             return f"{needs}, and " + (
                 f"at most {roughly(free, name)} {plural(free, 'is', 'are')} free" if free else "none is free"
             )
     return f"the new pod needs {_plain(c, _scarce(c))} with CPU and memory beside it, and no node has all of it free"
 
 
+def _on_one_node(c: _Context, name: str) -> tuple[int, int, int]:
+    """What a pod asks for of a resource, the most that a matching node has, and the most that is free on one."""
+    cluster, state = c.run.simulation.cluster, c.run.simulation.state
+    row = cluster.row[name]
+    free = np.maximum(state.free[row, c.matching], 0)
+    return dict(c.shape.asks)[row], int(cluster.allocatable[row, c.matching].max()), int(free.max())
+
+
 def _room(c: _Context) -> str:
     """What the matching nodes have of the lacking resources: too small as they are, or too full."""
-    cluster, state = c.run.simulation.cluster, c.run.simulation.state
-    small: list[str] = []
-    full: list[str] = []
-    none: list[str] = []
+    small, full, none = list[str](), list[str](), list[str]()
     for name in c.lacking:
-        row = cluster.row[name]
-        largest = int(cluster.allocatable[row, c.matching].max())
-        wanted = dict(c.shape.asks)[row]
-        if wanted > largest:
+        asked, largest, free = _on_one_node(c, name)
+        if asked > largest:
             small.append(f"{roughly(largest, name)} {name}")
         else:
-            free = int(np.maximum(state.free[row, c.matching], 0).max())
             (full if free else none).append(f"{roughly(free, name)} {name}" if free else name)
     if small:
         return f"even empty, the largest of them has only {listing(small)}"

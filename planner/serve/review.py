@@ -42,7 +42,7 @@ from planner.rollout.glance import Glance, OwnRollout, restarted
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
-from planner.rollout.remedies import first_remedy
+from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
@@ -541,7 +541,8 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance, along: tuple[
     try:
         times = pod_times_of(cluster, revision)
         with allowed(units=_WAY_OUT_UNITS):
-            found = first_remedy(cluster, [*along, revision], revision.after.key, seen.run, seen.why, times)
+            ways = find_remedies(cluster, [*along, revision], revision.after.key, seen.run, seen.why, times)
+            found = next(ways, None)  # there is no time for all
     except (UnwantedError, TooLargeError):
         return ""
     if found is None:

@@ -50,7 +50,7 @@ def beaten_by_none(name: str, case: dict[str, Any]) -> tuple[list[Remedy], list[
         if not stuck:
             return [], []
         why, place = explain(run, stuck[0]), revisions.index(stuck[0])
-        old = find_remedies(cluster, revisions, stuck[0].after.key, run, why, times[place], seed=0)
+        old = tuple(find_remedies(cluster, revisions, stuck[0].after.key, run, why, times[place]))
         tried = PlanCase(cluster=cluster, revisions=revisions, pod_times=times, run=run)
         short = why.reason in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE) and len(stuck) == 1
         found = search(tried, knobs(tried, LEVERS, (), why.lacking if short else ()), units=20_000_000)

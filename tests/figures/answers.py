@@ -119,8 +119,6 @@ def cell(surge: int, unavailable: int, replicas: int = 6, *, is_recreate: bool =
         is_valid=(surge, unavailable) != (0, 0),
         is_current=(surge, unavailable) == (2, 0),
         is_recreate=is_recreate,
-        extra_gpus=0,
-        evictions=0,
     )
 
 

@@ -18,7 +18,7 @@ def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0,
     return GridCell(
         max_surge=surge, max_unavailable=unavailable, verdict=Verdict.STUCK if stuck else Verdict.COMPLETES,
         reason=Reason.NONE, peak_gpus=gpus, peak_pods=6, lowest_ready=ready, ticks=3, seconds=seconds, extra_gpus=gpus,
-        evictions=evictions, is_recreate=False, is_current=False,
+        evictions=evictions,
     )  # fmt: skip
 
 

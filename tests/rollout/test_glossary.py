@@ -8,7 +8,7 @@ from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glossary import TERMS, as_markdown
 from planner.rollout.wording import REASON, WORD, words
 
-WORDS = [term.word for term in TERMS]
+WORDS = list(TERMS)
 
 
 def test_every_verdict_and_reason_is_explained() -> None:
@@ -20,10 +20,10 @@ def test_every_verdict_and_reason_is_explained() -> None:
 def test_each_word_stands_once_by_the_alphabet_and_has_a_sentence() -> None:
     assert len({word.lower() for word in WORDS}) == len(WORDS)
     assert sorted(WORDS, key=str.casefold) == WORDS
-    for term in TERMS:
-        assert term.meaning.endswith(".")
-        assert len(term.meaning) < 180
-        assert term.word.lower() not in term.meaning.lower().split()[:2], term.word
+    for word, meaning in TERMS.items():
+        assert meaning.endswith(".")
+        assert len(meaning) < 180
+        assert word.lower() not in meaning.lower().split()[:2], word
 
 
 def test_it_is_markdown_without_surprises() -> None:
