@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from itertools import islice
 
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
@@ -577,18 +576,22 @@ def _claim_out_of_bounds(limits: LimitRange, kind: str, size_bytes: int | None) 
 
 def _check(item: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[str]:
     """`minConstraint`, `maxConstraint`, `limitRequestRatioConstraint`."""
-    request, limit = ("request", requests), ("limit", limits)  # the first has to be stated
-    for word, bounds, sign, both in (
-        ("minimum", item.minimum, -1, (request, limit)),
-        ("maximum", item.maximum, 1, (limit, request)),
-    ):
-        for name, edge in bounds.items():
-            said = f"{word} {name} usage per {item.kind} is {format_amount(edge, name)}"
-            if name not in both[0][1]:
-                yield f"{said}.  No {both[0][0]} is specified"
-                continue
-            beyond = ((noun, amounts[name]) for noun, amounts in both if sign * amounts.get(name, edge) > sign * edge)
-            yield from (f"{said}, but {noun} is {format_amount(amount, name)}" for noun, amount in islice(beyond, 1))
+    for name, low in item.minimum.items():
+        bound = f"minimum {name} usage per {item.kind} is {format_amount(low, name)}"
+        if name not in requests:
+            yield f"{bound}.  No request is specified"
+        elif requests[name] < low:
+            yield f"{bound}, but request is {format_amount(requests[name], name)}"
+        elif limits.get(name, low) < low:
+            yield f"{bound}, but limit is {format_amount(limits[name], name)}"
+    for name, high in item.maximum.items():
+        bound = f"maximum {name} usage per {item.kind} is {format_amount(high, name)}"
+        if name not in limits:
+            yield f"{bound}.  No limit is specified"
+        elif limits[name] > high:
+            yield f"{bound}, but limit is {format_amount(limits[name], name)}"
+        elif requests.get(name, 0) > high:
+            yield f"{bound}, but request is {format_amount(requests[name], name)}"
     for name, most in item.max_limit_request_ratio.items():
         bound = f"{name} max limit to request ratio per {item.kind} is {most:g}"
         if not requests.get(name):
