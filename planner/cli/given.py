@@ -25,27 +25,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FILE = click.Path(path_type=Path, dir_okay=False)
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
+THERE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 # ── node pools ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--node-pools``, ``--instance-types`` and ``--gke``."""
-    command = click.option(
-        "--gke",
-        metavar="CLUSTER",
-        help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke]).",
-    )(command)
-    command = click.option(
-        "--instance-types", multiple=True, metavar="FILE",
-        help="Which machines Karpenter may bring: a JSON list as its kwok provider takes (name, resources, offerings); repeatable.",
-    )(command)  # fmt: skip
-    return click.option(
+pool_options: Final = options.together(
+    click.option(
         "--node-pools", "pool_files", multiple=True, metavar="FILE",
         help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
         "cluster-autoscaler-status ConfigMap; and the cloud's quotas (gcloud compute regions describe, az vm list-usage, aws "
         "service-quotas list-service-quotas); repeatable.",
-    )(command)  # fmt: skip
+    ),
+    click.option(
+        "--instance-types", multiple=True, metavar="FILE",
+        help="Which machines Karpenter may bring: a JSON list as its kwok provider takes (name, resources, offerings); repeatable.",
+    ),
+    click.option(
+        "--gke", metavar="CLUSTER", help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke]).",
+    ),
+)  # fmt: skip
 
 
 def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> tuple[PoolLimits, ...]:
@@ -61,12 +60,10 @@ POLICY: Final = "headroom.toml"
 _LARGEST_POLICY: Final = 2**20  # bytes
 
 
-def policy_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--policy``."""
-    return click.option(
-        "--policy", "policy_file", metavar="FILE",
-        help=f"What is let through, at the gate and by the webhook; else {POLICY} of the working folder, where it is there.",
-    )(command)  # fmt: skip
+policy_option: Final = click.option(
+    "--policy", "policy_file", metavar="FILE",
+    help=f"What is let through, at the gate and by the webhook; else {POLICY} of the working folder, where it is there.",
+)  # fmt: skip
 
 
 def policy_of(name: str | None) -> GatePolicy:
@@ -78,20 +75,20 @@ def policy_of(name: str | None) -> GatePolicy:
 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--prices``, ``--discount`` and ``--commitments``."""
-    command = click.option(
+price_options: Final = options.together(
+    click.option(
+        "--prices", "own_prices", multiple=True, type=FILE, metavar="FILE", help="A CSV of your own prices; repeatable."
+    ),
+    click.option(
+        "--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
+        help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.",
+    ),
+    click.option(
         "--commitments", type=FILE, metavar="FILE", envvar="HEADROOM_COMMITMENTS",
         help="Commitments that the account owns, once for all workloads: CSV, machine_type, region, nodes, term (1y, 3y), and "
         "usd_per_hour of a node and id where known.",
-    )(command)  # fmt: skip
-    command = click.option(
-        "--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
-        help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.",
-    )(command)  # fmt: skip
-    return click.option(
-        "--prices", "own_prices", multiple=True, type=FILE, metavar="FILE", help="A CSV of your own prices; repeatable."
-    )(command)
+    ),
+)  # fmt: skip
 
 
 def price_book(
@@ -136,21 +133,15 @@ def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
 def prometheus_options(
     what: str = "Use over time from here, instead of the snapshot's one moment of metrics-server.",
     days: int = 7,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> options.Options:
     """``--prometheus``, ``--prometheus-token-file`` and ``--days``; `what` comes from there, by default of so many days."""
-
-    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in (
-            click.option("--days", type=click.IntRange(1, 90), default=days, show_default=True,
-                         help="How many days before the snapshot Prometheus is asked for."),
-            click.option("--prometheus-token-file", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-                         metavar="FILE", callback=_with_url, help="A file with a bearer token for it."),
-            click.option("--prometheus", "prometheus_url", default="", metavar="URL", is_eager=True, help=what),
-        ):  # fmt: skip
-            command = option(command)
-        return command
-
-    return with_options
+    return options.together(
+        click.option("--prometheus", "prometheus_url", default="", metavar="URL", is_eager=True, help=what),
+        click.option("--prometheus-token-file", type=THERE, metavar="FILE", callback=_with_url,
+                     help="A file with a bearer token for it."),
+        click.option("--days", type=click.IntRange(1, 90), default=days, show_default=True,
+                     help="How many days before the snapshot Prometheus is asked for."),
+    )  # fmt: skip
 
 
 def _with_url(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:

@@ -82,26 +82,18 @@ def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers
 
 
 def _reader(cluster: str, namespaces: tuple[str, ...]) -> Callable[[], Snapshot]:
-    """What is known of the cluster now, as somebody sees it who may see those namespaces."""
+    """What is known of the cluster now, as somebody sees it who may see those namespaces: worked out once for each snapshot, since the
+    same one is held by the processes that answer."""
     if cluster.startswith(CONTEXT_PREFIX):
         whole: Callable[[], Snapshot] = partial(watched, cluster.removeprefix(CONTEXT_PREFIX))
     else:
         read = read_cluster(cluster)
         whole = lambda: read  # noqa: E731
-    return _seen(whole, namespaces) if namespaces else whole
+    return (lambda: (known := whole()).derived.once(_seen, known, namespaces)) if namespaces else whole
 
 
-def _seen(whole: Callable[[], Snapshot], namespaces: tuple[str, ...]) -> Callable[[], Snapshot]:
-    """Worked out once for each snapshot: the same one is held by the processes that answer."""
-    last: list[tuple[Snapshot, Snapshot]] = []
-
-    def seen() -> Snapshot:
-        known = whole()
-        if not last or last[0][0] is not known:
-            last[:] = [(known, as_seen(known, partial(sees, namespaces)))]
-        return last[0][1]
-
-    return seen
+def _seen(snapshot: Snapshot, namespaces: tuple[str, ...]) -> Snapshot:
+    return as_seen(snapshot, partial(sees, namespaces))
 
 
 async def _on_standard_input(server: Server[Any]) -> None:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
+from planner.cli import options
+from planner.cli.given import THERE
 from planner.cli.plain import Called, Hooks, command_of
 from planner.ground.records import replace
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, kubectl
 
-_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
-
-
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    said = "A kubelet's metrics/cadvisor, one file a node; repeatable."
-    command = click.option("--kubelet-metrics", type=_FILE, multiple=True, help=said)(command)
-    said = "PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."
-    return click.option("--pod-metrics", type=_FILE, help=said)(command)
+_OPTIONS: Final = options.together(
+    click.option("--pod-metrics", type=THERE, help="PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."),
+    click.option("--kubelet-metrics", type=THERE, multiple=True, help="A kubelet's metrics/cadvisor, one file a node; repeatable."),
+)  # fmt: skip
 
 
 def _with_metrics(called: Called) -> Snapshot:
@@ -38,5 +35,5 @@ def _of_kubelets(called: Called) -> Mapping[str, Any]:
 
 
 command = command_of(
-    "memory", Hooks(options=_options, reads=_with_metrics, brings=_of_kubelets, other=("memory_what_if", "workload"))
+    "memory", Hooks(options=_OPTIONS, reads=_with_metrics, brings=_of_kubelets, other=("memory_what_if", "workload"))
 )

@@ -13,6 +13,19 @@ from planner.ground.records import Record
 from planner.ground.settings import Setting, made, settings_of
 
 Settings = TypeVar("Settings")
+Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Adds options to a command."""
+
+
+def together(*more: Options) -> Options:
+    """Several, in the order of the help."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        for one in reversed(more):
+            command = one(command)
+        return command
+
+    return with_options
 
 
 class _Read(Record, kw_only=False):
@@ -39,16 +52,10 @@ class _Text(click.ParamType[Any]):
             raise
 
 
-def asked(*records: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def asked(*records: Any) -> Options:
     """An option for each setting of `records`; of two with one name the first counts."""
     settings = {one.name: one for record in reversed(records) for one in settings_of(record) if one.on_command}
-
-    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        for one in reversed(settings.values()):
-            command = _option(one)(command)
-        return command
-
-    return with_options
+    return together(*map(_option, settings.values()))
 
 
 def need(partner: str, flags: Iterable[str]) -> None:
@@ -103,7 +110,7 @@ def _value(given: Any) -> Any:
     return tuple(parts)
 
 
-def _option(one: Setting) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _option(one: Setting) -> Options:
     names = [*filter(None, [one.short]), one.flag]
     if one.kind is bool and one.default:
         names[-1] += f"/--no-{one.flag.removeprefix('--')}"

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from planner.cli.options import Options, together
 from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.tables import Rows
@@ -31,28 +32,21 @@ class _Format(click.Choice[str]):
         return super().convert(_ALIASES.get(value, value), param, ctx)
 
 
-def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--output``: the same everywhere."""
-    said = "Words, a versioned document (JSON, YAML), or rows (CSV, Markdown)."
-    return click.option(
-        "--output", "-o", "output_format", type=_Format(FORMATS), default="text", show_default=True, help=said
-    )(command)
+output_option: Final = click.option(
+    "--output", "-o", "output_format", type=_Format(FORMATS), default="text", show_default=True,
+    help="Words, a versioned document (JSON, YAML), or rows (CSV, Markdown).",
+)  # fmt: skip
 
 
-def printing(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def printing(question: Question[Any, Any]) -> Options:
     """``--output``, ``--rows`` and, for a list, ``--fail-on``."""
-
-    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = output_option(command)
-        named = [*question.tables, FACTS]
-        command = click.option("--rows", type=click.Choice(named), default=question.first_rows or named[0], show_default=True,
-                               help="What rows of CSV and Markdown stand for.")(command)  # fmt: skip
-        return fail_on_option(question)(command) if question.states else command
-
-    return with_options
+    named = [*question.tables, FACTS]
+    rows = click.option("--rows", type=click.Choice(named), default=question.first_rows or named[0], show_default=True,
+                        help="What rows of CSV and Markdown stand for.")  # fmt: skip
+    return together(*([fail_on_option(question)] if question.states else []), rows, output_option)
 
 
-def fail_on_option(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def fail_on_option(question: Question[Any, Any]) -> Options:
     """``--fail-on`` for a list of the question's states."""
     said = f"Of a list: fail where one of these is found, joined by commas: {', '.join(question.states)}."
     return click.option("--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=said)

@@ -41,7 +41,6 @@ from planner.rollout.wording import WORD
 from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED, context_of
 
 Settings = TypeVar("Settings")
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MOST: Final = 40  # rows of a listing on a terminal; a pipe gets all where the listing itself doesn't say how many
 _COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
 _APART: Final = 2  # lines under a row; with more of them it stands apart
@@ -80,12 +79,6 @@ def _load(called: Called) -> dict[str, Any]:
     return {"load": ServerLoad(requests_last_minute=requests_last_minute(), most_per_minute=MOST_PER_MINUTE)}
 
 
-def manifest_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--filename``."""
-    said = 'Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.'
-    return click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help=said)(command)
-
-
 def _another(called: Called) -> dict[str, Any]:
     """The second cluster; of two times of one cluster in a store, what its snapshots said until the later one."""
     others: dict[str, Any] = {"others": tuple(called.snapshots[1:])}
@@ -99,17 +92,6 @@ def _another(called: Called) -> dict[str, Any]:
     store = Store(last.url)
     later = max((store.at(one, now=time.time()) for one in (first, last)), key=lambda one: one.taken_at)
     return others | {"history": store.history((later.cluster,), until=later.taken_at)}
-
-
-def _history_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--days", "last_days", type=click.FloatRange(min=1), metavar="N", help="Of the last days only.")(command)  # fmt: skip
-    said = "Of this cluster only; repeatable, else all."
-    return click.option("--cluster", "of_clusters", multiple=True, metavar="NAME", help=said)(command)
-
-
-def _runs_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    said = "How long Jobs held quota before: store:URL#cluster; a CLUSTER that is in a store has that one."
-    return click.option("--history", "runs_of", metavar="STORE", help=said)(command)
 
 
 def _runs(called: Called) -> dict[str, Any]:
@@ -136,7 +118,15 @@ def _usage(called: Called) -> dict[str, Any]:
     return {"usages": ask_prometheus(url, token, lambda server: usage_before(server, called.snapshots[0], days))}
 
 
-_WANTED: Final[Mapping[Want, tuple[Options | None, Callable[[Called], dict[str, Any]]]]] = {
+_HISTORY: Final = options.together(
+    click.option("--cluster", "of_clusters", multiple=True, metavar="NAME", help="Of this cluster only; repeatable, else all."),
+    click.option("--days", "last_days", type=click.FloatRange(min=1), metavar="N", help="Of the last days only."),
+)  # fmt: skip
+_RUNS: Final = click.option("--history", "runs_of", metavar="STORE",
+    help="How long Jobs held quota before: store:URL#cluster; a CLUSTER that is in a store has that one.")  # fmt: skip
+_MANIFEST: Final = click.option("-f", "--filename", "files", multiple=True, metavar="FILE",
+    help='Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.')  # fmt: skip
+_WANTED: Final[Mapping[Want, tuple[options.Options | None, Callable[[Called], dict[str, Any]]]]] = {
     Want.PRICES: (price_options, lambda called: {"book": book_of(called.values)}),
     Want.GPU_USE: (
         prometheus_options(what="It scrapes NVIDIA's DCGM exporter or AMD's device-metrics-exporter; needed."),
@@ -145,11 +135,11 @@ _WANTED: Final[Mapping[Want, tuple[Options | None, Callable[[Called], dict[str, 
     Want.USAGE: (prometheus_options(), _usage),
     Want.CLOCK: (None, lambda called: {"now": time.time(), "is_embedded": called.specs[0] in EMBEDDED}),
     Want.OTHERS: (None, lambda called: {"others": tuple(called.snapshots[1:])}),
-    Want.HISTORY: (_history_options, lambda called: {"history": called.history, "others": tuple(called.snapshots[1:])}),
+    Want.HISTORY: (_HISTORY, lambda called: {"history": called.history, "others": tuple(called.snapshots[1:])}),
     Want.LOAD: (None, _load),
     Want.POOLS: (pool_options, lambda called: {"limits": limits_of(called.snapshots[0], called.values)}),
-    Want.RUNS: (_runs_option, _runs),
-    Want.MANIFEST: (manifest_option, lambda _: {}),
+    Want.RUNS: (_RUNS, _runs),
+    Want.MANIFEST: (_MANIFEST, lambda _: {}),
     Want.ANOTHER: (None, _another),
 }
 """What a question wants → the options that bring it, the fields of `Given` that it becomes."""
@@ -165,16 +155,9 @@ def limits_of(snapshot: Snapshot, values: Mapping[str, Any]) -> tuple[PoolLimits
     return pool_limits(snapshot, (*values["pool_files"], *values["instance_types"]), values["gke"])
 
 
-def taking(*wants: Want) -> Options:
+def taking(*wants: Want) -> options.Options:
     """The options that bring what is wanted."""
-
-    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        for want in reversed(wants):
-            more = _WANTED[want][0]
-            command = more(command) if more else command
-        return command
-
-    return with_options
+    return options.together(*(more for want in wants if (more := _WANTED[want][0])))
 
 
 def given_of(called: Called, *wants: Want) -> Given:
@@ -182,12 +165,12 @@ def given_of(called: Called, *wants: Want) -> Given:
     return Given(**{name: value for want in wants for name, value in _WANTED[want][1](called).items()})
 
 
-def _argument(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _argument(question: Question[Any, Any]) -> options.Options:
     if Want.OTHERS in question.wants:
         return click.argument("clusters", nargs=-1, required=True, metavar="CLUSTER...")
     one = click.argument("clusters", metavar="STORE" if Want.HISTORY in question.wants else "CLUSTER")
-    other = click.argument("other", required=False)
-    return (lambda command: one(other(command))) if Want.ANOTHER in question.wants else one
+    other = [click.argument("other", required=False)] if Want.ANOTHER in question.wants else []
+    return options.together(one, *other)
 
 
 def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mapping[str, Any]) -> Called:
@@ -208,7 +191,8 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
     return Called(specs, [read_cluster(*specs, is_told=Want.LOAD not in question.wants)], settings, values)
 
 
-_AS_SCRIPT: Final = "Print the steps as a shell script that waits after each and can be stopped."
+_AS_SCRIPT: Final = click.option("--script", "as_script", is_flag=True,
+    help="Print the steps as a shell script that waits after each and can be stopped.")  # fmt: skip
 
 
 class Hooks(Record):
@@ -224,7 +208,7 @@ class Hooks(Record):
     other : a question that is asked instead where its setting of this name is given
     """
 
-    options: Options = lambda command: command
+    options: options.Options = options.together()
     reads: Callable[[Called], Snapshot] = lambda called: called.snapshots[0]
     brings: Callable[[Called], Mapping[str, Any]] = lambda _: {}
     text: Callable[[Any, Mapping[str, Any]], None] | None = None
@@ -247,18 +231,25 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
             found = question.answer(called.snapshots[0], called.settings, given)
         if as_script:
             return _script(question, called.snapshots[0], found, called.specs[0])
-        text = partial(hooks.text, found, values) if hooks.text else None
-        status = tell(question, called.snapshots, called.settings, found, given, text=text, **_told(question, values))
+        output_format = values["output_format"]
+        status = tell(
+            question, called.snapshots, called.settings, found, given, output_format=output_format,
+            rows=_rows(question, values["rows"], output_format), fail_on=values.get("fail_on", ()),
+            text=partial(hooks.text, found, values) if hooks.text else None,
+        )  # fmt: skip
         hooks.beside(called, found)
         say_age(getattr(found, "as_of", ""))
         return status
 
-    made = taking(*question.wants)(hooks.options(output.printing(question)(command)))
-    if question.script is not None:
-        made = click.option("--script", "as_script", is_flag=True, help=_AS_SCRIPT)(made)
-    records = [one.settings for one in (question, other) if one is not None]
-    made = _argument(question)(options.asked(*records)(made))
-    return click.command(name.replace("_", "-"), help=question.about or INDEX[name].line)(made)
+    made = options.together(
+        _argument(question),
+        options.asked(*(one.settings for one in (question, other) if one is not None)),
+        *([_AS_SCRIPT] if question.script is not None else []),
+        taking(*question.wants),
+        hooks.options,
+        output.printing(question),
+    )
+    return click.command(name.replace("_", "-"), help=question.about or INDEX[name].line)(made(command))
 
 
 def tell(
@@ -279,15 +270,6 @@ def tell(
 
     output.show(output_format, question, snapshots, settings, answer, text=text or words, rows=rows)
     return int(question.exit_status(snapshots, answer, fail_on))
-
-
-def _told(question: Question[Any, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    output_format = values["output_format"]
-    return {
-        "output_format": output_format,
-        "rows": _rows(question, values["rows"], output_format),
-        "fail_on": values.get("fail_on", ()),
-    }
 
 
 def _rows(question: Question[Any, Any], named: str, output_format: str) -> str:

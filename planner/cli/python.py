@@ -107,9 +107,7 @@ class Answer(Record):
         if table and table not in self.tables:
             mend = f"Choose one of {', '.join(self.tables)}"
             raise InputError(f"{self.question.name} has no table {table!r}", where="table", mend=mend)
-        if not table and not self.question.tables:
-            return list(self.question.rows(self.record, FACTS))
-        return list(self.question.rows(self.record, table))
+        return list(self.question.rows(self.record, table or ("" if self.question.tables else FACTS)))
 
     def facts(self) -> list[Row]:
         """The answer as flat facts: metric, labels, value, unit."""
@@ -279,13 +277,9 @@ def _read(setting: Setting, path: Path) -> dict[str, Any]:
 def _value(setting: Setting, value: Any) -> Any:
     if setting.is_many:
         given: Sequence[Any] = (value,) if isinstance(value, str) else tuple(value)
-        return tuple(part for one in given for part in _parts(setting, one))
+        found = [_one(setting, one) for one in given]
+        return tuple(part for one in found for part in (one if isinstance(one, list | tuple) else (one,)))
     return _one(setting, value)
-
-
-def _parts(setting: Setting, value: Any) -> tuple[Any, ...]:
-    found = _one(setting, value)
-    return tuple(found) if isinstance(found, list | tuple) else (found,)
 
 
 def _one(setting: Setting, value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import click
 
+from planner.cli import options
 from planner.cli.plain import Called, Hooks, command_of
 from planner.ground.errors import InputError
 from planner.ground.records import replace
@@ -16,15 +16,16 @@ from planner.restarts.wanted import wanted_logs
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
 
-
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    said = "With context:NAME: read the logs of troubled containers and their peers."
-    command = click.option("--live-logs", is_flag=True, help=said)(command)
-    return click.option(
+_OPTIONS: Final = options.together(
+    click.option(
         "--logs", "log_folders", multiple=True, type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
         help="Logs beside the snapshot: NAMESPACE/POD/logs.txt (cluster-info dump) or NAMESPACE/POD/CONTAINER.log and "
         "CONTAINER.previous.log; repeatable.",
-    )(command)  # fmt: skip
+    ),
+    click.option(
+        "--live-logs", is_flag=True, help="With context:NAME: read the logs of troubled containers and their peers."
+    ),
+)  # fmt: skip
 
 
 def _with_logs(called: Called) -> Snapshot:
@@ -40,4 +41,4 @@ def _with_logs(called: Called) -> Snapshot:
     return replace(snapshot, logs=(*snapshot.logs, *logs)) if logs else snapshot
 
 
-command = command_of("restarts", Hooks(options=_options, reads=_with_logs))
+command = command_of("restarts", Hooks(options=_OPTIONS, reads=_with_logs))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -20,16 +20,14 @@ from planner.spot.assumptions import Life
 from planner.spot.interruption import parse_lives
 from planner.spot.own_history import from_files, own_history
 
-
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    what = "When your own spot nodes came and went, from kube_node_created and kube_node_labels here."
-    command = prometheus_options(what=what, days=30)(command)
-    said = "When your own spot nodes came and went: store:URL, store:URL#cluster, or a CLUSTER whose events tell; repeatable."
-    command = click.option("--history", "histories", multiple=True, metavar="FROM", help=said)(command)
-    said = "Observed gaps from a loss until a node was to be had again: CSV, hours,ended."
-    command = click.option("--gaps", "gaps_file", type=FILE, metavar="FILE", help=said)(command)
-    said = "Observed lifetimes: CSV, hours,ended."
-    return click.option("--lives", "lives_file", type=FILE, metavar="FILE", help=said)(command)
+_OPTIONS: Final = options.together(
+    click.option("--lives", "lives_file", type=FILE, metavar="FILE", help="Observed lifetimes: CSV, hours,ended."),
+    click.option("--gaps", "gaps_file", type=FILE, metavar="FILE",
+                 help="Observed gaps from a loss until a node was to be had again: CSV, hours,ended."),
+    click.option("--history", "histories", multiple=True, metavar="FROM",
+                 help="When your own spot nodes came and went: store:URL, store:URL#cluster, or a CLUSTER whose events tell; repeatable."),
+    prometheus_options(what="When your own spot nodes came and went, from kube_node_created and kube_node_labels here.", days=30),
+)  # fmt: skip
 
 
 def _observed(called: Called) -> Mapping[str, Any]:
@@ -69,4 +67,4 @@ def _lives(path: Path | None) -> tuple[Life, ...]:
     return parse_lives(bounded.read_text(path, mend="Give a CSV in UTF-8"), where=path.name)
 
 
-command = command_of("savings", Hooks(options=_options, brings=_observed))
+command = command_of("savings", Hooks(options=_OPTIONS, brings=_observed))

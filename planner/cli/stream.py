@@ -5,8 +5,8 @@ title or talk to it. Everything printed passes here, whoever prints it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -15,14 +15,14 @@ from planner.ground import words
 _OURS: ContextVar[bool] = ContextVar("ours", default=False)
 
 
-class _Printable:
-    r"""A text stream that writes control characters out (``\x1b``); everything else is the stream's own."""
+class _Through:
+    """A text stream that writes what `made` makes of a text; everything else is the stream's own."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, made: Callable[[str], str]) -> None:
+        self._stream, self._made = stream, made
 
     def write(self, text: str) -> int:
-        self._stream.write(text if _OURS.get() else words.printable(text))
+        self._stream.write(self._made(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -30,14 +30,19 @@ class _Printable:
 
 
 @contextmanager
-def printable() -> Iterator[None]:
-    """Standard output and standard error take no control characters inside, but line ends and tabs."""
+def through(made: Callable[[str], str]) -> Iterator[None]:
+    """What is written to standard output and standard error inside goes through `made`."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Printable(sys.stdout), _Printable(sys.stderr)
+    sys.stdout, sys.stderr = _Through(sys.stdout, made), _Through(sys.stderr, made)
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def printable() -> AbstractContextManager[None]:
+    r"""Standard output and standard error write control characters out (``\x1b``) inside, but line ends and tabs."""
+    return through(lambda text: text if _OURS.get() else words.printable(text))
 
 
 @contextmanager

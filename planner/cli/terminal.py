@@ -82,27 +82,17 @@ def _echo(text: str, *, err: bool = False) -> None:
         click.echo(text, nl=False, err=err)
         return
     with stream.ours():
-        click.echo(_MARKED.sub(_painted, text), nl=False, color=True)
-
-
-def _painted(found: re.Match[str]) -> str:
-    return click.style(found.group(), fg=_OF_MARK[found.group()], bold=True)
+        painted = _MARKED.sub(lambda found: click.style(found.group(), fg=_OF_MARK[found.group()], bold=True), text)
+        click.echo(painted, nl=False, color=True)
 
 
 def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: str = "") -> None:
     """A line that begins with a verdict's word `head`, in its colour on a terminal."""
-    if not is_coloured():
-        say(words, head=head, indent=indent)
-        return
-    text, columns = printable(f"{head}{words}", one_line=True), width() or len(head) + len(str(words))
-    lines = textwrap.wrap(
-        text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )  # fmt: skip
-    first = lines[0] if lines else ""
-    shown = head.rstrip() if first.startswith(head.rstrip()) else ""
-    coloured = click.style(shown, fg=_COLOUR[verdict], bold=True) if shown else ""
+    text, mark = fitted(f"{head}{words}", indent=indent, columns=width()), head.rstrip()
+    if is_coloured() and text.startswith(mark):
+        text = click.style(mark, fg=_COLOUR[verdict], bold=True) + text.removeprefix(mark)
     with stream.ours():
-        click.echo("\n".join([coloured + first[len(shown) :], *lines[1:]]), color=True)
+        click.echo(text, color=True)
 
 
 def is_coloured() -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from planner.cli import stream
 from planner.ground.words import duration, printable
 
 FIRST_SECONDS: Final = 1.0
@@ -48,8 +49,8 @@ def is_quiet() -> bool:
 class _Line:
     """The line, written by a thread; `pause` takes it away until `resume`, `stop` for good."""
 
-    def __init__(self, stream: Any, said: list[str]) -> None:
-        self._stream, self._said, self._began = stream, said, time.monotonic()
+    def __init__(self, err: Any, said: list[str]) -> None:
+        self._stream, self._said, self._began = err, said, time.monotonic()
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._is_there = self._is_paused = False
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
@@ -82,36 +83,25 @@ class _Line:
                 self._is_there = False
 
 
-class _Printing:
-    """A stream that takes the line away before it is written to."""
-
-    def __init__(self, stream: Any, line: _Line) -> None:
-        self._stream, self._line = stream, line
-
-    def write(self, text: str) -> int:
-        self._line.pause()
-        return int(self._stream.write(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
 @contextmanager
 def shown(*, is_wanted: bool) -> Iterator[None]:
     """Show the line while this lasts, where standard error is a terminal."""
-    out, err = sys.stdout, sys.stderr
-    if not is_wanted or not err.isatty():
+    if not is_wanted or not sys.stderr.isatty():
         yield
         return
     said = ["working it out"]
-    line = _Line(err, said)
+    line = _Line(sys.stderr, said)
     _doing.set(said)
     _line.set(line)
-    sys.stdout, sys.stderr = _Printing(out, line), _Printing(err, line)
+
+    def without_line(text: str) -> str:
+        line.pause()
+        return text
+
     try:
-        yield
+        with stream.through(without_line):
+            yield
     finally:
         line.stop()
         _line.set(None)
         _doing.set(None)
-        sys.stdout, sys.stderr = out, err
