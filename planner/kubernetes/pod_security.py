@@ -9,58 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+
 from planner.ground.records import Record
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
 
 PRIVILEGED = "privileged"
 _LATEST = 36
 _LABEL = "pod-security.kubernetes.io/enforce"
 _VERSION = re.compile(r"v1\.(\d{1,3})\Z", re.ASCII)
-_DEFAULT_CAPABILITIES = frozenset(
-    [
-        "AUDIT_WRITE",
-        "CHOWN",
-        "DAC_OVERRIDE",
-        "FOWNER",
-        "FSETID",
-        "KILL",
-        "MKNOD",
-        "NET_BIND_SERVICE",
-        "SETFCAP",
-        "SETGID",
-        "SETPCAP",
-        "SETUID",
-        "SYS_CHROOT",
-    ]
-)
-_SYSCTLS = {  # name → first minor version that allows it
-    "kernel.shm_rmid_forced": 0,
-    "net.ipv4.ip_local_port_range": 0,
-    "net.ipv4.tcp_syncookies": 0,
-    "net.ipv4.ping_group_range": 0,
-    "net.ipv4.ip_unprivileged_port_start": 0,
-    "net.ipv4.ip_local_reserved_ports": 27,
-    "net.ipv4.tcp_keepalive_time": 29,
-    "net.ipv4.tcp_fin_timeout": 29,
-    "net.ipv4.tcp_keepalive_intvl": 29,
-    "net.ipv4.tcp_keepalive_probes": 29,
-    "net.ipv4.tcp_rmem": 32,
-    "net.ipv4.tcp_wmem": 32,
-}
-_SE_LINUX_TYPES = {"": 0, "container_t": 0, "container_init_t": 0, "container_kvm_t": 0, "container_engine_t": 31}
-_RESTRICTED_VOLUMES = frozenset(
-    [
-        "configMap",
-        "csi",
-        "downwardAPI",
-        "emptyDir",
-        "ephemeral",
-        "image",
-        "persistentVolumeClaim",
-        "projected",
-        "secret",
-    ]
-)
+_TABLE = msgspec.json.decode(table_beside(__name__, "json"))
+_DEFAULT_CAPABILITIES = frozenset[str](_TABLE["capabilities"])
+_RESTRICTED_VOLUMES = frozenset[str](_TABLE["volumes"])
+_SYSCTLS: dict[str, int] = _TABLE["sysctls"]
+_SE_LINUX_TYPES: dict[str, int] = _TABLE["se_linux_types"]
 
 
 class Policy(Record):
@@ -124,7 +87,7 @@ def forbidden(policy: Policy, spec: PodSpec) -> tuple[Forbidden, ...]:
     checks = _BASELINE if policy.level == "baseline" else {**_BASELINE, **_RESTRICTED}
     ordered = sorted(checks.items(), key=lambda one: (one[0] in _RESTRICTED, one[0]))
     if policy.level == "restricted":
-        ordered = [(name, check) for name, check in ordered if name not in _overridden(policy.minor)]
+        ordered = [(name, check) for name, check in ordered if policy.minor < _OVERRIDDEN.get(name, _LATEST + 1)]
     return tuple(
         Forbidden(check=name, thing=thing, details=details)
         for name, check in ordered
@@ -132,10 +95,8 @@ def forbidden(policy: Policy, spec: PodSpec) -> tuple[Forbidden, ...]:
     )
 
 
-def _overridden(minor: int) -> set[str]:
-    """Baseline's checks in whose place restricted has a stricter one."""
-    since = {"hostPathVolumes": 0, "capabilities_baseline": 22, "seccompProfile_baseline": 19, "procMount": 35}
-    return {name for name, first in since.items() if minor >= first}
+_OVERRIDDEN = {"hostPathVolumes": 0, "capabilities_baseline": 22, "seccompProfile_baseline": 19, "procMount": 35}
+"""Baseline's checks in whose place restricted has a stricter one, from which minor version on."""
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -145,6 +106,12 @@ def _quoted(names: Iterable[str]) -> str:
 
 def _many(names: list[str], noun: str = "container") -> str:
     return f"{noun}{'s' if len(names) != 1 else ''} {_quoted(names)}"
+
+
+def _use(names: list[str], what: str, things: set[str], noun: str = "container") -> str:
+    """``containers "a", "b" use hostPort``, with what they use, in the numbers' form."""
+    uses, ending = "uses" if len(names) == 1 else "use", "s" if len(things) > 1 else ""
+    return f"{_many(names, noun)} {uses} {what}{ending}"
 
 
 def _everyone(spec: PodSpec) -> tuple[Container, ...]:
@@ -158,17 +125,23 @@ def _setters(spec: PodSpec, is_bad: Callable[[SecurityContext], bool]) -> str:
     return " and ".join(who + ([_many(bad)] if bad else []))
 
 
+def _profiles(spec: PodSpec, of: Callable[[SecurityContext], str | None]) -> tuple[str, list[str]]:
+    """Whose profile is neither the runtime's default nor of the node, and what these are."""
+
+    def is_bad(context: SecurityContext) -> bool:
+        return of(context) not in (None, "RuntimeDefault", "Localhost")
+
+    contexts = (spec.security, *(one.security for one in _everyone(spec)))
+    return _setters(spec, is_bad), sorted({of(one) or "" for one in contexts if is_bad(one)})
+
+
 _Found = tuple[str, str]  # what is forbidden, and who has it
 
 
 # ── baseline ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _app_armor(spec: PodSpec, _: int) -> Iterator[_Found]:
-    def is_bad(context: SecurityContext) -> bool:
-        return context.app_armor not in (None, "RuntimeDefault", "Localhost")
-
-    if who := _setters(spec, is_bad):
-        contexts = [spec.security, *(one.security for one in _everyone(spec))]
-        bad = sorted({one.app_armor or "" for one in contexts if is_bad(one)})
+    who, bad = _profiles(spec, lambda context: context.app_armor)
+    if who:
         noun = "forbidden AppArmor profile" + ("s" if len(bad) > 1 else "")
         yield noun, f"{who} must not set AppArmor profile type to {_quoted(bad)}"
 
@@ -197,19 +170,15 @@ def _host_paths(spec: PodSpec, _: int) -> Iterator[_Found]:
 def _host_ports(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if one.host_ports]
     if bad:
-        ports = sorted({str(port.port) for one in bad for port in one.host_ports})
-        names = [one.name for one in bad]
-        uses, noun = "uses" if len(bad) == 1 else "use", "hostPort" + ("s" if len(ports) > 1 else "")
-        yield "hostPort", f"{_many(names)} {uses} {noun} {', '.join(ports)}"
+        ports = {str(port.port) for one in bad for port in one.host_ports}
+        yield "hostPort", f"{_use([one.name for one in bad], 'hostPort', ports)} {', '.join(sorted(ports))}"
 
 
 def _handler_hosts(spec: PodSpec, minor: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if one.handler_hosts]
     if bad and minor >= 34:
-        hosts = sorted({host for one in bad for host in one.handler_hosts})
-        names = sorted({one.name for one in bad})
-        uses, noun = "uses" if len(names) == 1 else "use", "probe or lifecycle host" + ("s" if len(hosts) > 1 else "")
-        yield "probe or lifecycle host", f"{_many(names)} {uses} {noun} {_quoted(hosts)}"
+        hosts, what = {host for one in bad for host in one.handler_hosts}, "probe or lifecycle host"
+        yield what, f"{_use(sorted({one.name for one in bad}), what, hosts)} {_quoted(sorted(hosts))}"
 
 
 def _privileged(spec: PodSpec, _: int) -> Iterator[_Found]:
@@ -218,13 +187,7 @@ def _privileged(spec: PodSpec, _: int) -> Iterator[_Found]:
         yield "privileged", f"{_many(bad)} must not set securityContext.privileged=true"
 
 
-def _proc_mount(spec: PodSpec, minor: int) -> Iterator[_Found]:
-    if minor >= 35 and not spec.host_users:
-        return
-    yield from _any_proc_mount(spec, minor)
-
-
-def _any_proc_mount(spec: PodSpec, _: int) -> Iterator[_Found]:
+def _proc_mount(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if one.security.proc_mount not in (None, "Default")]
     if bad:
         kinds = sorted({one.security.proc_mount or "" for one in bad})
@@ -247,13 +210,8 @@ def _se_linux(spec: PodSpec, minor: int) -> Iterator[_Found]:
 
 
 def _seccomp(spec: PodSpec, minor: int) -> Iterator[_Found]:
-    def is_bad(context: SecurityContext) -> bool:
-        return context.seccomp not in (None, "RuntimeDefault", "Localhost")
-
-    who = _setters(spec, is_bad)
+    who, bad = _profiles(spec, lambda context: context.seccomp)
     if who and minor >= 19:
-        contexts = [spec.security, *(one.security for one in _everyone(spec))]
-        bad = sorted({one.seccomp or "" for one in contexts if is_bad(one)})
         yield "seccompProfile", f"{who} must not set securityContext.seccompProfile.type to {_quoted(bad)}"
 
 
@@ -299,10 +257,9 @@ def _drop_all(spec: PodSpec, minor: int) -> Iterator[_Found]:
 def _volumes(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in spec.volumes if one.kind not in _RESTRICTED_VOLUMES]
     if bad:
-        kinds = sorted({one.kind for one in bad})
-        names = [one.name for one in bad]
-        uses, noun = "uses" if len(bad) == 1 else "use", "restricted volume type" + ("s" if len(kinds) > 1 else "")
-        yield "restricted volume types", f"{_many(names, 'volume')} {uses} {noun} {_quoted(kinds)}"
+        kinds: set[str] = {one.kind for one in bad}
+        uses = _use([one.name for one in bad], "restricted volume type", kinds, "volume")
+        yield "restricted volume types", f"{uses} {_quoted(sorted(kinds))}"
 
 
 def _non_root(spec: PodSpec, minor: int) -> Iterator[_Found]:
@@ -344,7 +301,7 @@ _BASELINE: dict[str, _Check] = {
     "hostPorts": _host_ports,
     "hostProbesAndHostLifecycle": _handler_hosts,
     "privileged": _privileged,
-    "procMount": _proc_mount,
+    "procMount": lambda spec, minor: _proc_mount(spec, minor) if minor < 35 or spec.host_users else iter(()),
     "seLinuxOptions": _se_linux,
     "seccompProfile_baseline": _seccomp,
     "sysctls": _sysctls,
@@ -353,7 +310,7 @@ _BASELINE: dict[str, _Check] = {
 _RESTRICTED: dict[str, _Check] = {
     "allowPrivilegeEscalation": _escalation,
     "capabilities_restricted": _drop_all,
-    "procMount_restricted": lambda spec, minor: _any_proc_mount(spec, minor) if minor >= 35 else iter(()),
+    "procMount_restricted": lambda spec, minor: _proc_mount(spec, minor) if minor >= 35 else iter(()),
     "restrictedVolumes": _volumes,
     "runAsNonRoot": _non_root,
     "runAsUser": _user,
