@@ -18,11 +18,11 @@ from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.rollout.prepared import compiled
 from planner.rollout.queued import let_in_now
 from planner.rollout.run import simulate
-from planner.scheduling.kueue.clusters import lacking, objects_of, played, rules_of, with_nominal
+from planner.scheduling.kueue.clusters import lacking, played, rules_of, with_nominal
 from planner.scheduling.kueue.cycle import State, nominate
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.saying import name_of, why
-from planner.scheduling.kueue.standing import Objects, state_of, wanting
+from planner.scheduling.kueue.standing import state_of, wanting
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
 from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode, Wanting
 
@@ -114,15 +114,14 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
     """
     then = with_changes(snapshot, changes)
     found, before = played(then), played(snapshot) if changes else {}
-    objects = objects_of(then)
-    state = state_of(objects, rules_of(then))
-    names = {one.key: name_of(one) for one in objects.workloads}
+    state = state_of(then, rules_of(then))
+    names = {one.key: name_of(one) for one in then.queued_workloads}
     order = sorted(found.values(), key=lambda one: (one.queue, one.place))
-    records = {one.key: one for one in objects.workloads}
+    records = {one.key: one for one in then.queued_workloads}
     uses = tuple(_uses(state.tree, found))
     when = {one.key: _when(then, state, one, order, records, runs) for one in order}
     places = then.derived.once(_places, then)
-    remedies = dict(_remedies(state, objects, order))
+    remedies = dict(_remedies(state, then, order))
     waiting = tuple(
         Waiting(
             workload=names[one.key], name=one.key, queue=one.queue, place=one.place, priority=one.priority,
@@ -185,13 +184,13 @@ _SAID: Final = {
 
 
 # ── what would let it in ─────────────────────────────────────────────────────────────────────────────────────────────
-def _remedies(state: State, objects: Objects, order: Sequence[Verdict]) -> Iterator[tuple[str, Text]]:
+def _remedies(state: State, then: Snapshot, order: Sequence[Verdict]) -> Iterator[tuple[str, Text]]:
     """Nominal quota of somebody who doesn't use it, moved: put to the rules, and told where it lets the workload in.
 
     Of the first in each queue that isn't let in: whoever stands behind it needs that one gone first.
     """
     seen: set[str] = set()
-    records = {one.key: one for one in objects.workloads}
+    records = {one.key: one for one in then.queued_workloads}
     _let_in(state, order)
     for one in order:
         if one.queue in seen or one.outcome not in (Outcome.QUOTA, Outcome.NEVER) or one.queue not in state.tree.queues:

@@ -51,7 +51,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Admission
 from planner.rollout.run import Queued, Revision, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.kueue.clusters import lacking, objects_of, played, played_with
+from planner.scheduling.kueue.clusters import lacking, played, played_with
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import ADMITTED, FINISHED, state_of
@@ -445,7 +445,7 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
     if out and out[0].outcome is Outcome.QUOTA:
         said = f"{said} in ClusterQueue {out[0].queue}"
     if one.placed is None and one.before is not None and not (out and out[0].outcome in _NEVER):
-        roots = {name: queue.root() for name, queue in state_of(objects_of(snapshot)).tree.queues.items()}
+        roots = {name: queue.root() for name, queue in state_of(snapshot).tree.queues.items()}
         others = [
             each for key, each in found.items()
             if key not in own and each.outcome not in (*_NEVER, Outcome.LET_IN) and roots.get(each.queue) is roots.get(mine[0].queue)

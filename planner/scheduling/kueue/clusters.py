@@ -11,7 +11,7 @@ from planner.kubernetes.records import ClusterQueue, Presence, QueuedWorkload, S
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.play import Verdict, play
-from planner.scheduling.kueue.standing import Objects
+from planner.scheduling.kueue.tree import at_nominal
 
 
 def lacking(snapshot: Snapshot) -> tuple[str, ...]:
@@ -23,14 +23,6 @@ def lacking(snapshot: Snapshot) -> tuple[str, ...]:
     return (*missing, "Cohort") if is_hidden else missing
 
 
-def objects_of(snapshot: Snapshot) -> Objects:
-    """What is known of Kueue."""
-    return Objects(
-        cluster_queues=snapshot.cluster_queues, cohorts=snapshot.cohorts, local_queues=snapshot.local_queues,
-        flavors=snapshot.resource_flavors, topologies=snapshot.topologies, workloads=snapshot.queued_workloads,
-    )  # fmt: skip
-
-
 def rules_of(snapshot: Snapshot) -> Rules:
     """How Kueue shares: fairly where it writes shares into the ClusterQueues' status, which it does then only; with its default strategies."""
     is_fair = any(one.has_share for one in snapshot.cluster_queues)
@@ -40,34 +32,19 @@ def rules_of(snapshot: Snapshot) -> Rules:
 @once_a_snapshot
 def played(snapshot: Snapshot) -> dict[str, Verdict]:
     """Of every workload that waits, once a snapshot."""
-    return play(objects_of(snapshot), snapshot.namespaces, rules_of(snapshot))
+    return play(snapshot, rules_of(snapshot))
 
 
 def played_with(snapshot: Snapshot, more: Sequence[QueuedWorkload]) -> dict[str, Verdict]:
     """The same, with workloads that aren't there yet."""
-    objects = objects_of(snapshot)
-    return play(
-        replace(objects, workloads=(*objects.workloads, *more)), snapshot.namespaces, rules_of(snapshot)
-    )  # fmt: skip
+    return played(replace(snapshot, queued_workloads=(*snapshot.queued_workloads, *more)))
 
 
 def with_nominal(queue: ClusterQueue, flavor: str, resource: str, nominal: int) -> ClusterQueue:
-    """The queue with another nominal quota; a limit of lending is never more than it."""
-    return replace(
-        queue,
-        groups=tuple(
-            replace(
-                group,
-                quotas=tuple(
-                    replace(
-                        one, nominal=nominal,
-                        lending_limit=None if one.lending_limit is None else min(one.lending_limit, nominal),
-                    )
-                    if (one.flavor, one.resource) == (flavor, resource)
-                    else one
-                    for one in group.quotas
-                ),
-            )
-            for group in queue.groups
-        ),
-    )  # fmt: skip
+    """The queue with another nominal quota of that."""
+    groups = [
+        [at_nominal(one, nominal) if (one.flavor, one.resource) == (flavor, resource) else one for one in group.quotas]
+        for group in queue.groups
+    ]
+    changed = zip(queue.groups, groups, strict=True)
+    return replace(queue, groups=tuple(replace(group, quotas=tuple(quotas)) for group, quotas in changed))

@@ -145,7 +145,7 @@ def _process(state: State, entry: Entry, gone: dict[str, Held]) -> Use:
         return {}
     if assignment.mode == Mode.PREEMPT and not entry.targets:
         entry.status = Status.NO_CANDIDATES
-        return {} if entry.queue.preemption.reclaim == "Any" else _reserved(entry)
+        return {} if entry.queue.spec.reclaim == "Any" else _reserved(entry)
     if assignment.mode == Mode.DEFERRED_FIT:
         entry.status = Status.DEFERRED
         return assignment.use

@@ -35,12 +35,12 @@ def fair_targets(preemptor: Preemptor, strategies: tuple[str, ...]) -> list[Targ
 
 def _candidates(preemptor: Preemptor) -> Iterator[Held]:
     queue = preemptor.queue
-    if queue.preemption.within_queue != "Never":
-        yield from preemptor.evictable(queue.preemption.within_queue, queue)
-    if queue.parent is not None and queue.preemption.reclaim != "Never":
+    if queue.spec.within_queue != "Never":
+        yield from preemptor.evictable(queue.spec.within_queue, queue)
+    if queue.parent is not None and queue.spec.reclaim != "Never":
         for other in queue.root().every_queue():
             if other is not queue and not other.is_within(preemptor.short):
-                yield from preemptor.evictable(queue.preemption.reclaim, other)
+                yield from preemptor.evictable(queue.spec.reclaim, other)
 
 
 def _fits_without_itself(preemptor: Preemptor) -> bool:

@@ -10,9 +10,17 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, NodeAffinity, NodeSelectorTerm, PodSpec, ResourceFlavor
+from planner.kubernetes.records import (
+    ClusterQueue,
+    FrozenMap,
+    NodeAffinity,
+    NodeSelectorTerm,
+    PodSpec,
+    QuotaGroup,
+    ResourceFlavor,
+)
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
-from planner.scheduling.kueue.tree import Fungibility, Group, Queue, Use, lowest_that_fits
+from planner.scheduling.kueue.tree import Queue, Use, lowest_that_fits
 from planner.scheduling.kueue.wanting import (
     NO_MATCH,
     TOO_MUCH,
@@ -75,7 +83,7 @@ class Assigner:
             oracle,
             is_fair,
         )
-        every = [name for group in queue.groups for name in group.flavors]
+        every = [name for group in queue.spec.groups for name in group.flavors]
         self._is_topological = bool(every) and all(self._has_topology(name) for name in every)
 
     def assign(
@@ -174,10 +182,10 @@ class Assigner:
                 continue
             had, mode, some = self._in_flavor(flavor, group, asked, use)
             lacks += some
-            if not _tries_next(mode, self._queue.fungibility):
+            if not _tries_next(mode, self._queue.spec):
                 best, best_mode = had, mode
                 break
-            if _is_preferred(mode, best_mode, self._queue.fungibility):
+            if _is_preferred(mode, best_mode, self._queue.spec):
                 best, best_mode = had, mode
         tried = -1 if last == len(group.flavors) - 1 else last
         found = {
@@ -187,7 +195,7 @@ class Assigner:
         return found, [] if best_mode.way == _Way.FIT else lacks
 
     def _in_flavor(
-        self, flavor: str, group: Group, asked: Mapping[str, int], use: Use
+        self, flavor: str, group: QuotaGroup, asked: Mapping[str, int], use: Use
     ) -> tuple[dict[str, tuple[_Granular, str]], _Granular, list[Lack]]:
         """How each resource is had in this flavor; of all of them the worst way."""
         had: dict[str, tuple[_Granular, str]] = {}
@@ -199,7 +207,7 @@ class Assigner:
             one, why = self._within_quota(flavor, name, use.get((flavor, name), 0) + asked[name])
             if why is not None:
                 lacks.append(why)
-            if _is_preferred(worst, one, self._queue.fungibility):
+            if _is_preferred(worst, one, self._queue.spec):
                 worst = one
             if worst.way != _Way.NO_FIT:
                 had[name] = one, flavor
@@ -221,7 +229,7 @@ class Assigner:
         return _Granular(_Way.NO_FIT, borrow), lack
 
     def _may_borrow_by_force(self) -> bool:
-        rule = self._queue.preemption
+        rule = self._queue.spec
         return rule.borrow_policy != "Never" or (self._is_fair and rule.reclaim != "Never")
 
     # ── which flavors are for which pods ─────────────────────────────────────────────────────────────────────────────
@@ -229,7 +237,7 @@ class Assigner:
         flavor = self._flavors.objects.get(name)
         return flavor is not None and bool(flavor.topology)
 
-    def _mismatch(self, name: str, members: list[Wanted], group: Group) -> str:
+    def _mismatch(self, name: str, members: list[Wanted], group: QuotaGroup) -> str:
         """Why the flavor's nodes aren't for these pods; "" where they are."""
         flavor = self._flavors.objects.get(name)
         if flavor is None:
@@ -243,7 +251,7 @@ class Assigner:
                 return f"flavor {name} isn't what the pods' node selector or affinity asks for"
         return ""
 
-    def _topology_mismatch(self, flavor: ResourceFlavor, one: Wanted, group: Group) -> str:
+    def _topology_mismatch(self, flavor: ResourceFlavor, one: Wanted, group: QuotaGroup) -> str:
         if not one.is_topological:
             is_implied = self._is_topological
             return (
@@ -252,7 +260,7 @@ class Assigner:
                 else ""
             )
         if not flavor.topology:
-            is_met = not group.resources.isdisjoint(name for name, amount in one.each.items() if amount)
+            is_met = any(amount and name in group.resources for name, amount in one.each.items())
             return f"flavor {flavor.name} has no topology" if is_met else ""
         levels = self._flavors.levels.get(flavor.name)
         if levels is not None and one.level and one.level not in levels:
@@ -276,7 +284,7 @@ def _narrowed(spec: PodSpec, flavor: ResourceFlavor) -> PodSpec:
     )
 
 
-def _is_preferred(a: _Granular, b: _Granular, rule: Fungibility) -> bool:
+def _is_preferred(a: _Granular, b: _Granular, rule: ClusterQueue) -> bool:
     """Whether `a` is better than `b`."""
     if _Way.NO_FIT in (a.way, b.way):
         return a.way != _Way.NO_FIT
@@ -288,7 +296,7 @@ def _is_preferred(a: _Granular, b: _Granular, rule: Fungibility) -> bool:
     return mine > theirs
 
 
-def _tries_next(mode: _Granular, rule: Fungibility) -> bool:
+def _tries_next(mode: _Granular, rule: ClusterQueue) -> bool:
     if mode.way in (_Way.NO_FIT, _Way.NO_CANDIDATES):
         return True
     if mode.way in (_Way.PREEMPT, _Way.RECLAIM) and rule.when_can_preempt == "TryNextFlavor":

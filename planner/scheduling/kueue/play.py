@@ -5,14 +5,14 @@ Nothing ends meanwhile, and nobody comes. Workloads that are evicted are not pla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
 from planner.ground.records import Record
 from planner.kubernetes.queues import FAIR_SINCE
-from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Namespace, QueuedWorkload
+from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import Entry, State, Status, run
@@ -21,7 +21,6 @@ from planner.scheduling.kueue.standing import (
     EVICTED,
     FINISHED,
     RESERVED,
-    Objects,
     in_order,
     queued_at,
     state_of,
@@ -90,22 +89,18 @@ class _Play:
         )  # fmt: skip
 
 
-def play(objects: Objects, namespaces: Sequence[Namespace], rules: Rules) -> dict[str, Verdict]:
-    """Of every workload that waits, by key.
-
-    `namespaces`: with their labels, which say whose workloads a queue takes; one that isn't there has no labels.
-    """
-    queues = {one.name: one for one in objects.cluster_queues}
-    made = _Play(state_of(objects, rules), queues)
-    waiting = _standing(made, objects, {one.name: one.labels for one in namespaces})
+def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
+    """Of every workload that waits, by key."""
+    made = _Play(state_of(snapshot, rules), {one.name: one for one in snapshot.cluster_queues})
+    waiting = _standing(made, snapshot)
     _cycles(made, waiting)
-    _with_unknowns(made, objects)
-    return made.found | {one.key: one for one in _at_a_check(objects)}
+    _with_unknowns(made, snapshot)
+    return made.found | {one.key: one for one in _at_a_check(snapshot)}
 
 
-def _at_a_check(objects: Objects) -> Iterator[Verdict]:
+def _at_a_check(snapshot: Snapshot) -> Iterator[Verdict]:
     """Those that have quota, and wait for what is checked after it."""
-    for one in objects.workloads:
+    for one in snapshot.queued_workloads:
         if one.admitted_by and one.is_said(RESERVED) and not any(map(one.is_said, (ADMITTED, FINISHED, EVICTED))):
             open_ones = [f"{check}: {state}" for check, state in one.checks.items() if state != "Ready"]
             said = (
@@ -118,11 +113,12 @@ def _at_a_check(objects: Objects) -> Iterator[Verdict]:
             )  # fmt: skip
 
 
-def _standing(made: _Play, objects: Objects, labels: Mapping[str, Labels]) -> dict[str, list[Wanting]]:
+def _standing(made: _Play, snapshot: Snapshot) -> dict[str, list[Wanting]]:
     """Who stands in which queue, but those of whom it is clear that they aren't let in."""
-    into = {(one.namespace, one.name): one for one in objects.local_queues}
+    labels = {one.name: one.labels for one in snapshot.namespaces}  # which say whose workloads a queue takes
+    into = {(one.namespace, one.name): one for one in snapshot.local_queues}
     of_queue: dict[str, list[tuple[Wanting, QueuedWorkload]]] = {}
-    for one in objects.workloads:
+    for one in snapshot.queued_workloads:
         if waits(one):
             local = into.get((one.namespace, one.queue))
             name = local.cluster_queue if local is not None else ""
@@ -297,9 +293,9 @@ def _tell_waiting(made: _Play, one: Wanting, entry: Entry) -> None:
 
 
 # ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────
-def _with_unknowns(made: _Play, objects: Objects) -> None:
+def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
     """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
-    records = {one.key: one for one in objects.workloads}
+    records = {one.key: one for one in snapshot.queued_workloads}
     doubted: dict[str, str] = {}  # root → why
     for verdict in list(made.found.values()):
         if verdict.queue in made.state.tree.queues and (why := _not_modelled(made, verdict, records[verdict.key])):
@@ -311,7 +307,7 @@ def _with_unknowns(made: _Play, objects: Objects) -> None:
             doubted.setdefault(
                 root, f"ClusterQueue {queue.name} has {', '.join(queue.unmodelled)}, which isn't modelled"
             )
-    for one in objects.workloads:
+    for one in snapshot.queued_workloads:
         if one.unmodelled and one.admitted_by in made.state.tree.queues:
             root = made.state.tree.queues[one.admitted_by].root().name
             doubted.setdefault(root, f"{one.key} has {', '.join(one.unmodelled)}, which isn't modelled")

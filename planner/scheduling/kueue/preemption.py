@@ -59,7 +59,7 @@ def _classical(preemptor: Preemptor) -> list[Target]:
     queue = preemptor.queue
     own, reclaimed, by_priority = _candidates(preemptor)
     ordered = _in_order(preemptor, reclaimed, by_priority, own)
-    is_forbidden = queue.preemption.borrow_policy == "Never"
+    is_forbidden = queue.spec.borrow_policy == "Never"
     is_under = all(queue.quota(fr).nominal > queue.use.get(fr, 0) for fr in preemptor.short)
     if not (reclaimed or by_priority) or (is_forbidden and not is_under):
         ways: tuple[bool, ...] = (True,)
@@ -110,11 +110,11 @@ def _candidates(preemptor: Preemptor) -> tuple[list[_Candidate], list[_Candidate
     """Of its own queue; of others' that hold what is the preemptor's subtree's; of others' by priority."""
     queue, short = preemptor.queue, preemptor.short
     own = []
-    if queue.preemption.within_queue != "Never":
+    if queue.spec.within_queue != "Never":
         own = list(_of_queue(preemptor, queue, None, False))
     reclaimed: list[_Candidate] = []
     by_priority: list[_Candidate] = []
-    if queue.parent is None or queue.preemption.reclaim == "Never":
+    if queue.parent is None or queue.spec.reclaim == "Never":
         return own, reclaimed, by_priority
     has_advantage, left = _fits_in_own(queue, preemptor.use)
     below: Node | None = None
@@ -147,15 +147,15 @@ def _in_subtree(cohort: Node, without: Node | None, queue: Queue, short: frozens
 def _of_queue(preemptor: Preemptor, other: Queue, above: Node | None, has_advantage: bool) -> Iterator[_Candidate]:
     queue, wanting = preemptor.queue, preemptor.wanting
     is_own = other is queue
-    policy = queue.preemption.within_queue if is_own else queue.preemption.reclaim
-    threshold = queue.preemption.threshold
+    policy = queue.spec.within_queue if is_own else queue.spec.reclaim
+    threshold = queue.spec.borrow_threshold
     for held in preemptor.evictable(policy, other):
         if is_own:
             yield _Candidate(held, IN_QUEUE, above, False)
         elif has_advantage:
             yield _Candidate(held, RECLAIM, above, False)
         elif (
-            queue.preemption.borrow_policy == "Never"
+            queue.spec.borrow_policy == "Never"
             or held.priority >= wanting.priority
             or (threshold is not None and held.priority > threshold)
         ):

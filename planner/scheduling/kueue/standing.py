@@ -5,36 +5,16 @@ Source: kueue `pkg/workload/workload.go` (`Info`, `Ordering`), `pkg/cache/queue/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import inf
 from typing import Final
 
-from planner.ground.records import Record
-from planner.kubernetes.records import (
-    ClusterQueue,
-    Cohort,
-    LocalQueue,
-    PodSpec,
-    QueuedWorkload,
-    QuotaGroup,
-    ResourceFlavor,
-    Topology,
-)
+from planner.kubernetes.records import PodSpec, QueuedWorkload, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import State
 from planner.scheduling.kueue.flavors import Flavors
-from planner.scheduling.kueue.tree import (
-    FlavorResource,
-    Fungibility,
-    Group,
-    Held,
-    Node,
-    Preemption,
-    Queue,
-    Quota,
-    Tree,
-)
+from planner.scheduling.kueue.tree import FlavorResource, Held, Node, Queue, Tree
 from planner.scheduling.kueue.wanting import Wanted, Wanting
 
 RESERVED, ADMITTED, FINISHED, EVICTED = "QuotaReserved", "Admitted", "Finished", "Evicted"
@@ -42,46 +22,16 @@ _QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")
 """Reasons of an eviction after which a workload stands behind those that came before it."""
 
 
-class Objects(Record):
-    """Kueue's objects of one cluster."""
-
-    cluster_queues: Sequence[ClusterQueue] = ()
-    cohorts: Sequence[Cohort] = ()
-    local_queues: Sequence[LocalQueue] = ()
-    flavors: Sequence[ResourceFlavor] = ()
-    topologies: Sequence[Topology] = ()
-    workloads: Sequence[QueuedWorkload] = ()
-
-
-def state_of(objects: Objects, rules: Rules = Rules()) -> State:  # noqa: B008 a tuple
+def state_of(snapshot: Snapshot, rules: Rules = Rules()) -> State:  # noqa: B008 a tuple
     """Quotas, and who holds some. It is changed by what is played on it: one for each question."""
-    cohorts = [(Node(one.name, _quotas(one.groups), one.weight), one.parent) for one in objects.cohorts]
-    tree = Tree(cohorts, [(_queue(one), one.cohort) for one in objects.cluster_queues])
-    tree.hold_all(held for one in objects.workloads if (held := held_by(one)) is not None and held.queue in tree.queues)
-    levels = {one.name: one.levels for one in objects.topologies}
-    flavors = {one.name: one for one in objects.flavors}
-    known = {one.name: levels.get(one.topology) for one in objects.flavors if one.topology}
+    cohorts = [(Node(one.name, one.groups, one.weight), one.parent) for one in snapshot.cohorts]
+    tree = Tree(cohorts, [(Queue(one), one.cohort) for one in snapshot.cluster_queues])
+    held = map(held_by, snapshot.queued_workloads)
+    tree.hold_all(one for one in held if one is not None and one.queue in tree.queues)
+    levels = {one.name: one.levels for one in snapshot.topologies}
+    flavors = {one.name: one for one in snapshot.resource_flavors}
+    known = {one.name: levels.get(one.topology) for one in snapshot.resource_flavors if one.topology}
     return State(tree, Flavors(flavors, known), rules)
-
-
-def _queue(one: ClusterQueue) -> Queue:
-    return Queue(
-        one.name,
-        _quotas(one.groups),
-        tuple(Group(frozenset(group.resources), group.flavors) for group in one.groups),
-        preemption=Preemption(one.within_queue, one.reclaim, one.borrow_policy, one.borrow_threshold),
-        fungibility=Fungibility(one.when_can_borrow, one.when_can_preempt, one.preference),
-        is_strict=one.strategy == "StrictFIFO",
-        weight=one.weight,
-    )
-
-
-def _quotas(groups: Iterable[QuotaGroup]) -> dict[FlavorResource, Quota]:
-    return {
-        (one.flavor, one.resource): Quota(one.nominal, one.borrowing_limit, one.lending_limit)
-        for group in groups
-        for one in group.quotas
-    }
 
 
 def held_by(workload: QueuedWorkload) -> Held | None:

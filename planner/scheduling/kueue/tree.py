@@ -9,46 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import ceil, inf
 from typing import Final, NamedTuple
 
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
+from planner.kubernetes.records import ClusterQueue, FlavorQuota, QuotaGroup
 
 FlavorResource = tuple[str, str]
 """Name of a ResourceFlavor and of a resource."""
 Use = dict[FlavorResource, int]
 
 
-class Quota(NamedTuple):
-    """Of one resource in one flavor; limits None: none."""
-
-    nominal: int
-    borrowing_limit: int | None = None
-    lending_limit: int | None = None
-
-
-NO_QUOTA: Final = Quota(0)
-
-
-class Preemption(NamedTuple):
-    """A ClusterQueue's ``preemption``; `borrow_policy`, `threshold`: its ``borrowWithinCohort``."""
-
-    within_queue: str = "Never"
-    reclaim: str = "Never"
-    borrow_policy: str = "Never"
-    threshold: int | None = None
-
-
-class Fungibility(NamedTuple):
-    """A ClusterQueue's ``flavorFungibility``."""
-
-    when_can_borrow: str = "MayStopSearch"
-    when_can_preempt: str = "TryNextFlavor"
-    preference: str = "BorrowingOverPreemption"
-
-
-class Group(NamedTuple):
-    """A resource group: the resources it covers, and its flavors in the order they are tried."""
-
-    resources: frozenset[str]
-    flavors: tuple[str, ...]
+NO_QUOTA: Final = FlavorQuota(flavor="", resource="", nominal=0)
 
 
 class Held(Record):
@@ -74,13 +43,13 @@ class Held(Record):
 class Node:
     """A cohort, or, as `Queue`, a ClusterQueue. `use` is changed as workloads come and go, and all above it with it."""
 
-    def __init__(self, name: str, quotas: Mapping[FlavorResource, Quota] | None = None, weight: float = 1.0) -> None:
+    def __init__(self, name: str, groups: Iterable[QuotaGroup] = (), weight: float = 1.0) -> None:
         self.name, self.weight = name, weight
-        self.quotas: dict[FlavorResource, Quota] = dict(quotas or {})
+        self.quotas = {(one.flavor, one.resource): one for group in groups for one in group.quotas}
         self.parent: Node | None = None
         self.cohorts: list[Node] = []
         self.queues: list[Queue] = []
-        self.subtree: Use = {fr: one.nominal for fr, one in self.quotas.items()}
+        self.subtree = {fr: one.nominal for fr, one in self.quotas.items()}
         self.use: Use = {}
 
     def ancestors(self) -> Iterator[Node]:
@@ -102,7 +71,7 @@ class Node:
         for one in self.cohorts:
             yield from one.every_queue()
 
-    def quota(self, fr: FlavorResource) -> Quota:
+    def quota(self, fr: FlavorResource) -> FlavorQuota:
         return self.quotas.get(fr, NO_QUOTA)
 
     def kept(self, fr: FlavorResource) -> int:
@@ -181,25 +150,16 @@ class Node:
 
 
 class Queue(Node):
-    """A ClusterQueue."""
+    """A ClusterQueue, whose own words for what it may do are in `spec`."""
 
-    def __init__(
-        self,
-        name: str,
-        quotas: Mapping[FlavorResource, Quota],
-        groups: tuple[Group, ...],
-        *,
-        preemption: Preemption = Preemption(),  # noqa: B008 a tuple
-        fungibility: Fungibility = Fungibility(),  # noqa: B008 a tuple
-        is_strict: bool = False,
-        weight: float = 1.0,
-    ) -> None:
-        super().__init__(name, quotas, weight)
-        self.groups, self.preemption, self.fungibility, self.is_strict = groups, preemption, fungibility, is_strict
+    def __init__(self, spec: ClusterQueue) -> None:
+        super().__init__(spec.name, spec.groups, spec.weight)
+        self.spec = spec
+        self.is_strict = spec.strategy == "StrictFIFO"
         self.held: dict[str, Held] = {}
 
-    def group_of(self, resource: str) -> Group | None:
-        return next((one for one in self.groups if resource in one.resources), None)
+    def group_of(self, resource: str) -> QuotaGroup | None:
+        return next((one for one in self.spec.groups if resource in one.resources), None)
 
     def add_all(self, uses: Mapping[FlavorResource, int]) -> None:
         for fr, amount in uses.items():
@@ -314,13 +274,16 @@ class Tree:
         queue.remove_all(one.uses)
 
     def set_nominal(self, queue: Queue, fr: FlavorResource, nominal: int) -> None:
-        """Another nominal quota; a limit of lending is never more than it."""
-        old = queue.quota(fr)
-        lending = None if old.lending_limit is None else min(old.lending_limit, nominal)
-        queue.quotas[fr] = Quota(nominal, old.borrowing_limit, lending)
+        queue.quotas[fr] = at_nominal(queue.quota(fr), nominal)
         queue.subtree[fr] = nominal
         if queue.parent is not None:
             _again(queue.root(), fr)
+
+
+def at_nominal(quota: FlavorQuota, nominal: int) -> FlavorQuota:
+    """The same with another nominal quota; a limit of lending is never more than it."""
+    lending = None if quota.lending_limit is None else min(quota.lending_limit, nominal)
+    return replace(quota, nominal=nominal, lending_limit=lending)
 
 
 def _again(cohort: Node, fr: FlavorResource) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from planner.ground.records import replace
 from planner.inventory.parse import read_object
 from planner.inventory.records.shared import Shared
+from planner.kubernetes.records import Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import State, Status, run
@@ -22,7 +23,7 @@ from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.flavors import Assigner, fewer
 from planner.scheduling.kueue.play import over_its_limit
 from planner.scheduling.kueue.preemption import targets
-from planner.scheduling.kueue.standing import Objects, in_order, state_of, waits, wanting
+from planner.scheduling.kueue.standing import in_order, state_of, waits, wanting
 from planner.scheduling.kueue.wanting import Mode, Possible, Wanted, Wanting
 
 TABLES = Path(__file__).parent / "tables"
@@ -55,11 +56,11 @@ class _Reading:
         is_given = preemption is None or "reclaimWithinCohort" in preemption
         return found if is_given else replace(found, reclaim="")
 
-    def objects(self, workloads: str = "admitted") -> Objects:
-        held = self.all(workloads, "Workload")
-        return Objects(
-            cluster_queues=[self._queue(number) for number in self._case["queues"]], cohorts=self.all("cohorts", "Cohort"),
-            local_queues=self.all("local", "LocalQueue"), flavors=self.all("flavors", "ResourceFlavor"), workloads=held,
+    def objects(self, workloads: str = "admitted") -> Snapshot:
+        return Snapshot(
+            taken_at=0.0, source="", digest="", cluster_queues=tuple(map(self._queue, self._case["queues"])),
+            cohorts=tuple(self.all("cohorts", "Cohort")), local_queues=tuple(self.all("local", "LocalQueue")),
+            resource_flavors=tuple(self.all("flavors", "ResourceFlavor")), queued_workloads=tuple(self.all(workloads, "Workload")),
         )  # fmt: skip
 
 
@@ -165,8 +166,8 @@ def preempted(name: str, case: Case) -> tuple[Any, Any]:
 def preempted_fairly(name: str, case: Case) -> tuple[Any, Any]:
     reading = _Reading(name, case)
     objects = reading.objects()
-    named = [replace(one, uid=one.name) for one in objects.workloads]  # as the Go test does
-    state = state_of(replace(objects, workloads=named))
+    named = [replace(one, uid=one.name) for one in objects.queued_workloads]  # as the Go test does
+    state = state_of(replace(objects, queued_workloads=tuple(named)))
     wants = wanting(reading.one(case["incoming"], "Workload"), case["target"])
     use: dict[tuple[str, str], int] = {}
     for one in wants.sets:
@@ -211,18 +212,18 @@ def searched(_: str, case: Case) -> tuple[Any, Any]:
     return case["want"], [sum(fewer(wants, step)), step < len(steps)]
 
 
-def _by_queue(objects: Objects) -> dict[str, list[Any]]:
+def _by_queue(objects: Snapshot) -> dict[str, list[Any]]:
     """ClusterQueue → who waits in it, in order. Those whose LocalQueue isn't there are in none."""
     into = {(one.namespace, one.name): one.cluster_queue for one in objects.local_queues}
     found: dict[str, list[Any]] = {}
-    for one in objects.workloads:
+    for one in objects.queued_workloads:
         if waits(one) and (queue := into.get((one.namespace, one.queue))):
             found.setdefault(queue, []).append(wanting(one, queue))
     return {name: in_order(some) for name, some in found.items()}
 
 
-def _cycle_of(state: State, objects: Objects, waiting: dict[str, list[Any]]) -> Any:
-    records = {one.key: one for one in objects.workloads}
+def _cycle_of(state: State, objects: Snapshot, waiting: dict[str, list[Any]]) -> Any:
+    records = {one.key: one for one in objects.queued_workloads}
     by_name = {one.name: one for one in objects.cluster_queues}
     heads: list[Any] = []
     aside: dict[str, list[str]] = {}
@@ -244,11 +245,11 @@ def _cycle_of(state: State, objects: Objects, waiting: dict[str, list[Any]]) -> 
     entries = run(state, heads)
     assignments = {
         one.key: (one.admitted_by, {each.name: (dict(each.flavors), each.count) for each in one.granted})
-        for one in objects.workloads
+        for one in objects.queued_workloads
         if one.is_said("QuotaReserved") and not one.is_said("Finished") and one.admitted_by in state.tree.queues
     }
     preempted: set[tuple[str, ...]] = set()
-    evicted = {one.key for one in objects.workloads if one.is_said("Evicted")}
+    evicted = {one.key for one in objects.queued_workloads if one.is_said("Evicted")}
     left = {queue: [one.key for one in some] for queue, some in waiting.items() if some and queue in by_name}
     for entry in entries:
         key, queue = entry.wanting.key, entry.queue.name
