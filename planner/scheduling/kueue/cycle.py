@@ -28,11 +28,6 @@ class Status(StrEnum):
     DEFERRED = "fits once others' preemptions are done"
     SKIPPED = "skipped"
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether a BestEffortFIFO queue tries it again without anything having changed."""
-        return self in (Status.PREEMPTS, Status.DEFERRED, Status.SKIPPED)
-
 
 class State(NamedTuple):
     """What a cycle knows: quotas and who holds some, the flavors, and Kueue's configuration."""
@@ -122,7 +117,8 @@ def run(
     promised: list[tuple[Queue, Use]] = []
     gone: dict[str, Held] = {}
     done = []
-    for entry in _in_order(entries, is_fair=state.rules.fair is not None):
+    order = _fairly(entries) if state.rules.fair is not None else sorted(entries, key=_turn)
+    for entry in order:
         if use := _process(state, entry, gone):
             entry.queue.add_all(use)
             promised.append((entry.queue, use))
@@ -197,11 +193,8 @@ def _reserved(entry: Entry) -> Use:
 
 
 # ── the order ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _in_order(entries: list[Entry], *, is_fair: bool) -> Iterator[Entry]:
-    if is_fair:
-        yield from _fairly(entries)
-        return
-    yield from sorted(entries, key=lambda one: (one.assignment.borrow, -one.wanting.priority, one.wanting.queued_at))
+def _turn(one: Entry) -> tuple[int, int, float]:
+    return one.assignment.borrow, -one.wanting.priority, one.wanting.queued_at
 
 
 def _fairly(entries: list[Entry]) -> Iterator[Entry]:

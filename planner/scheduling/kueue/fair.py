@@ -43,18 +43,14 @@ def _candidates(preemptor: Preemptor) -> Iterator[Held]:
                 yield from preemptor.evictable(queue.spec.reclaim, other)
 
 
-def _fits_without_itself(preemptor: Preemptor) -> bool:
-    preemptor.queue.remove_all(preemptor.use)
-    fits = preemptor.fits(True)
-    preemptor.queue.add_all(preemptor.use)
-    return fits
-
-
 def _take(preemptor: Preemptor, one: Held, reason: str, found: list[Target]) -> bool:
     """It goes; whether that is enough."""
     preemptor.tree.let_go(one)
     found.append(Target(one, reason))
-    return _fits_without_itself(preemptor)
+    preemptor.queue.remove_all(preemptor.use)  # which counts as if it were in
+    fits = preemptor.fits(True)
+    preemptor.queue.add_all(preemptor.use)
+    return fits
 
 
 def _first(preemptor: Preemptor, candidates: list[Held], strategy: str, found: list[Target]) -> tuple[bool, list[Held]]:
@@ -71,7 +67,8 @@ def _first(preemptor: Preemptor, candidates: list[Held], strategy: str, found: l
         own, theirs = ordering.below_common(queue)
         mine, before = own.share(), theirs.share()
         if mine.weighted == inf and before.weighted != inf:
-            again += ordering.pop_all(queue)
+            again += ordering.waiting[queue.name]
+            ordering.waiting[queue.name] = []
             continue
         while ordering.waiting[queue.name]:
             one = ordering.pop(queue)
@@ -118,10 +115,6 @@ class _Ordering:
 
     def pop(self, queue: Queue) -> Held:
         return self.waiting[queue.name].pop(0)
-
-    def pop_all(self, queue: Queue) -> list[Held]:
-        found, self.waiting[queue.name] = self.waiting[queue.name], []
-        return found
 
     def next(self) -> Queue | None:
         if self._queue.parent is None:

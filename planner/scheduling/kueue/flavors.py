@@ -83,8 +83,8 @@ class Assigner:
             oracle,
             is_fair,
         )
-        every = [name for group in queue.spec.groups for name in group.flavors]
-        self._is_topological = bool(every) and all(self._has_topology(name) for name in every)
+        every = [flavors.objects.get(name) for group in queue.spec.groups for name in group.flavors]
+        self._is_topological = bool(every) and all(one is not None and one.topology for one in every)
 
     def assign(
         self,
@@ -223,20 +223,14 @@ class Assigner:
         if amount <= free:
             return _Granular(_Way.FIT, borrow), None
         lack = Lack(WAITS, flavor, name, amount - free)
-        if queue.quota(fr).nominal >= amount or is_more_above or self._may_borrow_by_force():
+        rule = queue.spec
+        may_force = rule.borrow_policy != "Never" or (self._is_fair and rule.reclaim != "Never")
+        if queue.quota(fr).nominal >= amount or is_more_above or may_force:
             possible, after = self._oracle(flavor, name, amount)
             return _Granular(_OF_POSSIBLE[possible], after), lack
         return _Granular(_Way.NO_FIT, borrow), lack
 
-    def _may_borrow_by_force(self) -> bool:
-        rule = self._queue.spec
-        return rule.borrow_policy != "Never" or (self._is_fair and rule.reclaim != "Never")
-
     # ── which flavors are for which pods ─────────────────────────────────────────────────────────────────────────────
-    def _has_topology(self, name: str) -> bool:
-        flavor = self._flavors.objects.get(name)
-        return flavor is not None and bool(flavor.topology)
-
     def _mismatch(self, name: str, members: list[Wanted], group: QuotaGroup) -> str:
         """Why the flavor's nodes aren't for these pods; "" where they are."""
         flavor = self._flavors.objects.get(name)

@@ -76,11 +76,21 @@ class Verdict(Record):
 
 
 class _Play:
+    """`waiting`: by queue; `aside`: who doesn't fit for now; `shapes`: an entry of each kind that was set aside."""
+
     def __init__(self, state: State, queues: Mapping[str, ClusterQueue]) -> None:
         self.state, self.queues = state, queues
         self.found: dict[str, Verdict] = {}
         self.places: dict[str, int] = {}
         self.tried: dict[str, list[dict[str, int]]] = {}
+        self.waiting: dict[str, list[Wanting]] = {}
+        self.aside: list[Wanting] = []
+        self.shapes: dict[object, Entry] = {}
+
+    def root(self, queue: str) -> str:
+        """The cohort above all that it lends to or borrows from, or itself; "" of one that isn't there."""
+        found = self.state.tree.queues.get(queue)
+        return "" if found is None else found.root().name
 
     def told(self, one: Wanting, outcome: Outcome, **more: object) -> None:
         self.found[one.key] = Verdict(
@@ -92,8 +102,8 @@ class _Play:
 def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
     """Of every workload that waits, by key."""
     made = _Play(state_of(snapshot, rules), {one.name: one for one in snapshot.cluster_queues})
-    waiting = _standing(made, snapshot)
-    _cycles(made, waiting)
+    _standing(made, snapshot)
+    _cycles(made)
     _with_unknowns(made, snapshot)
     return made.found | {one.key: one for one in _at_a_check(snapshot)}
 
@@ -113,7 +123,7 @@ def _at_a_check(snapshot: Snapshot) -> Iterator[Verdict]:
             )  # fmt: skip
 
 
-def _standing(made: _Play, snapshot: Snapshot) -> dict[str, list[Wanting]]:
+def _standing(made: _Play, snapshot: Snapshot) -> None:
     """Who stands in which queue, but those of whom it is clear that they aren't let in."""
     labels = {one.name: one.labels for one in snapshot.namespaces}  # which say whose workloads a queue takes
     into = {(one.namespace, one.name): one for one in snapshot.local_queues}
@@ -123,7 +133,6 @@ def _standing(made: _Play, snapshot: Snapshot) -> dict[str, list[Wanting]]:
             local = into.get((one.namespace, one.queue))
             name = local.cluster_queue if local is not None else ""
             of_queue.setdefault(name, []).append((wanting(one, name), one))
-    left: dict[str, list[Wanting]] = {}
     for name, some in of_queue.items():
         records = {wants.key: record for wants, record in some}
         for place, each in enumerate(in_order(wants for wants, _ in some), 1):
@@ -132,10 +141,9 @@ def _standing(made: _Play, snapshot: Snapshot) -> dict[str, list[Wanting]]:
             local = into.get((record.namespace, record.queue))
             outcome, why = _kept_out(made, record, name, local.stop if local is not None else "", labels)
             if outcome is None:
-                left.setdefault(name, []).append(each)
+                made.waiting.setdefault(name, []).append(each)
             else:
                 made.told(each, outcome, why=why)
-    return left
 
 
 def _kept_out(
@@ -151,7 +159,8 @@ def _kept_out(
         return Outcome.STOPPED, "its queue is stopped (stopPolicy)"
     if queue.is_active is False:
         return Outcome.STOPPED, f"Kueue says that ClusterQueue {name} isn't active"
-    if name in made.state.tree.queues and _is_in_a_circle(made, name):
+    above = made.state.tree.queues[name].ancestors()
+    if made.state.tree.cycles and any(node.name in made.state.tree.cycles for node in above):
         return Outcome.STOPPED, "its cohort is its own ancestor"
     if one.namespace not in labels and queue.selector is not None and queue.selector != LabelSelector():
         return Outcome.UNKNOWN, f"its namespace isn't in the input, and {name} takes only some"
@@ -162,11 +171,6 @@ def _kept_out(
     if limit := over_its_limit(one):
         return Outcome.REFUSED, limit
     return None, ""
-
-
-def _is_in_a_circle(made: _Play, name: str) -> bool:
-    circles = made.state.tree.cycles
-    return bool(circles) and any(node.name in circles for node in made.state.tree.queues[name].ancestors())
 
 
 def over_its_limit(one: QueuedWorkload) -> str:
@@ -180,35 +184,33 @@ def over_its_limit(one: QueuedWorkload) -> str:
 
 
 # ── the cycles ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _cycles(made: _Play, waiting: dict[str, list[Wanting]]) -> None:
-    aside: list[Wanting] = []
+def _cycles(made: _Play) -> None:
     for _ in range(ROUNDS):
-        somebody_went = _until_still(made, waiting, aside)
-        again = [one for one in aside if made.found[one.key].outcome == Outcome.QUOTA]
+        somebody_went = _until_still(made)
+        again = [one for one in made.aside if made.found[one.key].outcome == Outcome.QUOTA]
         if not somebody_went or not again:
             return
-        aside = []
+        made.aside, made.shapes = [], {}
         for one in in_order(again):
-            waiting.setdefault(one.queue, []).append(one)
-    for one in aside:
+            made.waiting.setdefault(one.queue, []).append(one)
+    for one in made.aside:
         made.told(one, Outcome.UNKNOWN, why="others go and come for too long to be played")
 
 
-def _until_still(made: _Play, waiting: dict[str, list[Wanting]], aside: list[Wanting]) -> bool:
+def _until_still(made: _Play) -> bool:
     """Cycles until no queue's first one moves; those that don't fit are set aside. Whether somebody was evicted."""
-    shapes: dict[object, Entry] = {}
     somebody_went = False
-    while heads := list(_heads(made, waiting, aside, shapes)):
+    while heads := list(_heads(made)):
         entries = run(made.state, heads, made.tried)
         is_moving = False
         for entry in entries:
-            moves, went = _after(made, entry, waiting, aside, shapes)
+            moves, went = _after(made, entry)
             is_moving, somebody_went = is_moving or moves, somebody_went or went
             if went:
-                shapes.clear()
+                made.shapes.clear()
         if not is_moving:
             for entry in entries:
-                _wait(made, entry, waiting, aside)
+                _wait(made, entry)
     return somebody_went
 
 
@@ -217,27 +219,23 @@ def _shape(one: Wanting) -> object:
     return one.queue, one.priority, sets
 
 
-def _heads(
-    made: _Play, waiting: dict[str, list[Wanting]], aside: list[Wanting], shapes: Mapping[object, Entry]
-) -> Iterator[Wanting]:
+def _heads(made: _Play) -> Iterator[Wanting]:
     """The first of each queue; one that is as another that was set aside is set aside with it, as Kueue does by its hash."""
-    for name in sorted(waiting):
-        some = waiting[name]
+    for name in sorted(made.waiting):
+        some = made.waiting[name]
         at = 0
-        while at < len(some) and (like := shapes.get(_shape(some[at]))) is not None:
+        while at < len(some) and (like := made.shapes.get(_shape(some[at]))) is not None:
             _tell_waiting(made, some[at], like)
-            aside.append(some[at])
+            made.aside.append(some[at])
             at += 1
-        waiting[name] = some = some[at:]
+        made.waiting[name] = some = some[at:]
         if some:
             yield some[0]
 
 
-def _after(
-    made: _Play, entry: Entry, waiting: dict[str, list[Wanting]], aside: list[Wanting], shapes: dict[object, Entry]
-) -> tuple[bool, bool]:
+def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
     """Whether the queue moves, and whether somebody goes."""
-    one, queue = entry.wanting, waiting[entry.queue.name]
+    one, queue = entry.wanting, made.waiting[entry.queue.name]
     if entry.status == Status.ADMITTED:
         checks = made.queues[one.queue].checks
         flavors = {given.flavor for each in entry.assignment.sets for given in each.flavors.values()}
@@ -264,19 +262,19 @@ def _after(
             return True, False
     if entry.status in (Status.SKIPPED, Status.DEFERRED):
         return False, False
-    _wait(made, entry, waiting, aside)
+    _wait(made, entry)
     if not entry.queue.is_strict:
-        shapes[_shape(one)] = entry
+        made.shapes[_shape(one)] = entry
     return True, False
 
 
-def _wait(made: _Play, entry: Entry, waiting: dict[str, list[Wanting]], aside: list[Wanting]) -> None:
+def _wait(made: _Play, entry: Entry) -> None:
     """It is set aside; in a strict queue all behind it are."""
-    one, queue = entry.wanting, waiting[entry.queue.name]
+    one, queue = entry.wanting, made.waiting[entry.queue.name]
     if not queue or queue[0] is not one:
         return
     _tell_waiting(made, one, entry)
-    aside.append(queue.pop(0))
+    made.aside.append(queue.pop(0))
     if entry.queue.is_strict:
         for other in queue:
             made.told(other, Outcome.BEHIND, after=one.key)
@@ -298,23 +296,18 @@ def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
     records = {one.key: one for one in snapshot.queued_workloads}
     doubted: dict[str, str] = {}  # root → why
     for verdict in list(made.found.values()):
-        if verdict.queue in made.state.tree.queues and (why := _not_modelled(made, verdict, records[verdict.key])):
-            doubted.setdefault(made.state.tree.queues[verdict.queue].root().name, f"{verdict.key}: {why}")
+        if (root := made.root(verdict.queue)) and (why := _not_modelled(made, verdict, records[verdict.key])):
+            doubted.setdefault(root, f"{verdict.key}: {why}")
             made.found[verdict.key] = _unknown(verdict, why)
     for queue in made.queues.values():
         if queue.unmodelled:
-            root = made.state.tree.queues[queue.name].root().name
-            doubted.setdefault(
-                root, f"ClusterQueue {queue.name} has {', '.join(queue.unmodelled)}, which isn't modelled"
-            )
+            why = f"ClusterQueue {queue.name} has {', '.join(queue.unmodelled)}, which isn't modelled"
+            doubted.setdefault(made.root(queue.name), why)
     for one in snapshot.queued_workloads:
-        if one.unmodelled and one.admitted_by in made.state.tree.queues:
-            root = made.state.tree.queues[one.admitted_by].root().name
+        if one.unmodelled and (root := made.root(one.admitted_by)):
             doubted.setdefault(root, f"{one.key} has {', '.join(one.unmodelled)}, which isn't modelled")
     for key, verdict in list(made.found.items()):
-        if verdict.queue not in made.state.tree.queues or verdict.outcome not in _HANG_ON_OTHERS:
-            continue
-        if why := doubted.get(made.state.tree.queues[verdict.queue].root().name, ""):
+        if verdict.outcome in _HANG_ON_OTHERS and (why := doubted.get(made.root(verdict.queue), "")):
             made.found[key] = _unknown(verdict, why)
 
 

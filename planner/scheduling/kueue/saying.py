@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from planner.ground.words import Text, listing, roughly
@@ -28,11 +28,8 @@ def why(one: Verdict, names: Mapping[str, str]) -> Text:
         return Text(f"{said}; {one.why}" if one.why else said)
     if one.outcome not in _ON_QUOTA or not one.lacks:
         return Text(one.why)
-    return Text(listing([lack_words(each) for each in _each_flavor(one.lacks)], most=None))
-
-
-def _each_flavor(lacks: Sequence[Lack]) -> list[Lack]:
-    return list({(one.flavor, one.resource): one for one in lacks}.values())
+    of_each_flavor = {(each.flavor, each.resource): each for each in one.lacks}
+    return Text(listing(list(map(lack_words, of_each_flavor.values())), most=None))
 
 
 def lack_words(one: Lack) -> str:

@@ -29,6 +29,7 @@ from planner.scheduling.kueue.wanting import Mode, Possible, Wanted, Wanting
 TABLES = Path(__file__).parent / "tables"
 Case = dict[str, Any]
 _MODES = {"NoFit": Mode.NO_FIT, "Preempt": Mode.PREEMPT, "Fit": Mode.FIT, "DeferredFit": Mode.DEFERRED_FIT}
+_TRIED_AGAIN = (Status.PREEMPTS, Status.DEFERRED, Status.SKIPPED)
 _POSSIBLE = {"NoCandidates": Possible.NONE, "Preempt": Possible.PREEMPT, "Reclaim": Possible.RECLAIM}
 
 
@@ -262,7 +263,7 @@ def _cycle_of(state: State, objects: Snapshot, waiting: dict[str, list[Any]]) ->
             preempted |= {
                 (*one.held.key.split("/"), one.reason) for one in entry.targets if one.held.key not in evicted
             }
-        goes_on = entry.queue.is_strict or entry.status.goes_on or entry.is_still_looking
+        goes_on = entry.queue.is_strict or entry.status in _TRIED_AGAIN or entry.is_still_looking
         (left if goes_on else aside).setdefault(queue, []).append(key)
     return (
         assignments, sorted(map(list, preempted)), {queue: sorted(some) for queue, some in left.items()},
