@@ -144,7 +144,7 @@ def going_at_first(cluster: Cluster, node: int) -> BoolArray:
 
 def _line(state: State, shape: Shape, indices: list[int], rank: dict[int, int]) -> WaitingLine:
     fitting = feasible_nodes(state, shape)
-    codes = frozenset(distinct(fails(state, shape)).tolist()) if len(fitting) else refusing(shape)
+    codes = frozenset(distinct(fails(state, shape)).tolist()) if len(fitting) else refusing(state.cluster, shape)
     groups: dict[tuple[str, ...], list[int]] = {}
     pods = state.cluster.snapshot.pods
     for index in indices:

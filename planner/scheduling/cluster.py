@@ -7,7 +7,8 @@ pod's selectors, affinity and tolerations are evaluated once a class and not onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from copy import copy
 from functools import wraps
 from typing import TypeVar, TypeVarTuple
 
@@ -20,8 +21,9 @@ from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, 
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority
-from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
+from planner.kubernetes.records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
+from planner.kubernetes.selectors import terms_match
 from planner.scheduling.happening import Happening
 
 IntArray = NDArray[np.int64]
@@ -98,7 +100,8 @@ class Cluster:
         self.groups, self.unbound = self._group_pods(snapshot.pods)
         self.waiting = [i for i in self.unbound if snapshot.pods[i].waits]
         self._asked = self._kinds_of_requests()
-        self.resources = self._resource_names(requests for requests, _, _ in self._asked)
+        named = {name for node in self.nodes for name in node.allocatable}.union(*(one for one, _, _ in self._asked))
+        self.resources = _FIXED_ROWS + tuple(sorted(named.difference(_FIXED_ROWS)))
         self.row = {name: i for i, name in enumerate(self.resources)}
         self.allocatable = self._allocatable()
         self._check_sums()
@@ -161,12 +164,6 @@ class Cluster:
                 alike = by_parts[parts] = kinds.setdefault((requests, scored), (requests, scored, []))[2]
             alike.append(group)
         return list(kinds.values())
-
-    def _resource_names(self, requests: Iterable[FrozenMap[int]]) -> tuple[str, ...]:
-        extra = {name for node in self.nodes for name in node.allocatable}
-        for amounts in requests:
-            extra.update(amounts)
-        return _FIXED_ROWS + tuple(sorted(extra.difference(_FIXED_ROWS)))
 
     def _allocatable(self) -> IntArray:
         table = np.zeros((len(self.resources), self.node_count), dtype=np.int64)
@@ -242,8 +239,7 @@ class Cluster:
 
     def grown(self, nodes: tuple[Node, ...]) -> Cluster:
         """This cluster with empty `nodes` at the end of every axis; pods and groups are shared."""
-        larger = object.__new__(Cluster)
-        larger.__dict__.update(self.__dict__)
+        larger = copy(self)
         larger.snapshot = replace(self.snapshot, nodes=self.nodes + nodes)
         larger.nodes = larger.snapshot.nodes
         larger.node_names = tuple(node.name for node in larger.nodes)
@@ -252,16 +248,14 @@ class Cluster:
         extra = {name for node in nodes for name in node.allocatable}.difference(self.resources)
         larger.resources = self.resources + tuple(sorted(extra))
         larger.row = {name: i for i, name in enumerate(larger.resources)}
-        larger.allocatable = np.zeros((len(larger.resources), larger.node_count), dtype=np.int64)
-        larger.allocatable[: len(self.resources), : self.node_count] = self.allocatable
+        wider = ((0, len(extra)), (0, len(nodes)))
+        larger.allocatable = np.pad(self.allocatable, wider)
         for column, node in enumerate(nodes, start=self.node_count):
             for name, amount in node.allocatable.items():
                 larger.allocatable[larger.row[name], column] = amount
-        larger.requested = np.zeros_like(larger.allocatable)
-        larger.requested[: len(self.resources), : self.node_count] = self.requested
-        larger.requested_total = larger.requested.sum(axis=1)
-        larger.scored_requested = np.zeros((2, larger.node_count), dtype=np.int64)
-        larger.scored_requested[:, : self.node_count] = self.scored_requested
+        larger.requested = np.pad(self.requested, wider)
+        larger.requested_total = np.pad(self.requested_total, wider[0])
+        larger.scored_requested = np.pad(self.scored_requested, ((0, 0), wider[1]))
         larger._domains = {}
         larger.node_class, larger.class_members = larger._with_classes_of(nodes)
         larger._derived = Derived()
@@ -277,8 +271,7 @@ class Cluster:
 
     def expecting(self, later: tuple[Happening, ...]) -> Cluster:
         """This cluster, to which all this happens while it is played, instead of what was to; nodes that come are nodes of it already."""
-        other = object.__new__(Cluster)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.later = tuple(sorted(later, key=lambda one: one.after_seconds))
         coming = {name for one in later for stage in (one, *one.stages) for name in stage.nodes_come}
         other.absent = self.absent.union(self.node_index[name] for name in coming)
@@ -286,8 +279,7 @@ class Cluster:
 
     def with_snapshot(self, snapshot: Snapshot) -> Cluster:
         """This cluster over a snapshot with the same nodes and pods (other quotas, claims or workloads)."""
-        other = object.__new__(Cluster)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.snapshot = snapshot
         other.smaller = None
         other._derived = Derived()
@@ -304,8 +296,7 @@ class Cluster:
 
     def closing(self, names: Iterable[str], bar: str) -> Cluster:
         """This cluster, in which nodes that it has open begin closed, because of `bar`."""
-        other = object.__new__(Cluster)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.closed = (*self.closed, *((self.node_index[name], bar) for name in names))
         return other
 
@@ -338,6 +329,14 @@ class Cluster:
             for i, node in enumerate(self.nodes):
                 answer[i] = ask(node)
         return answer
+
+    def where(self, ask: Callable[[Node], bool], label_keys: Iterable[str]) -> BoolArray:
+        """The same of what is so, or isn't: bool[node]."""
+        return self.by_node(ask, label_keys).astype(np.bool_)
+
+    def selected(self, terms: Collection[NodeSelectorTerm]) -> BoolArray:
+        """Nodes that any of the terms selects: bool[node]."""
+        return self.where(lambda node: terms_match(terms, node.labels, node.name), (HOSTNAME,))
 
     def label_groups(self, namespace: str | None = None) -> list[tuple[str, Labels, bool, CodeArray]]:
         """Bound pods by (namespace, labels, terminating) with the nodes they are on, for matching selectors.

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ from planner.kubernetes.records import (
     Taint,
 )
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.selectors import term_matches, tolerates_taints
+from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cel_errors import CelError, NotEvaluated
 from planner.scheduling.cluster import BoolArray, Cluster, CodeArray
 
@@ -170,9 +171,7 @@ class DeviceTable:
         if one.node_name:
             return self.cluster.node_index.get(one.node_name, ALL_NODES - 1)
         if one.node_selector is not None:
-            term = one.node_selector
-            found = [term_matches(term, n.labels, n.name) for n in self.cluster.nodes]
-            self.reach[number] = np.array(found, dtype=np.bool_)
+            self.reach[number] = self.cluster.selected((one.node_selector,))
         return ALL_NODES
 
     def _nodes_of(self, devices: Iterable[int], place: list[int]) -> BoolArray:
@@ -269,39 +268,33 @@ def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
     everything = [*claims, *(ClaimDemand(key=None, label="", spec=ClaimSpec(requests=r)) for _, _, r in delegated)]
     if not everything:
         return _NOTHING
-    unread, unknown, blocked = _obstacles(table, snapshot, everything)
-    if unread or unknown or blocked:
-        return Demand(
-            claims=tuple(claims),
-            delegated=delegated,
-            unknown=unread or unknown,
-            is_unread=bool(unread),
-            blocked=blocked,
-        )
-    return Demand(claims=tuple(claims), delegated=delegated, alike=None if delegated else _alike(table, claims))
+    barred = _barred(table, snapshot, everything)
+    alike = None if barred or delegated else _alike(table, claims)
+    return Demand(claims=tuple(claims), delegated=delegated, alike=alike, **barred)
 
 
-def _obstacles(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -> tuple[str, str, str]:
-    """(what wasn't read, why else it is unknown, why the pod is refused before any node is looked at)."""
+def _barred(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -> dict[str, Any]:
+    """The fields of a `Demand` that say why it can't be judged, or why the pod is refused before any node is looked at."""
     for claim in claims:
         for request in claim.spec.requests:
             for one in request.first_available or (request,):
                 name = f"{request.name}/{one.name}" if request.first_available else one.name
                 if one.device_class_name not in table.classes:
                     if snapshot.presence.get("DeviceClass") is Presence.PRESENT:
-                        return "", "", f"request {name}: device class {one.device_class_name} does not exist"
-                    return f"DeviceClass {one.device_class_name} is not in the snapshot", "", ""
+                        return {"blocked": f"request {name}: device class {one.device_class_name} does not exist"}
+                    what = f"DeviceClass {one.device_class_name} is not in the snapshot"
+                    return {"unknown": what, "is_unread": True}
                 for i, (_, device) in enumerate(table.devices):
                     try:
                         is_wanted = table.suits(i, claim, one)
                     except DeviceError:
                         continue
                     except NotEvaluated:
-                        return "", "a device selector uses CEL that Headroom can't evaluate", ""
+                        return {"unknown": "a device selector uses CEL that Headroom can't evaluate"}
                     if is_wanted and device.is_complex:
                         what = "the devices wait for conditions of their driver, or are shared and use counters"
-                        return "", what, ""
-    return "", "", ""
+                        return {"unknown": what}
+    return {}
 
 
 def consumed(device: Device, asked: Amounts) -> Amounts | None:
@@ -626,11 +619,7 @@ class Devices:
         alive = {p.uid for p in cluster.snapshot.pods if not p.is_terminal} if common else set()
         for claim in common:
             key = (claim.namespace, claim.name)
-            nodes = None
-            if claim.node_selector is not None:
-                terms = claim.node_selector
-                found = [any(term_matches(t, n.labels, n.name) for t in terms) for n in cluster.nodes]
-                nodes = np.array(found, dtype=np.bool_)
+            nodes = None if claim.node_selector is None else cluster.selected(claim.node_selector)
             self._held[key] = self.table.held_by(claim), nodes
             self._users[key] = alive.intersection(claim.reserved_for)
             if claim.reserved_for and not self._users[key]:
@@ -665,12 +654,9 @@ class Devices:
             except DeviceError as error:
                 self.error = str(error)
                 return lacking, elsewhere
-            elsewhere[node] = not lacking[node] and not self._is_available(demand, node)
+            masks = [self._held[c.key][1] for c in demand.claims if c.key is not None and c.key in self._held]
+            elsewhere[node] = not lacking[node] and not all(mask is None or mask[node] for mask in masks)
         return lacking, elsewhere
-
-    def _is_available(self, demand: Demand, node: int) -> bool:
-        masks = (self._held[c.key][1] for c in demand.claims if c.key is not None and c.key in self._held)
-        return all(mask is None or mask[node] for mask in masks)
 
     def take(self, demand: Demand, node: int, uid: str) -> tuple[Taken, ...]:
         """Allocate the claims of a pod that gets `node`, and reserve them for it; its own devices are returned."""

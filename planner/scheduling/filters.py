@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from enum import IntEnum
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 
 from planner.ground.records import dataclass
 from planner.ground.vocabulary import PODS
-from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.happening import CORDONS
 from planner.scheduling.scores import resource_score, resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
-from planner.scheduling.storage import STORAGE_REASONS
+from planner.scheduling.storage import STORAGE_REASONS, mark
 
 Nodes = NDArray[np.intp] | slice
 _FEW = 8  # nodes that are quicker looked at one by one than as a table
@@ -178,7 +177,8 @@ def distinct(numbers: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     return np.flatnonzero(np.bincount(numbers))
 
 
-def refusing(shape: Shape) -> frozenset[int]:
+@once_a_cluster
+def refusing(_: Cluster, shape: Shape) -> frozenset[int]:
     """The filters that refuse a plain shape that fits nowhere."""
     codes = set(distinct(shape.static).tolist()) - {int(Static.PASSES)}
     return frozenset(codes | {int(Fails.RESOURCES)} if len(shape.candidates) else codes)
@@ -234,19 +234,18 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     """The first filter each node fails: uint8[node] of `Fails` (or `Static`), 0 where it passes all."""
     seen = view(state, shape)
     codes: NDArray[np.uint8] = shape.static.copy()
-    mark = partial(_mark, codes)
     for node, bars in state.closed.items():
         code = Static.TAINT if CORDONS.isdisjoint(bars) else Static.CORDONED
         if codes[node] == Static.PASSES or codes[node] > code:
             codes[node] = code
     if shape.host_ports:
-        mark(_ports_taken(state, shape), Fails.PORTS)
+        mark(codes, _ports_taken(state, shape), Fails.PORTS)
     lacking = np.zeros(len(codes), dtype=np.bool_)
     lacking[shape.candidates[~seen.fits]] = True
     if shape.storage.codes is not None:  # storage is judged after resources: its conflicts aren't candidates
         conflicts = np.flatnonzero((shape.static == Static.PASSES) & (shape.storage.codes != 0))
         lacking[conflicts[~resources_fit(state, shape, conflicts)]] = True
-    mark(lacking, Fails.RESOURCES)
+    mark(codes, lacking, Fails.RESOURCES)
     _mark_rules(state, shape, codes, slice(None))
     return codes
 
@@ -262,40 +261,35 @@ def passes_rules(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArr
     """Which of `nodes` pass the rest of the filters, where static ones and amounts are passed: bool[len(nodes)]."""
     codes = np.full(len(nodes), Fails.NOTHING, dtype=np.uint8)
     if shape.host_ports:
-        _mark(codes, _ports_taken(state, shape)[nodes], Fails.PORTS)
+        mark(codes, _ports_taken(state, shape)[nodes], Fails.PORTS)
     _mark_rules(state, shape, codes, nodes)
     passes: BoolArray = codes == Fails.NOTHING
     return passes
 
 
-def _mark(codes: NDArray[np.uint8], refused: BoolArray, code: int) -> None:
-    codes[refused & (codes == 0)] = code
-
-
 def _mark_rules(state: State, shape: Shape, codes: NDArray[np.uint8], nodes: Nodes) -> None:
     """The filters after the amounts: `codes` are those of `nodes`."""
-    mark = partial(_mark, codes)
     if any(state.exclusive.get(claim, 0) for claim in shape.storage.exclusive_claims):
-        mark(np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
+        mark(codes, np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
     if shape.storage.disks:
-        mark(_disks_taken(state, shape)[nodes], Fails.DISK)
+        mark(codes, _disks_taken(state, shape)[nodes], Fails.DISK)
     if shape.storage.mounts:
-        mark(state.volumes.over_limit(shape.storage)[nodes], Fails.VOLUME_LIMIT)
+        mark(codes, state.volumes.over_limit(shape.storage)[nodes], Fails.VOLUME_LIMIT)
     if shape.storage.codes is not None or shape.storage.late:
         now = state.volumes.codes(shape.storage)[nodes]
         conflicts = (codes == 0) & (now != 0)
         codes[conflicts] = Fails.STORAGE + now[conflicts]
     for spread in shape.hard_spread:
-        _mark_spread(state, shape, spread, mark, nodes)
-    _mark_affinity(state, shape, mark, nodes)
+        _mark_spread(state, shape, spread, codes, nodes)
+    _mark_affinity(state, shape, codes, nodes)
     if shape.uses_devices:
         left = np.zeros(state.cluster.node_count, dtype=np.bool_)
         left[nodes] = codes == 0
         lacking, elsewhere = state.devices.refused(shape.devices, left)
-        mark(lacking[nodes], Fails.DEVICES)
-        mark(elsewhere[nodes], Fails.CLAIM_ELSEWHERE)
+        mark(codes, lacking[nodes], Fails.DEVICES)
+        mark(codes, elsewhere[nodes], Fails.CLAIM_ELSEWHERE)
         if state.devices.error:
-            mark(codes == 0, Fails.DEVICE_ERROR)
+            mark(codes, codes == 0, Fails.DEVICE_ERROR)
 
 
 def _ports_taken(state: State, shape: Shape) -> BoolArray:
@@ -319,16 +313,16 @@ def _disks_taken(state: State, shape: Shape) -> BoolArray:
     return taken
 
 
-def _mark_spread(state: State, shape: Shape, spread: Spread, mark, nodes: Nodes) -> None:  # type: ignore[no-untyped-def]
+def _mark_spread(state: State, shape: Shape, spread: Spread, codes: NDArray[np.uint8], nodes: Nodes) -> None:
     """Source: plugins/podtopologyspread `Filter`, `minMatchNum`."""
     domains = state.cluster.domains(spread.topology_key)
-    mark(domains.codes[nodes] < 0, Fails.SPREAD_LABEL)
+    mark(codes, domains.codes[nodes] < 0, Fails.SPREAD_LABEL)
     count = state.selected(shape.namespace, spread.selector)
     sums = count.by_domain(domains, spread.topology_key, spread.counted)
     eligible = state.cluster.remember(_eligible, spread, state.absent)
     lowest = int(sums.totals[eligible].min()) if len(eligible) and len(eligible) >= spread.min_domains else 0
     skew = sums.at(nodes) + int(spread.matches_itself) - lowest
-    mark(skew > spread.max_skew, Fails.SPREAD)
+    mark(codes, skew > spread.max_skew, Fails.SPREAD)
 
 
 def _eligible(cluster: Cluster, spread: Spread, absent: frozenset[int]) -> NDArray[np.intp]:
@@ -339,17 +333,17 @@ def _eligible(cluster: Cluster, spread: Spread, absent: frozenset[int]) -> NDArr
     return distinct(codes[counted])
 
 
-def _mark_affinity(state: State, shape: Shape, mark, nodes: Nodes) -> None:  # type: ignore[no-untyped-def]
+def _mark_affinity(state: State, shape: Shape, codes: NDArray[np.uint8], nodes: Nodes) -> None:
     """Source: plugins/interpodaffinity `Filter`."""
     cluster = state.cluster
     if shape.affinity:
-        mark(~_affinity_satisfied(state, shape)[nodes], Fails.AFFINITY)
+        mark(codes, ~_affinity_satisfied(state, shape)[nodes], Fails.AFFINITY)
     for term in shape.anti_affinity:
         sums = state.matching_all((term,)).by_domain(cluster.domains(term.topology_key), term.topology_key, None)
-        mark(sums.at(nodes) > 0, Fails.ANTI_AFFINITY)
+        mark(codes, sums.at(nodes) > 0, Fails.ANTI_AFFINITY)
     for term in state.terms_about(shape, state.anti):
         taken = cluster.domains(term.topology_key).sums(state.anti[term])[nodes]
-        mark(taken > 0, Fails.EXISTING_ANTI_AFFINITY)
+        mark(codes, taken > 0, Fails.EXISTING_ANTI_AFFINITY)
 
 
 def _affinity_satisfied(state: State, shape: Shape) -> BoolArray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
+from functools import cache
 from itertools import chain
 from typing import TypeAlias
 
@@ -104,7 +105,6 @@ class Ranking:
             )
             if raw is not None
         ]
-        self._logs: dict[int, float] = {}
         self._seen = len(state.changed)
         nodes = shape.candidates
         self._place = dict(zip(nodes.tolist(), range(len(nodes)), strict=True))
@@ -118,7 +118,10 @@ class Ranking:
         """The candidates at `places` are feasible."""
         nodes = self._shape.candidates[places]
         levels = resource_scores(self._state, self._shape, nodes)
-        columns = [np.zeros(len(nodes), dtype=np.int64) if raw is None else raw[nodes] for raw in self._raws()]
+        columns = [
+            np.zeros(len(nodes), dtype=np.int64) if raw is None else raw[nodes]
+            for raw in (self._shape.disliked, self._shape.preferred)
+        ]
         columns += [one.column(nodes) for one in self._spreads]
         keys = zip(*(column.tolist() for column in columns), strict=True)
         for place, node, level, key in zip(places.tolist(), nodes.tolist(), levels.tolist(), keys, strict=True):
@@ -132,9 +135,6 @@ class Ranking:
                 there.append(node)
             self._class[place], self._level[place] = found, level
         self.count = len(nodes)
-
-    def _raws(self) -> tuple[IntArray | None, IntArray | None]:
-        return self._shape.disliked, self._shape.preferred
 
     def _taken(self, nodes: NDArray[np.intp]) -> BoolArray:
         """Where somebody is who has to be apart from such pods: bool[len(nodes)]."""
@@ -222,7 +222,7 @@ class Ranking:
             skew, counts = one.skew, one.counts
             keys = [a_class.key[place] for a_class in classes]
             values = set(keys)
-            weight = self._log(self.count if one.by_node else len(values))
+            weight = _log(self.count if one.by_node else len(values))
             shares = {
                 value: 0.0 if value < 0 else (value if one.by_node else counts.item(value)) * weight + skew
                 for value in values
@@ -230,11 +230,10 @@ class Ranking:
             raw = [so_far + shares[key] for so_far, key in zip(raw, keys, strict=True)]
         return [int(one + 0.5) for one in raw]
 
-    def _log(self, size: int) -> float:
-        found = self._logs.get(size)
-        if found is None:
-            found = self._logs[size] = math.log(size + 2)
-        return found
+
+@cache
+def _log(size: int) -> float:
+    return math.log(size + 2)
 
 
 def ranking(state: State, shape: Shape) -> Ranking | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from planner.ground.records import Record, replace
 from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
-from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
+from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.dry_runs import dry_runs
 from planner.scheduling.filters import (
     Fails,
@@ -246,7 +246,7 @@ class Scheduler:
         """A plain shape that fits nowhere, and nobody's going would help: put into words only if somebody reads them."""
         return Attempt(
             words=self.words_at(pod, self.state.position, self.rivals()),
-            refused_by=self.state.cluster.remember(_refusing, pod.shape),
+            refused_by=refusing(self.state.cluster, pod.shape),
             gives_up=pod.shape.may_preempt,
             counts_for_alike=True,
         )
@@ -275,9 +275,10 @@ class Scheduler:
         message = histogram(self.state.node_count, refused.reasons)
         if not pod.shape.may_preempt:
             return Attempt(words=self._with_post_filter(message, pod, ""), refused_by=refused_by)
-        if pod.nominated != NOWHERE and refused.resolvable[pod.nominated] and self._waits_for_victims(pod):
-            waits = "not eligible due to a terminating pod on the nominated node."
-            return Attempt(words=self._with_post_filter(message, pod, waits), refused_by=refused_by)
+        if pod.nominated != NOWHERE and refused.resolvable[pod.nominated]:
+            if any(p.preempted for p in self.pods_below(pod.nominated, pod.priority)):
+                waits = "not eligible due to a terminating pod on the nominated node."
+                return Attempt(words=self._with_post_filter(message, pod, waits), refused_by=refused_by)
         return replace(self._preempt(pod, message, refused.resolvable), refused_by=refused_by)
 
     def _refused(self, pod: LivePod) -> _Refused:
@@ -304,9 +305,6 @@ class Scheduler:
     def refusals(self, pod: LivePod) -> frozenset[int]:
         """Filters that refuse the pod on some node now."""
         return frozenset(distinct(self._refused(pod).codes).tolist())
-
-    def _waits_for_victims(self, pod: LivePod) -> bool:
-        return any(p.preempted for p in self.pods_below(pod.nominated, pod.priority))
 
     # ── preemption ──────────────────────────────────────────────────────────────────────────────────────────────────
     def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
@@ -413,28 +411,15 @@ class Scheduler:
             return self._select_by_amounts(pod, node, lower, budgets)
         for victim in lower:
             self._lift(victim)
-        victims: list[LivePod] = []
-        violations = 0
-        status: Counter[str] = Counter()
         if not self._fits_on(pod, node):
             status = self._status_on(pod, node)
-            victims_back = lower
-        else:
-            lower.sort(key=lambda p: (-p.priority, p.started_at))
-            violating, others = _split_by_budget(lower, budgets)
-            victims_back = []
-            for group, breaks_budget in ((violating, True), (others, False)):
-                for victim in group:
-                    self._put_back(victim)
-                    if not self._fits_on(pod, node):
-                        self._lift(victim)
-                        victims.append(victim)
-                        violations += int(breaks_budget)
-                        victims_back.append(victim)
-            victims.sort(key=lambda p: (-p.priority, p.started_at))
-        for victim in victims_back:
+            for victim in lower:
+                self._put_back(victim)
+            return [], 0, status
+        victims, violations = _least(lower, budgets, self._put_back, self._lift, lambda: self._fits_on(pod, node))
+        for victim in victims:
             self._put_back(victim)
-        return victims, violations, status
+        return victims, violations, Counter()
 
     def _select_by_amounts(
         self, pod: LivePod, node: int, lower: list[LivePod], budgets: Callable[[str], list[Budget]]
@@ -452,17 +437,11 @@ class Scheduler:
             take(rival, -1)
         for victim in lower:
             take(victim, 1)
-        violating, others = _split_by_budget(sorted(lower, key=lambda p: (-p.priority, p.started_at)), budgets)
-        victims: list[LivePod] = []
-        violations = 0
-        for group, breaks_budget in ((violating, True), (others, False)):
-            for victim in group:
-                take(victim, -1)
-                if any(left[row] < amount for row, amount in wanted):
-                    take(victim, 1)
-                    victims.append(victim)
-                    violations += int(breaks_budget)
-        return sorted(victims, key=lambda p: (-p.priority, p.started_at)), violations, Counter()
+        victims, violations = _least(
+            lower, budgets, lambda victim: take(victim, -1), lambda victim: take(victim, 1),
+            lambda: all(left[row] >= amount for row, amount in wanted),
+        )  # fmt: skip
+        return victims, violations, Counter()
 
     def _lift(self, pod: LivePod) -> None:
         self.state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
@@ -488,6 +467,32 @@ class Scheduler:
         return self.random.randrange(count)
 
 
+def _least(
+    pods: list[LivePod],
+    budgets: Callable[[str], list[Budget]],
+    put_back: Callable[[LivePod], None],
+    lift: Callable[[LivePod], None],
+    fits: Callable[[], bool],
+) -> tuple[list[LivePod], int]:
+    """Of pods that are all lifted who stays so, the most important first, and how many of them break a budget: each is put back,
+    those whose budget would break first, where all fits with it."""
+    violating, others = _split_by_budget(sorted(pods, key=_importance), budgets)
+    victims: list[LivePod] = []
+    violations = 0
+    for group, breaks_budget in ((violating, True), (others, False)):
+        for pod in group:
+            put_back(pod)
+            if not fits():
+                lift(pod)
+                victims.append(pod)
+                violations += int(breaks_budget)
+    return sorted(victims, key=_importance), violations
+
+
+def _importance(pod: LivePod) -> tuple[int, float]:
+    return -pod.priority, pod.started_at
+
+
 def _split_by_budget(
     pods: list[LivePod], budgets: Callable[[str], list[Budget]]
 ) -> tuple[list[LivePod], list[LivePod]]:
@@ -503,7 +508,3 @@ def _split_by_budget(
                 breaks = breaks or allowed[budget] < 0
         (violating if breaks else others).append(pod)
     return violating, others
-
-
-def _refusing(_: Cluster, shape: Shape) -> frozenset[int]:
-    return refusing(shape)

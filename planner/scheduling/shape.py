@@ -41,7 +41,7 @@ from planner.kubernetes.selectors import (
     tolerates_cordon,
     tolerates_taints,
 )
-from planner.scheduling.cluster import PODS_ROW, TOO_MUCH, BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, TOO_MUCH, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
 
@@ -177,7 +177,6 @@ class Alike(Record, kw_only=False, eq=False):
 
 def alike(cluster: Cluster, shape: Shape) -> Alike:
     """One object for all shapes that ask for the same amounts of the same nodes with the same priority."""
-
     return cluster.remember(_alike, shape)
 
 
@@ -244,9 +243,9 @@ def _compile_spread(
     for constraint in constraints:
         counted = has_all_keys.copy()
         if constraint.node_affinity_policy == "Honor":
-            counted &= _affine_nodes(cluster, spec)
+            counted &= _affine(cluster, spec.node_selector, spec.node_affinity)
         if constraint.node_taints_policy == "Honor":
-            counted &= cluster.by_node(lambda n: tolerates_taints(spec.tolerations, n.taints), ()).astype(np.bool_)
+            counted &= cluster.where(lambda n: tolerates_taints(spec.tolerations, n.taints), ())
         selector = _merge_keys(constraint.label_selector, labels, constraint.match_label_keys)
         compiled.append(
             Spread(
@@ -271,18 +270,10 @@ def _node_label_keys(spec: PodSpec) -> set[str]:
     return keys
 
 
-def _affine_nodes(cluster: Cluster, spec: PodSpec) -> BoolArray:
-    ask = partial(node_affinity_matches, spec)
-    return cluster.by_node(lambda n: int(ask(n.labels, n.name)), _node_label_keys(spec)).astype(np.bool_)
-
-
+@once_a_cluster
 def _affine(cluster: Cluster, selector: Labels, affinity: NodeAffinity) -> BoolArray:
-    return _affine_nodes(cluster, PodSpec(node_selector=selector, node_affinity=affinity))
-
-
-def _static(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
-    """The static filters, worked out once for all that ask for the same nodes; don't change it."""
-    return cluster.remember(_judge, spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
+    spec = PodSpec(node_selector=selector, node_affinity=affinity)
+    return cluster.where(lambda n: node_affinity_matches(spec, n.labels, n.name), _node_label_keys(spec))
 
 
 def allowed(cluster: Cluster, spec: PodSpec) -> BoolArray:
@@ -294,13 +285,15 @@ def allowed(cluster: Cluster, spec: PodSpec) -> BoolArray:
 def _allowed(
     cluster: Cluster, node_name: str, selector: Labels, affinity: NodeAffinity, tolerations: tuple[Toleration, ...]
 ) -> BoolArray:
-    passes: BoolArray = cluster.remember(_judge, node_name, selector, affinity, tolerations) == Static.PASSES
+    passes: BoolArray = _static(cluster, node_name, selector, affinity, tolerations) == Static.PASSES
     return passes
 
 
-def _judge(
+@once_a_cluster
+def _static(
     cluster: Cluster, node_name: str, selector: Labels, affinity: NodeAffinity, tolerations: tuple[Toleration, ...]
 ) -> NDArray[np.uint8]:
+    """The static filters, worked out once for all that ask for the same nodes; don't change it."""
     spec = PodSpec(node_name=node_name, node_selector=selector, node_affinity=affinity, tolerations=tolerations)
 
     def judge(node: Node) -> int:
@@ -337,13 +330,10 @@ def _preferred(cluster: Cluster, spec: PodSpec) -> IntArray | None:
     return cluster.by_node(score, _node_label_keys(spec))
 
 
-def _disliked(cluster: Cluster, spec: PodSpec) -> IntArray | None:
-    counts = cluster.remember(_dislikes, spec.tolerations)
+@once_a_cluster
+def _disliked(cluster: Cluster, tolerations: tuple[Toleration, ...]) -> IntArray | None:
+    counts = cluster.by_node(lambda node: intolerable_preferences(tolerations, node.taints), ())
     return counts if counts.any() else None
-
-
-def _dislikes(cluster: Cluster, tolerations: tuple[Toleration, ...]) -> IntArray:
-    return cluster.by_node(lambda node: intolerable_preferences(tolerations, node.taints), ())
 
 
 _MIN_IMAGE_BYTES, _MAX_IMAGE_BYTES = 23 * 1024 * 1024, 1000 * 1024 * 1024
@@ -383,7 +373,7 @@ def _soft_spread(
         return _compile_spread(cluster, soft, spec, labels)
     if default_selector is None:
         return ()
-    affine = cluster.remember(_affine, spec.node_selector, spec.node_affinity)
+    affine = _affine(cluster, spec.node_selector, spec.node_affinity)
     return tuple(
         Spread(
             max_skew=max_skew,
@@ -438,11 +428,6 @@ def _compile_same(cluster: Cluster, namespace: str, labels: Same[Labels], spec: 
     return _compile(cluster, namespace, labels.value, spec.value, None)
 
 
-def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
-    known = class_of(spec, cluster.priorities)
-    return (spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")) != "Never"
-
-
 def _compile(
     cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec, default_selector: LabelSelector | None
 ) -> Shape:
@@ -471,7 +456,9 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
     storage = storage_demand(cluster, namespace, spec)
     devices = device_demand(cluster, namespace, spec)
     by_devices = {name for name, _, _ in devices.delegated}
-    static = _static(cluster, spec)
+    named = class_of(spec, cluster.priorities)
+    policy = spec.preemption_policy or (named.preemption_policy if named else "PreemptLowerPriority")
+    static = _static(cluster, spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
     passes = static == Static.PASSES
     if storage.codes is not None:
         passes &= storage.codes == 0
@@ -480,7 +467,7 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         labels=EMPTY,
         spec=spec,
         priority=cluster.priority_of(spec),
-        may_preempt=_may_preempt(cluster, spec),
+        may_preempt=policy != "Never",
         asks=tuple(known),
         absent=tuple(sorted(name for name in requests if name not in cluster.row and name not in by_devices)),
         candidates=np.flatnonzero(passes),
@@ -490,7 +477,7 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         balanced_column=np.array(balanced, dtype=np.int64)[:, None],
         static=static,
         preferred=_preferred(cluster, spec),
-        disliked=_disliked(cluster, spec),
+        disliked=_disliked(cluster, spec.tolerations),
         image_score=_image_score(cluster, spec),
         host_ports=host_ports(spec),
         affinity=(),

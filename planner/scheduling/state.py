@@ -117,18 +117,14 @@ class _Carried(Record, kw_only=False, eq=False):
 
 
 class _Selected(Record, kw_only=False):
-    """Pods of `namespace` that `selector` selects and that aren't terminating; an empty one selects nothing."""
+    """Pods of one namespace that `selector` selects and that aren't terminating; an empty one selects nothing."""
 
-    namespace: str
+    only_in: str
     selector: LabelSelector | None
     skips_terminating = True
 
-    @property
-    def only_in(self) -> str | None:
-        return self.namespace
-
     def matches(self, _: Cluster, namespace: str, labels: Labels) -> bool:
-        return namespace == self.namespace and not is_empty(self.selector) and labels_match(self.selector, labels)
+        return namespace == self.only_in and not is_empty(self.selector) and labels_match(self.selector, labels)
 
 
 class _Matching(Record, kw_only=False):
@@ -168,16 +164,7 @@ def carried_terms(namespace: str, labels: Labels, spec: PodSpec) -> tuple[tuple[
     likes += [compile_term(t, namespace, labels, sign=-1) for t in spec.pod_anti_affinity if t.weight]
     for term in spec.pod_affinity:
         if not term.weight:
-            hard = compile_term(term, namespace, labels)
-            likes.append(
-                Term(
-                    selector=hard.selector,
-                    topology_key=hard.topology_key,
-                    namespaces=hard.namespaces,
-                    namespace_selector=hard.namespace_selector,
-                    weight=_HARD_AFFINITY_WEIGHT,
-                )
-            )
+            likes.append(replace(compile_term(term, namespace, labels), weight=_HARD_AFFINITY_WEIGHT))
     return anti, tuple(likes)
 
 
@@ -311,14 +298,10 @@ class State:
             for shape, counts in self._by_shape.items():
                 if found.knows(shape):
                     counts.append(found)
-            self._replay(found)
+            for shape, node, placed, standing in self._moves:  # what happened before it was asked for
+                if shape.namespace and found.knows(shape):
+                    found.by_node[node] += standing if found.skips_terminating else placed
         return found
-
-    def _replay(self, count: Count) -> None:
-        """Add what happened before this count was asked for."""
-        for shape, node, placed, standing in self._moves:
-            if shape.namespace and count.knows(shape):
-                count.by_node[node] += standing if count.skips_terminating else placed
 
     def selected(self, namespace: str, selector: LabelSelector | None) -> Count:
         """Pods of `namespace` that `selector` selects and that aren't terminating (topology spread).

@@ -9,7 +9,7 @@ Sources: kubernetes `pkg/scheduler/framework/plugins/volumebinding` (`binder.go`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import field
 from functools import partial
 
@@ -22,7 +22,6 @@ from planner.kubernetes.kinds import several
 from planner.kubernetes.records import (
     ClaimTemplate,
     Node,
-    NodeSelectorTerm,
     PersistentVolume,
     PersistentVolumeClaim,
     PodSpec,
@@ -30,8 +29,8 @@ from planner.kubernetes.records import (
     StorageClass,
     Volume,
 )
-from planner.kubernetes.selectors import labels_match, terms_match
-from planner.kubernetes.storage_classes import default_class
+from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.storage_classes import class_name_of
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING, NO_SPACE = 1, 2, 3, 4, 5
@@ -61,6 +60,11 @@ _CONFLICTING = (
     "rbd",
 )  # volumerestrictions `needsRestrictionsCheck`
 ClaimKey = tuple[str, str]  # namespace, name
+
+
+def mark(codes: NDArray[np.uint8], refused: BoolArray, code: int) -> None:
+    """Set `code` on the refused nodes that have none yet."""
+    codes[refused & (codes == 0)] = code
 
 
 class LateClaim(Record, eq=False):
@@ -126,7 +130,7 @@ def _reached(cluster: Cluster, volume: str) -> BoolArray:
     terms = cluster.remember(_volumes)[volume].node_affinity
     if terms is None:
         return np.ones(cluster.node_count, dtype=np.bool_)
-    return cluster.by_node(partial(_in_terms, terms), (HOSTNAME,)).astype(np.bool_)
+    return cluster.selected(terms)
 
 
 class _Compiler:
@@ -196,17 +200,17 @@ class _Compiler:
             self.codes[self.codes == 0] = VOLUME_MISSING
             return
         if volume.node_affinity is not None:
-            self._mark(NODE_CONFLICT, partial(_in_terms, volume.node_affinity))
+            mark(self.codes, ~self.cluster.selected(volume.node_affinity), NODE_CONFLICT)
         for key in _ZONE_LABELS:
             if key in volume.labels:
-                zones = volume.labels[key].split("__")
-                self._mark(ZONE_CONFLICT, partial(_in_zone, key, zones))
+                in_zone = partial(_in_zone, key, volume.labels[key].split("__"))
+                mark(self.codes, ~self.cluster.where(in_zone, (HOSTNAME,)), ZONE_CONFLICT)
 
     def _unbound(self, key: ClaimKey | None, wanted: ClaimTemplate, selected_node: str = "") -> None:
         if not self.knows("StorageClass") and wanted.storage_class_name not in ("", *self.classes):
             self.lacks("StorageClass")
             return
-        storage_class = self._class_of(wanted)
+        storage_class = self.classes.get(class_name_of(self.cluster.snapshot, wanted))
         provisions = storage_class is not None and storage_class.provisioner not in ("", _NO_PROVISIONER)
         is_made = key is not None and key in self.claims and not self.claims[key].is_new
         if storage_class is None or storage_class.volume_binding_mode != "WaitForFirstConsumer":
@@ -234,30 +238,26 @@ class _Compiler:
             return
         assert storage_class is not None
         if selected_node:
-            self._mark(NO_VOLUME, lambda node: node.name == selected_node)
+            mark(self.codes, ~self.cluster.where(lambda node: node.name == selected_node, (HOSTNAME,)), NO_VOLUME)
         if storage_class.provisioner in self.limited:
             self.mounts.append((storage_class.provisioner, key))
         if key is not None and provisions and set(wanted.access_modes) == {"ReadWriteOnce"}:
             self.single_node.append(key)
+        terms = storage_class.allowed_topologies
+        anywhere = np.full_like(self.codes, provisions, dtype=np.bool_)
         late = LateClaim(
             key=key,
             requested_bytes=wanted.requested_bytes,
             volumes=tuple(self._suiting(key, wanted, storage_class.name)),
-            provisioned=self._provisioned(storage_class) if provisions else np.zeros_like(self.codes, dtype=np.bool_),
+            provisioned=self.cluster.selected(terms) if terms and provisions else anywhere,
             reach=self._reach(storage_class),
             spacious=self._spacious(storage_class, wanted) if provisions else None,
         )
         if not late.volumes and key is None:  # nobody else has a say
-            self.codes[~late.provisioned & (self.codes == 0)] = NO_VOLUME
-            self.codes[~late.made & (self.codes == 0)] = NO_SPACE
+            mark(self.codes, ~late.provisioned, NO_VOLUME)
+            mark(self.codes, ~late.made, NO_SPACE)
         else:
             self.late.append(late)
-
-    def _class_of(self, wanted: ClaimTemplate) -> StorageClass | None:
-        """The class named, else the cluster's default (`DefaultStorageClass`)."""
-        if wanted.storage_class_name is not None:
-            return self.classes.get(wanted.storage_class_name)
-        return default_class(self.cluster.snapshot)
 
     def _suiting(self, key: ClaimKey | None, wanted: ClaimTemplate, class_name: str) -> Iterable[PersistentVolume]:
         """Source: component-helpers `storage/volume/pv_helpers.go` `FindMatchingVolume`."""
@@ -273,12 +273,6 @@ class _Compiler:
             and (wanted.selector is None or labels_match(wanted.selector, v.labels))
         ]
         return sorted(found, key=lambda v: (v.claim is None, v.capacity_bytes))
-
-    def _provisioned(self, storage_class: StorageClass) -> BoolArray:
-        terms = storage_class.allowed_topologies
-        if not terms:
-            return np.ones(self.cluster.node_count, dtype=np.bool_)
-        return self.cluster.by_node(lambda n: _in_terms(terms, n), (HOSTNAME,)).astype(np.bool_)
 
     def _spacious(self, storage_class: StorageClass, wanted: ClaimTemplate) -> BoolArray | None:
         """Source: `hasEnoughCapacity`, `capacitySufficient`, `nodeHasAccess`."""
@@ -299,9 +293,7 @@ class _Compiler:
             and (one.largest_bytes or -1) >= wanted.requested_bytes
         ]
         keys = {key for one in enough for key in (*one.match_labels, *(e.key for e in one.match_expressions))}
-        return self.cluster.by_node(
-            lambda n: any(labels_match(one, n.labels) for one in enough), tuple(sorted(keys))
-        ).astype(np.bool_)
+        return self.cluster.where(lambda n: any(labels_match(one, n.labels) for one in enough), keys)
 
     def _reach(self, storage_class: StorageClass) -> tuple[str, ...]:
         """Node labels a volume of the class is tied to: those of the volumes it has made, else the zone."""
@@ -311,11 +303,6 @@ class _Compiler:
                 if keys:
                     return tuple(sorted(keys))
         return (ZONE,)
-
-    def _mark(self, code: int, allows: Callable[[Node], bool]) -> None:
-        """Set `code` on nodes that `allows` refuses and that have none yet."""
-        refused = self.cluster.by_node(lambda n: not allows(n), (HOSTNAME,)).astype(np.bool_)
-        self.codes[refused & (self.codes == 0)] = code
 
 
 def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDemand:
@@ -354,10 +341,6 @@ def disks_of(spec: PodSpec) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def _in_terms(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
-    return terms_match(terms, node.labels, node.name)
-
-
 def _in_zone(key: str, zones: list[str], node: Node) -> bool:
     """Nodes without any topology label aren't restricted; a label's older name is met by the newer one (volumezone
     `Filter`, `translateToGALabel`)."""
@@ -388,10 +371,14 @@ class Volumes:
             if reached is None:
                 unbound.append(claim)
             else:
-                codes[~reached & (codes == 0)] = NODE_CONFLICT
+                mark(codes, ~reached, NODE_CONFLICT)
         if len(unbound) == 1:
             claim = unbound[0]
-            lacks = ~self._had(claim) & (codes == 0)
+            had = claim.made.copy()
+            for volume in claim.volumes:
+                if volume.name not in self.taken:
+                    had |= self._reached(volume)
+            lacks = ~had & (codes == 0)
             codes[lacks] = np.where(claim.provisioned[lacks], NO_SPACE, NO_VOLUME)
         elif unbound:
             for node in np.flatnonzero(codes == 0).tolist():
@@ -399,13 +386,6 @@ class Volumes:
                 if isinstance(chosen, int):
                     codes[node] = chosen
         return codes
-
-    def _had(self, claim: LateClaim) -> BoolArray:
-        had = claim.made.copy()
-        for volume in claim.volumes:
-            if volume.name not in self.taken:
-                had |= self._reached(volume)
-        return had
 
     def _reached(self, volume: PersistentVolume) -> BoolArray:
         return self.cluster.remember(_reached, volume.name)
@@ -437,9 +417,7 @@ class Volumes:
         """Nodes that reach a volume made for a pod on `node`: those that agree in the labels it is tied to."""
         here = self.cluster.nodes[node].labels
         wanted = [(key, here[key]) for key in claim.reach if key in here]
-        return self.cluster.by_node(
-            lambda n: all(n.labels.get(key) == value for key, value in wanted), claim.reach
-        ).astype(np.bool_)
+        return self.cluster.where(lambda n: all(n.labels.get(key) == value for key, value in wanted), claim.reach)
 
     # ── attaching ───────────────────────────────────────────────────────────────────────────────────────────────────
     def mount(self, demand: StorageDemand, node: int, change: int) -> None:
