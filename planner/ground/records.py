@@ -53,7 +53,13 @@ if TYPE_CHECKING:
         __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
         def __init_subclass__(
-            cls, *, kw_only: bool = True, eq: bool = True, order: bool = False, weakref: bool = False
+            cls,
+            *,
+            kw_only: bool = True,
+            eq: bool = True,
+            order: bool = False,
+            weakref: bool = False,
+            forbid_unknown_fields: bool = False,
         ) -> None: ...
 else:
 

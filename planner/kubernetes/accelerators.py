@@ -38,7 +38,7 @@ COUNTED: Final = (Unit.DEVICE, Unit.SLICE, Unit.SHARE)
 """Units that a pod holds a number of; the others are amounts beside them."""
 
 
-class Accelerator(Record):
+class Accelerator(Record, forbid_unknown_fields=True):
     """One extended resource, or a driver of dynamic resource allocation. `resource` may end with ``*``: all that start so.
 
     `same_as`: the resource that tells of the same devices under another name and counts in its place where both are, ""
@@ -46,7 +46,7 @@ class Accelerator(Record):
     """
 
     resource: str
-    vendor: str
+    vendor: str = ""
     unit: Unit = Unit.DEVICE
     noun: str = "GPU"
     same_as: str = ""
@@ -219,14 +219,6 @@ def model_named(value: str) -> str:
 
 
 # ── a user's own ─────────────────────────────────────────────────────────────────────────────────────────────────────
-class _OwnResource(msgspec.Struct, forbid_unknown_fields=True):
-    resource: str
-    vendor: str = ""
-    unit: Unit = Unit.DEVICE
-    noun: str = "GPU"
-    same_as: str = ""
-
-
 class _OwnLabels(msgspec.Struct, forbid_unknown_fields=True):
     pool: list[str] = []
     zone: list[str] = []
@@ -238,7 +230,7 @@ class _OwnLabels(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Own(msgspec.Struct, forbid_unknown_fields=True):
-    resources: list[_OwnResource] = []
+    resources: list[Accelerator] = []
     labels: _OwnLabels = msgspec.field(default_factory=_OwnLabels)
 
 
@@ -267,15 +259,11 @@ def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
             mend = "Write the extended resource as a node's allocatable has it, such as example.com/npu"
             raise InputError(f'"{row.resource[:60]}" has no domain', where=where, mend=mend)
     before = given or Tables()
-    labels = own.labels
+    lists = [one for one in _OwnLabels.__struct_fields__ if one != "spot"]
+    spot = {key: {one.lower(): SPOT for one in values} for key, values in own.labels.spot.items()}
     return replace(
         before,
-        accelerators=(*(Accelerator(**msgspec.structs.asdict(row)) for row in own.resources), *before.accelerators),
-        pool=(*labels.pool, *before.pool),
-        zone=(*labels.zone, *before.zone),
-        region=(*labels.region, *before.region),
-        machine_type=(*labels.machine_type, *before.machine_type),
-        model=(*labels.model, *before.model),
-        count=(*labels.count, *before.count),
-        bought={**{key: {one.lower(): SPOT for one in values} for key, values in labels.spot.items()}, **before.bought},
+        accelerators=(*own.resources, *before.accelerators),
+        bought={**spot, **before.bought},
+        **{one: (*getattr(own.labels, one), *getattr(before, one)) for one in lists},
     )

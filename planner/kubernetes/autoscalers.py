@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 
 _KEDA = "ScaledObject"
@@ -27,8 +28,7 @@ def acting(snapshot: Snapshot) -> tuple[HorizontalPodAutoscaler, ...]:
 
 def autoscalers_of(snapshot: Snapshot, key: str) -> tuple[HorizontalPodAutoscaler, ...]:
     """What scales the workload, HorizontalPodAutoscalers before ScaledObjects."""
-    by_target = snapshot.derived.once(_by_target, snapshot)
-    return by_target.get(key, ())
+    return _by_target(snapshot).get(key, ())
 
 
 def settled(snapshot: Snapshot, workload: Workload) -> int:
@@ -72,6 +72,7 @@ def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int)
     return (low, high) if low < high else None
 
 
+@once_a_snapshot
 def _by_target(snapshot: Snapshot) -> dict[str, tuple[HorizontalPodAutoscaler, ...]]:
     found: dict[str, list[HorizontalPodAutoscaler]] = {}
     for one in sorted(acting(snapshot), key=lambda one: one.kind == _KEDA):

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import Scale, kind_in
 from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.kubernetes.shares import scaled_value
+
+Named = TypeVar("Named", PodDisruptionBudget, Workload)
 
 MORE_THAN_ONE = "the pod has more than one PodDisruptionBudget, which eviction does not support"
 
@@ -129,18 +132,23 @@ def _pods_by_labels(snapshot: Snapshot) -> dict[str, dict[Labels, list[int]]]:
     return found
 
 
-def _workloads_by_namespace(snapshot: Snapshot) -> dict[str, list[Workload]]:
-    found: dict[str, list[Workload]] = {}
-    for workload in snapshot.every_workload:
-        found.setdefault(workload.namespace, []).append(workload)
+def by_namespace(some: Iterable[Named]) -> dict[str, list[Named]]:
+    """Those of each namespace, in their order."""
+    found: dict[str, list[Named]] = {}
+    for one in some:
+        found.setdefault(one.namespace, []).append(one)
     return found
 
 
-def _budgets_by_namespace(snapshot: Snapshot) -> dict[str, list[PodDisruptionBudget]]:
-    found: dict[str, list[PodDisruptionBudget]] = {}
-    for budget in snapshot.pod_disruption_budgets:
-        found.setdefault(budget.namespace, []).append(budget)
-    return found
+@once_a_snapshot
+def _workloads(snapshot: Snapshot) -> dict[str, list[Workload]]:
+    return by_namespace(snapshot.every_workload)
+
+
+@once_a_snapshot
+def budgets_by_namespace(snapshot: Snapshot) -> dict[str, list[PodDisruptionBudget]]:
+    """The disruption budgets of each namespace; don't change it."""
+    return by_namespace(snapshot.pod_disruption_budgets)
 
 
 def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scales) -> BudgetStatus:
@@ -152,7 +160,7 @@ def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scale
         for pod in map(snapshot.pods.__getitem__, covered)
     ]
     wanted = dict(known[pod.controller] for pod in pods if pod.controller in known)
-    for workload in snapshot.derived.once(_workloads_by_namespace, snapshot).get(budget.namespace, ()):
+    for workload in _workloads(snapshot).get(budget.namespace, ()):
         if workload.key in known and covers(budget, workload.namespace, workload.template.labels):
             wanted[workload.key] = workload.replicas
     others = [pod for pod in pods if pod.controller not in known]
@@ -165,7 +173,7 @@ def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scale
 
 def protection(snapshot: Snapshot, workload: Workload, known: Scales | None = None) -> Protection:
     """What the budgets over `workload`'s pods allow at best; `known` are the snapshot's `scales`, where at hand."""
-    near = snapshot.derived.once(_budgets_by_namespace, snapshot).get(workload.namespace, ())
+    near = budgets_by_namespace(snapshot).get(workload.namespace, ())
     found = tuple(one for one in near if covers(one, workload.namespace, workload.template.labels))
     if len(found) > 1:
         return Protection(budgets=found, allowed=0, reason=MORE_THAN_ONE)
@@ -222,12 +230,10 @@ def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
 
 def overlaps(budgets: Iterable[PodDisruptionBudget], pods: Iterable[tuple[str, Labels]]) -> dict[tuple[str, ...], int]:
     """Names of budgets that cover the same pod (namespace/name, sorted) → how many pods, each (namespace, labels)."""
-    by_namespace: dict[str, list[PodDisruptionBudget]] = {}
-    for budget in budgets:
-        by_namespace.setdefault(budget.namespace, []).append(budget)
+    near = by_namespace(budgets)
     found: dict[tuple[str, ...], int] = {}
     for (namespace, labels), number in Counter(pods).items():
-        some = by_namespace.get(namespace, ())
+        some = near.get(namespace, ())
         if len(some) > 1:
             names = tuple(sorted(f"{one.namespace}/{one.name}" for one in some if covers(one, namespace, labels)))
             if len(names) > 1:

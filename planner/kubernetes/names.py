@@ -33,11 +33,6 @@ def is_dns_label(text: str) -> bool:
     return len(text) <= _LONGEST_LABEL and _DNS_LABEL.fullmatch(text) is not None
 
 
-def is_label_value(text: str) -> bool:
-    """A label's value; may be empty."""
-    return not text or (len(text) <= _LONGEST_LABEL and _WORD.fullmatch(text) is not None)
-
-
 def is_qualified(text: str) -> bool:
     """A label's, taint's or resource's name: ``nvidia.com/gpu``, ``cpu``."""
     prefix, slash, name = text.rpartition("/")
@@ -56,8 +51,8 @@ def check_object(name: str, namespace: str = "", *, is_prefix: bool = False) -> 
     checked = f"{name[:-1]}a" if is_prefix and len(name) > 1 and name.endswith("-") else name
     if not is_subdomain(checked):
         raise refused("metadata.name", name, "small letters, digits, - and ., 253 at most")
-    if namespace and not is_dns_label(namespace):
-        raise refused("metadata.namespace", namespace, "small letters, digits and -, 63 at most")
+    if namespace:
+        check_dns_label("metadata.namespace", namespace)
 
 
 def parse_namespace(text: str) -> str:
@@ -68,8 +63,7 @@ def parse_namespace(text: str) -> str:
     InputError
         For one that Kubernetes refuses.
     """
-    if not is_dns_label(text):
-        raise refused("the namespace", text, "small letters, digits and -, 63 at most")
+    check_dns_label("the namespace", text)
     return text
 
 
@@ -88,16 +82,16 @@ def check_reference(field: str, name: str | None) -> None:
 _is_subdomain = lru_cache(_MOST_KEPT)(is_subdomain)
 
 
-def check_container(name: str) -> None:
-    """Refuse a container's name.
+def check_dns_label(field: str, name: str) -> None:
+    """Refuse what can't be the name of a namespace, a container or a volume.
 
     Raises
     ------
     InputError
         When the API server would refuse it.
     """
-    if name and not is_dns_label(name):
-        raise refused("a container's name", name, "small letters, digits and -, 63 at most")
+    if not is_dns_label(name):
+        raise refused(field, name, "small letters, digits and -, 63 at most")
 
 
 def check_labels(labels: Mapping[str, str]) -> None:
@@ -128,7 +122,8 @@ def check_resource(name: str) -> None:
 
 @lru_cache(maxsize=65_536)
 def _is_label(key: str, value: str) -> bool:
-    return is_qualified(key) and is_label_value(value)
+    is_value = not value or (len(value) <= _LONGEST_LABEL and _WORD.fullmatch(value) is not None)
+    return is_value and is_qualified(key)
 
 
 def refused(field: str, text: str, allowed: str) -> InputError:

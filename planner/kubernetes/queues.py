@@ -44,7 +44,7 @@ def queued(snapshot: Snapshot, namespace: str, labels: Labels, templates: Iterab
     nothing does."""
     if said := named_queue(labels, templates):
         return said
-    if namespace in snapshot.derived.once(_with_default, snapshot):
+    if namespace in _with_default(snapshot):
         return f"{_MAY_ADMIT} (its namespace has a LocalQueue named {DEFAULT}, which what names no queue gets)"
     if is_default_unseen(snapshot):
         return f"{_MAY_ADMIT} (the snapshot doesn't hold LocalQueues, and what names no queue gets one named {DEFAULT})"
@@ -112,6 +112,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
+@once_a_snapshot
 def _with_default(snapshot: Snapshot) -> frozenset[str]:
     """Namespaces whose queue is there for what names none."""
     return frozenset(one.namespace for one in snapshot.local_queues if one.name == DEFAULT)

@@ -46,20 +46,7 @@ def pod_requests(spec: PodSpec) -> Amounts:
     FrozenMap[int]
         Resource name → millicores, bytes or devices; without zero entries.
     """
-    return _pod_requests(Same(spec.containers), Same(spec.init_containers), spec.pod_requests, spec.overhead)
-
-
-@lru_cache(_MOST_KEPT)
-def _pod_requests(
-    containers: Same[_Containers], init_containers: Same[_Containers], of_pod: Amounts | None, overhead: Amounts
-) -> Amounts:
-    spec = PodSpec(
-        containers=containers.value, init_containers=init_containers.value, pod_requests=of_pod, overhead=overhead
-    )
-    holders = [one.requests for one in (*spec.containers, *spec.init_containers)]
-    names = dict.fromkeys(name for one in (*holders, of_pod or EMPTY, overhead) for name in one)
-    found = {name: pod_request(spec, name) for name in names}
-    return FrozenMap({name: amount for name, amount in found.items() if amount})
+    return _requests(Same(spec.containers), Same(spec.init_containers), spec.pod_requests, spec.overhead)[0]
 
 
 def pod_request(spec: PodSpec, resource: str, default: int = 0) -> int:
@@ -79,20 +66,22 @@ def requested_gpus(spec: PodSpec) -> int:
 
 def scored_requests(spec: PodSpec) -> tuple[int, int]:
     """(millicores, bytes) as LeastAllocated counts them: containers without a request count 100m and 200Mi."""
-    return _scored_requests(Same(spec.containers), Same(spec.init_containers), spec.pod_requests, spec.overhead)
+    return _requests(Same(spec.containers), Same(spec.init_containers), spec.pod_requests, spec.overhead)[1]
 
 
 @lru_cache(_MOST_KEPT)
-def _scored_requests(
+def _requests(
     containers: Same[_Containers], init_containers: Same[_Containers], of_pod: Amounts | None, overhead: Amounts
-) -> tuple[int, int]:
+) -> tuple[Amounts, tuple[int, int]]:
+    """What a pod asks for, and the same as it is scored."""
     spec = PodSpec(
         containers=containers.value, init_containers=init_containers.value, pod_requests=of_pod, overhead=overhead
     )
-    return (
-        pod_request(spec, CPU, DEFAULT_MILLICPU_REQUEST),
-        pod_request(spec, MEMORY, DEFAULT_MEMORY_REQUEST_BYTES),
-    )
+    holders = [one.requests for one in (*spec.containers, *spec.init_containers)]
+    names = dict.fromkeys(name for one in (*holders, of_pod or EMPTY, overhead) for name in one)
+    found = {name: pod_request(spec, name) for name in names}
+    scored = pod_request(spec, CPU, DEFAULT_MILLICPU_REQUEST), pod_request(spec, MEMORY, DEFAULT_MEMORY_REQUEST_BYTES)
+    return FrozenMap({name: amount for name, amount in found.items() if amount}), scored
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:

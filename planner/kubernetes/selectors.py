@@ -45,12 +45,15 @@ def requirement_matches(requirement: Requirement, labels: Mapping[str, str]) -> 
         return value is not None
     if operator == "DoesNotExist":
         return value is None
-    if operator in ("Gt", "Lt"):
-        number, bound = as_integer(value), as_integer(requirement.values[0] if requirement.values else None)
-        if number is None or bound is None:
-            return False
-        return number > bound if operator == "Gt" else number < bound
-    return False
+    return _compares(value, operator, requirement.values[0] if requirement.values else None)
+
+
+def _compares(value: str | None, operator: str, other: str | None) -> bool:
+    """Whether both are whole numbers of which the first is greater (``Gt``), or less (``Lt``)."""
+    number, bound = as_integer(value), as_integer(other)
+    if number is None or bound is None:
+        return False
+    return number > bound if operator == "Gt" else operator == "Lt" and number < bound
 
 
 def labels_match(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
@@ -101,10 +104,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     if toleration.operator == "Exists":
         return True
     if toleration.operator in ("Lt", "Gt"):
-        number, bound = as_integer(taint.value), as_integer(toleration.value)
-        if number is None or bound is None:
-            return False
-        return number < bound if toleration.operator == "Lt" else number > bound
+        return _compares(taint.value, toleration.operator, toleration.value)
     return bool(toleration.key) and toleration.value == taint.value
 
 

@@ -127,7 +127,7 @@ def units_of(snapshot: Snapshot) -> Units:
 def card_by_card(snapshot: Snapshot, resources: Collection[str]) -> tuple[str, ...]:
     """Those of `resources` that a scheduler's extender, or a scheduler of its own, counts card by card (`is_of_extender`), GPUs
     where HAMi shares them, and devices of which pods hold parts: what kube-scheduler's sums let through may find no card."""
-    known = snapshot.derived.once(_shared_out, snapshot)
+    known = _shared_out(snapshot)
     return tuple(name for name in resources if is_of_extender(name) or name in known)
 
 
@@ -164,13 +164,15 @@ def _of_whom(resource: str) -> tuple[str, str] | None:
 
 def is_listed(snapshot: Snapshot, resource: str) -> bool:
     """Whether a node lists `resource`: more than the nodes' sum certainly doesn't fit."""
-    return resource in snapshot.derived.once(_listed, snapshot)
+    return resource in _listed(snapshot)
 
 
+@once_a_snapshot
 def _shared_out(snapshot: Snapshot) -> frozenset[str]:
     is_hami = any(count > 1 for node in snapshot.nodes for count in hami_cards(node))
     return frozenset({*parts_held(snapshot), *([NVIDIA_GPU] if is_hami else [])})
 
 
+@once_a_snapshot
 def _listed(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(name for node in snapshot.nodes for name in node.allocatable)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.records import Record
-from planner.kubernetes.budgets import spares
-from planner.kubernetes.records import PodDisruptionBudget
+from planner.kubernetes.budgets import budgets_by_namespace, spares
 from planner.kubernetes.requests import pod_requests
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.shape import Alike, Shape, alike
@@ -78,9 +77,7 @@ def _dry_runs(cluster: Cluster, kind: Alike) -> DryRuns:
 
 
 def _standing(cluster: Cluster) -> _Standing:
-    budgets: dict[str, list[PodDisruptionBudget]] = {}
-    for budget in cluster.snapshot.pod_disruption_budgets:
-        budgets.setdefault(budget.namespace, []).append(budget)
+    budgets = budgets_by_namespace(cluster.snapshot)
     count = sum(len(group.pods) for group in cluster.groups)
     node, index, kind = (np.zeros(count, dtype=np.intp) for _ in range(3))
     priority, is_kept, at = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_), 0

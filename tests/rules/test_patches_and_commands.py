@@ -126,7 +126,7 @@ def test_a_shell_runs_nothing_but_what_was_meant(name: str, tmp_path: Path, monk
 
     Reading refuses such names (tests/inventory/test_names.py): here they come through, for this is the second wall.
     """
-    for check in ("check_object", "check_labels", "check_container", "check_reference", "check_resource"):
+    for check in ("check_object", "check_labels", "check_dns_label", "check_reference", "check_resource"):
         monkeypatch.setattr(names, check, lambda *_, **__: None)
     offered = every_command(name)
     assert {"patch", "scale", "exec", "delete"} <= {shlex.split(one, comments=True)[1] for one in offered}

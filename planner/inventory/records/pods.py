@@ -386,7 +386,8 @@ def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
 
 
 def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
-    names.check_container(container.name)
+    if container.name:
+        names.check_dns_label("a container's name", container.name)
     resources = container.resources or _NO_RESOURCES
     limits = shared.amounts(resources.limits)
     requests = shared.amounts(resources.requests)
