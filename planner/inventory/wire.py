@@ -16,8 +16,8 @@ v1beta2, whose shapes differ), `storage/v1`, `scheduling/v1`, `node/v1`, `autosc
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
-from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
@@ -26,6 +26,7 @@ from msgspec import field
 
 from planner.ground.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
 from planner.kubernetes import queues
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -834,7 +835,6 @@ class ScaledObjectStatus(Wire):
     paused_replica_count: Count | None = None
 
 
-# ── admission: names and rules only ──────────────────────────────────────────────────────────────────────────────────
 # ── storage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 class VolumeNodeAffinity(Wire):
     required: NodeSelector | None = None
@@ -1050,8 +1050,6 @@ class TopologyLevel(Wire):
     node_label: str = ""
 
 
-# ── room kept spare ──────────────────────────────────────────────────────────────────────────────────────────────────
-# ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
 # ── objects that are a spec, or a spec and a status ──────────────────────────────────────────────────────────────────
 PersistentVolumeClaim = Specified[PersistentVolumeClaimSpec]
 ScaledObject = Whole[ScaledObjectSpec, ScaledObjectStatus]
@@ -1106,25 +1104,33 @@ class Readable(NamedTuple):
     is_rare: bool = False  # many servers don't have it, so kubectl's line leaves it out
 
 
-def _kind(
-    name: str, group: str = "", versions: tuple[str, ...] = ("v1",), *, field: str = "", is_namespaced: bool = True,
-    is_rare: bool = False,
-) -> tuple[str, Readable]:  # fmt: skip
-    """The kind by its name; resource and field are its plural, as Kubernetes spells resources and this project fields."""
-    plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
-    snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plural).lower()
-    return name, Readable(field or snake, group, plural.lower(), versions, is_namespaced, is_rare)
+class _Row(msgspec.Struct):
+    """A kind's row in ``wire.json``; resource and field are its plural, as Kubernetes spells resources and this project fields."""
+
+    name: str
+    group: str = ""
+    versions: tuple[str, ...] = ("v1",)
+    field: str = ""
+    is_namespaced: bool = True
+    is_rare: bool = False
 
 
-_of_cluster = partial(_kind, is_namespaced=False)
-_STORAGE = "storage.k8s.io"
+def _readable(rows: Iterable[_Row]) -> dict[str, Readable]:
+    found = {}
+    for row in rows:
+        name = row.name
+        plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
+        snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plural).lower()
+        found[name] = Readable(
+            row.field or snake, row.group, plural.lower(), row.versions, row.is_namespaced, row.is_rare
+        )
+    return found
+
+
 DEVICES = "resource.k8s.io"
-_devices = partial(_kind, group=DEVICES, versions=("v1", "v1beta2", "v1beta1"))
-_admission = partial(_kind, group="admissionregistration.k8s.io", is_namespaced=False)
-_new_admission = partial(_admission, versions=("v1", "v1beta1"), is_rare=True)
 METRICS = "metrics.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
-KARPENTER = "karpenter.sh"
+_ROWS = msgspec.json.decode(table_beside(__name__, "json"), type=dict[str, list[_Row]])
 READ: dict[str, Readable] = {
     NODE.name: Readable("nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Readable("namespaces", "", "namespaces", is_namespaced=False),
@@ -1134,47 +1140,15 @@ READ: dict[str, Readable] = {
         for one in WORKLOADS
     },
     **{one.name: Readable("replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
-    **dict([
-        _kind("ControllerRevision", "apps"),
-        _kind("HorizontalPodAutoscaler", "autoscaling", ("v2", "v1"), field="autoscalers"),
-        _kind("ScaledObject", "keda.sh", ("v1alpha1",), field="autoscalers", is_rare=True),
-        _kind("Service"),
-        _kind("PodDisruptionBudget", "policy"),
-        _of_cluster("PriorityClass", "scheduling.k8s.io"),
-        _of_cluster("RuntimeClass", "node.k8s.io"),
-        _kind("ResourceQuota"),
-        _kind("LimitRange"),
-        _of_cluster("PersistentVolume"),
-        _kind("PersistentVolumeClaim"),
-        _of_cluster("StorageClass", _STORAGE),
-        _of_cluster("CSINode", _STORAGE),
-        _of_cluster("CSIDriver", _STORAGE),
-        _kind("CSIStorageCapacity", _STORAGE),
-        _devices("DeviceClass", is_namespaced=False),
-        _devices("ResourceSlice", is_namespaced=False),
-        _devices("ResourceClaim"),
-        _devices("ResourceClaimTemplate"),
-        _of_cluster("DeviceTaintRule", DEVICES, ("v1", "v1beta2", "v1alpha3"), is_rare=True),
-        _admission("MutatingWebhookConfiguration", field="webhook_configurations"),
-        _admission("ValidatingWebhookConfiguration", field="webhook_configurations"),
-        _admission("ValidatingAdmissionPolicy", field="admission_policies"),
-        _admission("ValidatingAdmissionPolicyBinding", field="admission_policy_bindings"),
-        _new_admission("MutatingAdmissionPolicy", field="admission_policies"),
-        _new_admission("MutatingAdmissionPolicyBinding", field="admission_policy_bindings"),
-        *(
-            _kind(
-                kind, queues.GROUP, queues.VERSIONS, field="queued_workloads" * (kind == "Workload"),
-                is_namespaced=kind in queues.NAMESPACED, is_rare=True,
-            )
-            for kind in queues.KINDS
-        ),
-        _kind("PodTemplate", is_rare=True),
-        _kind("CapacityBuffer", SPARE, ("v1beta1", "v1alpha1"), is_rare=True),
-        _kind("ProvisioningRequest", SPARE, ("v1", "v1beta1"), is_rare=True),
-        _of_cluster("NodePool", KARPENTER, ("v1", "v1beta1"), is_rare=True),
-        _of_cluster("NodeClaim", KARPENTER, ("v1", "v1beta1"), is_rare=True),
-        _kind("Event"),
-    ]),
+    **_readable(_ROWS["before"]),
+    **_readable(
+        _Row(
+            kind, queues.GROUP, queues.VERSIONS, field="queued_workloads" * (kind == "Workload"),
+            is_namespaced=kind in queues.NAMESPACED, is_rare=True,
+        )
+        for kind in queues.KINDS
+    ),
+    **_readable(_ROWS["after"]),
     "PodMetrics": Readable("pod_metrics", METRICS, "pods", ("v1beta1",)),
 }  # fmt: skip
 """The kinds the planner reads, in one place: the snapshot's fields, the live reader's paths, kubectl's line and the ClusterRole in
