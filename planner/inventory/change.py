@@ -19,6 +19,7 @@ from planner.ground.vocabulary import is_extended_resource
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
+from planner.inventory.findings import finding
 from planner.inventory.last_applied import BY_FIELD, fields_in
 from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.progressive import groups_document, strategy_document
@@ -36,7 +37,6 @@ from planner.kubernetes.records import (
     Labels,
     LabelSelector,
     Requirement,
-    Severity,
     Strategy,
     Workload,
 )
@@ -100,7 +100,7 @@ def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, 
     changed = workload
     if change.patch:
         changed, unread = _patched(workload, change.patch)
-        findings += [_unread(workload.key, unread)] if unread else []
+        findings += [finding(NOT_READ, workload.key, fields=", ".join(unread[:4]))] if unread else []
     if change.requests or change.node_selector is not None:
         document = document_of(changed)
         spec = document["spec"]["template"].setdefault("spec", {})
@@ -116,7 +116,8 @@ def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, 
         workload.traits.has_ordinals
         and workload.strategy.max_unavailable is None is not changed.strategy.max_unavailable
     ):
-        findings.append(_dropped(workload.key))
+        # kubernetes `pkg/registry/apps/statefulset/strategy.go` `dropStatefulSetDisabledFields`
+        findings.append(finding("change-dropped", workload.key))
     is_restart = change.new_revision and not change.patch
     return changed, is_restart or has_new_template(workload, changed), tuple(findings)
 
@@ -378,21 +379,6 @@ def _sealed(patch: Object) -> Object:
     return {**patch, "spec": {**spec, **sealed_ones}}
 
 
-def _unread(key: str, fields: list[str]) -> Finding:
-    what = f"{', '.join(fields[:4])}: not read by the planner, so it changes nothing here"
-    mend = "Check the spelling if it should"
-    return Finding(severity=Severity.INFO, code=NOT_READ, object=key, what=what, mend=mend)
-
-
-def _dropped(key: str) -> Finding:
-    """Source: kubernetes `pkg/registry/apps/statefulset/strategy.go` `dropStatefulSetDisabledFields`."""
-    what = (
-        "maxUnavailable: the API server drops it unless its feature gate MaxUnavailableStatefulSet is on (off in 1.36)"
-    )
-    mend = "It counts here where another StatefulSet of the snapshot has it, which shows that the gate is on"
-    return Finding(severity=Severity.INFO, code="change-dropped", object=key, what=what, mend=mend)
-
-
 def _without_lost_commands(patch: Any) -> Any:
     """`patch`, where a container that loses its command loses `Container.start` with it, and a hook with another what the old slept.
 
@@ -484,9 +470,8 @@ def _set_request(spec: Object, resource: str, amount: int, where: str) -> list[F
     else:
         requests[resource] = written
         if resource in limits and quantity.parse(limits[resource], resource) < own:
-            what = f"the {resource} limit of {limits[resource]} is below the new request and was raised to {written}"
-            limits[resource] = written
-            findings.append(Finding(severity=Severity.INFO, code="change-raised-limit", object=where, what=what))
+            before, limits[resource] = limits[resource], written
+            findings.append(finding("change-raised-limit", where, resource=resource, before=before, after=written))
     if (spec.get("resources") or {}).get("requests", {}).get(resource) is not None:
         spec["resources"]["requests"][resource] = quantity.format_amount(amount, resource)
     return findings

@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TypeVar
+from typing import Final, TypeVar
+
+import msgspec
 
 from planner.ground import words
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.ground.words import duration, listing, plural, short_name
+from planner.inventory.findings import finding
 from planner.kubernetes import budgets, commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
 from planner.kubernetes.owners import owners_of, unjudged, unjudged_above, workload_key
 from planner.kubernetes.priorities import class_called
@@ -39,55 +43,25 @@ def check(snapshot: Snapshot) -> tuple[Finding, ...]:
     """Everything the checks find in `snapshot`, after the problems met while reading it. What hangs on nodes or pods that weren't
     seen isn't said: without them every node is empty, and none has room."""
     made = (one for one in CHECKS if snapshot.if_known(True, *_HANG_ON.get(one, ())))
-    return snapshot.problems + tuple(finding for one in made for finding in one(snapshot))
+    return snapshot.problems + tuple(found for one in made for found in one(snapshot))
 
 
 def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
     """How old the snapshot is at `now` (seconds since the epoch): a note after an hour, a warning after a day."""
     age = now - snapshot.taken_at
-    again = "Take a new snapshot"
     if snapshot.taken_at <= 0:
-        what = "nothing in the input says when it was taken"
-        return (Finding(severity=Severity.WARNING, code="snapshot-age-unknown", object="", what=what, mend=again),)
+        return (finding("snapshot-age-unknown"),)
     if age < -CLOCKS_MAY_DIFFER_SECONDS:
-        what = f"the snapshot is {duration(-age)} ahead of this machine's clock"
-        mend = "Set the clock of this machine, or of the cluster's nodes"
-        return (Finding(severity=Severity.WARNING, code="snapshot-from-the-future", object="", what=what, mend=mend),)
+        return (finding("snapshot-from-the-future", ahead=duration(-age)),)
     if age < AGED_SECONDS:
         return ()
     severity = Severity.WARNING if age >= STALE_SECONDS else Severity.INFO
-    what = f"the snapshot is {duration(age)} old: the cluster may look different now"
-    return (Finding(severity=severity, code="snapshot-stale", object="", what=what, mend=again),)
+    return (finding("snapshot-stale", severity=severity, age=duration(age)),)
 
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
-_NEEDED = {
-    NODE.name: (Severity.ERROR, "without nodes nothing can be placed"),
-    POD.name: (Severity.ERROR, "what of the nodes is held or free isn't known"),
-    DEPLOYMENT.name: (Severity.WARNING, f"rollouts of {DEPLOYMENT.name}s can't be answered"),
-    REPLICA_SET.name: (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
-    "PriorityClass": (Severity.INFO, "priorities of new pods are taken from running ones, preemption may be missed"),
-    "ResourceQuota": (Severity.INFO, "if namespaces have quotas, pods they would refuse are counted as created"),
-    "PodDisruptionBudget": (Severity.INFO, "if there are budgets, drains and preemption are judged without them"),
-    "Event": (Severity.INFO, "causes of restarts are told from pod statuses alone"),
-    "PodMetrics": (Severity.INFO, "memory and CPU in use are unknown"),
-}
-_NEEDED_FOR_CLAIMS = {
-    "PersistentVolumeClaim": "pods that use claims can't be placed with certainty",
-    "PersistentVolume": "the zones of claimed volumes are unknown",
-    "StorageClass": "when and where unbound claims are provisioned is unknown",
-    "CSIDriver": "whether volumes may only be made where their driver says there is room is unknown",
-}
-_NEEDED_FOR_DEVICES = {
-    "ResourceSlice": "devices of the nodes are unknown",
-    "ResourceClaim": "which devices are taken is unknown",
-    "ResourceClaimTemplate": "what new pods' device claims ask for is unknown",
-    "DeviceClass": "what device claims ask for is unknown",
-}
-_NEEDED_FOR_REVISIONS = {
-    "ControllerRevision": "whether a changed template goes back to an older revision is told from what pods show, which is "
-    "not their environment"
-}
+_NEEDED: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[str, dict[str, tuple[Severity, str]]])
+"""In which clusters → the kinds that answers need there → how much, and what they lack without."""
 
 
 @once_a_snapshot
@@ -95,13 +69,13 @@ def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     """The kinds that answers about this cluster need → how much, and what they lack without."""
     every = [*(pod.spec for pod in snapshot.pods), *(one.template.spec for one in snapshot.workloads)]
     specs = {id(spec): spec for spec in every}.values()
-    needed = dict(_NEEDED)
+    needed = dict(_NEEDED["all"])
     if any(volume.kind == "persistentVolumeClaim" for spec in specs for volume in spec.volumes):
-        needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_CLAIMS.items()}
+        needed |= _NEEDED["with claims"]
     if any(spec.resource_claims for spec in specs):
-        needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_DEVICES.items()}
+        needed |= _NEEDED["with devices"]
     if _is_between_revisions(snapshot):
-        needed |= {kind: (Severity.INFO, what) for kind, what in _NEEDED_FOR_REVISIONS.items()}
+        needed |= _NEEDED["between revisions"]
     if snapshot.derived.once(queues.is_there, snapshot):
         needed |= dict.fromkeys(queues.NEEDED, (Severity.WARNING, "whether and when Kueue lets pods in isn't known"))
     return needed
@@ -125,18 +99,12 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
         presence = snapshot.presence.get(kind, Presence.ABSENT)
         if presence is Presence.REFUSED:
             grave = Severity.WARNING if severity is Severity.INFO else severity
-            mend = "Ask for the right to list them (get, list on that resource)"
-            text = f"{kind}: the API server refused to list them (403): {what}"
-            yield Finding(severity=grave, code="kind-refused", object="", what=text, mend=mend)
+            yield finding("kind-refused", severity=grave, kind=kind, cost=what)
         elif presence is Presence.PARTIAL:
             why = snapshot.reading.partial.get(kind, "")
-            text = f"{kind}: some are missing{f', {why}' if why else ''}: {what}"
-            mend = "Take the snapshot again, whole"
-            yield Finding(severity=Severity.WARNING, code="kind-partial", object="", what=text, mend=mend)
+            yield finding("kind-partial", kind=kind, why=f", {why}" if why else "", cost=what)
         elif presence is Presence.ABSENT:
-            text = f"no {kind} in the input: {what}"
-            mend = f"Add {_plural(kind)} to the kinds given to kubectl get"
-            yield Finding(severity=severity, code="kind-absent", object="", what=text, mend=mend)
+            yield finding("kind-absent", severity=severity, kind=kind, cost=what, kinds=_plural(kind))
 
 
 def unmodelled_owners(snapshot: Snapshot) -> Iterator[Finding]:
@@ -145,14 +113,14 @@ def unmodelled_owners(snapshot: Snapshot) -> Iterator[Finding]:
     for one in unjudged(snapshot):
         mine = frozenset(one.keys)
         some = [pod for pod in snapshot.pods if above.get(pod.uid) in mine]
-        held = alike_requests(some)
-        what = (
-            f"{words.count(len(one.keys), one.kind)} not modelled ({listing([short_name(key) for key in one.keys])}): "
-            f"{plural(len(one.keys), 'its', 'their')} {words.count(len(some), 'pod')} {plural(len(some), 'holds', 'hold')} "
-            f"{held or 'no accelerator'}"
+        yield finding(
+            "kind-not-modelled",
+            objects=words.count(len(one.keys), one.kind),
+            names=listing([short_name(key) for key in one.keys]),
+            its=plural(len(one.keys), "its", "their"),
+            pods=f"{words.count(len(some), 'pod')} {plural(len(some), 'holds', 'hold')}",
+            held=alike_requests(some) or "no accelerator",
         )
-        mend = "Its pods are counted in; to ask whether more of them find nodes, give the object to rollout -f"
-        yield Finding(severity=Severity.INFO, code="kind-not-modelled", object="", what=what, mend=mend)
 
 
 def alike_requests(pods: Iterable[Pod]) -> str:
@@ -168,25 +136,17 @@ def unlabelled_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     """GPU nodes that don't say which GPU they have: workloads can't choose, and prices can't be found."""
     nodes = [node for node in snapshot.nodes if gpu_count(node) and not gpu_model(node)]
     for pool, some in _by(nodes, node_pool).items():
-        what = (
-            f"{_nodes(some)} {plural(len(some), 'has', 'have')} GPUs but no accelerator label: the GPU model is unknown"
-        )
-        mend = "Label the pool's nodes, such as cloud.google.com/gke-accelerator or nvidia.com/gpu.product"
-        yield _about_nodes(some, pool, "gpu-node-without-label", what, mend)
+        yield finding("gpu-node-without-label", _nodes_key(some, pool), nodes=_nodes(some, "has", "have"))
 
 
 def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     """GPU nodes that take no new pods: cordoned, or not Ready."""
     gpu_nodes = [node for node in snapshot.nodes if gpu_count(node)]
-    for code, state, mend in (
-        ("gpu-node-cordoned", CORDONED, "Uncordon with kubectl uncordon, or remove the nodes"),
-        ("gpu-node-not-ready", NOT_READY, "See kubectl describe node"),
-    ):
+    for code, state in (("gpu-node-cordoned", CORDONED), ("gpu-node-not-ready", NOT_READY)):
         nodes = [node for node in gpu_nodes if out_of_use(node) == state]
         for pool, some in _by(nodes, node_pool).items():
             count = sum(map(gpu_count, some))
-            what = f"{_nodes(some)} {plural(len(some), 'is', 'are')} {state}: no new pod gets the {count:,} GPUs there"
-            yield _about_nodes(some, pool, code, what, mend)
+            yield finding(code, _nodes_key(some, pool), nodes=_nodes(some, "is", "are"), state=state, gpus=count)
 
 
 def overcommitted_nodes(snapshot: Snapshot) -> Iterator[Finding]:
@@ -199,9 +159,7 @@ def overcommitted_nodes(snapshot: Snapshot) -> Iterator[Finding]:
                 if amount > nodes[name].allocatable.get(resource, 0):
                     excess[resource].append(nodes[name])
     for resource, some in excess.items():
-        what = f"pods on {_nodes(some)} ask for more {resource} than is allocatable there"
-        mend = "Move pods away; the scheduler won't add any until then"
-        yield _about_nodes(some, "", "node-overcommitted", what, mend)
+        yield finding("node-overcommitted", _nodes_key(some), nodes=_nodes(some), resource=resource)
 
 
 # ── pods ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -212,11 +170,7 @@ def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     nodes = {node.name for node in snapshot.nodes}
     lost = [pod for pod in snapshot.pods if pod.holds_room and pod.node_name not in nodes]
     for name, pods in _by(lost, lambda pod: pod.node_name).items():
-        what = f"{_pods(pods)} {plural(len(pods), 'is', 'are')} bound to this node, which isn't in the input: what they hold is counted nowhere"
-        mend = "List nodes and pods at the same moment; if the node is gone, delete its pods"
-        yield Finding(
-            severity=Severity.WARNING, code="pod-on-unknown-node", object=NODE.key("", name), what=what, mend=mend
-        )
+        yield finding("pod-on-unknown-node", NODE.key("", name), pods=_pods(pods), are=plural(len(pods), "is", "are"))
 
 
 def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
@@ -229,10 +183,8 @@ def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
         and snapshot.taken_at - pod.deleted_at > STUCK_TERMINATING_SECONDS
     ]
     for name, pods in _by(stuck, lambda pod: pod.node_name).items():
-        what = f"{_pods(pods)} on this node should be gone by now, and {plural(len(pods), 'holds', 'hold')} what they asked for"
-        mend = "Look at the node (kubelet down, finalizers); a deleted node's pods go with kubectl delete --force"
-        code = "pod-stuck-terminating"
-        yield Finding(severity=Severity.WARNING, code=code, object=NODE.key("", name), what=what, mend=mend)
+        hold = plural(len(pods), "holds", "hold")
+        yield finding("pod-stuck-terminating", NODE.key("", name), pods=_pods(pods), hold=hold)
 
 
 def unschedulable_pods(snapshot: Snapshot) -> Iterator[Finding]:
@@ -241,8 +193,7 @@ def unschedulable_pods(snapshot: Snapshot) -> Iterator[Finding]:
     waiting = [pod for pod in snapshot.pods if pod.unschedulable_message and pod.waits]
     for key, pods in _by(waiting, lambda pod: workload_key(pod, owners)).items():
         message = Counter(pod.unschedulable_message for pod in pods).most_common(1)[0][0].rstrip(".")
-        what = f"{_pods(pods)} can't be scheduled now: {message}"
-        yield Finding(severity=Severity.WARNING, code="pod-unschedulable", object=key, what=what)
+        yield finding("pod-unschedulable", key, pods=_pods(pods), message=message)
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -261,11 +212,7 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
     for key, spec in asking:
         for resource in sorted(pod_requests(spec).keys() - offered):
             if is_extended_resource(resource) or resource.startswith(HUGE_PAGES):
-                what = f"asks for {resource}, which no node has"
-                mend = "Check the name, the device plugin, and that the pool with it isn't scaled to zero"
-                yield Finding(
-                    severity=Severity.ERROR, code="pod-wants-unknown-resource", object=key, what=what, mend=mend
-                )
+                yield finding("pod-wants-unknown-resource", key, resource=resource)
 
 
 def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
@@ -293,14 +240,12 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
             continue
         devices = ", ".join(f"{n} {name}" for name, n in sorted(asked.items()) if n and is_extended_resource(name))
         unavailable, count = workload.strategy.max_unavailable, workload.replicas
-        none_of = "0" if unavailable == 0 else f"{unavailable}, which is 0 of {count:,}"
-        what = (
-            f"a rollout keeps {'its pod' if count == 1 else f'all {count:,} pods'} until new ones are Ready "
-            f"(maxUnavailable is {none_of}), and no node has room for one more pod with {devices}"
-        )
-        mend = "See the ways out on the Rollout page: each is simulated against whatever else waits for such a node"
-        yield Finding(
-            severity=Severity.WARNING, code="deployment-no-room-to-surge", object=workload.key, what=what, mend=mend
+        yield finding(
+            "deployment-no-room-to-surge",
+            workload.key,
+            pods="its pod" if count == 1 else f"all {count:,} pods",
+            none_of="0" if unavailable == 0 else f"{unavailable}, which is 0 of {count:,}",
+            devices=devices,
         )
 
 
@@ -308,30 +253,21 @@ def stalled_rollouts(snapshot: Snapshot) -> Iterator[Finding]:
     """Deployments that have missed their progress deadline already."""
     for workload in snapshot.workloads:
         if workload.conditions.get("Progressing") == "False/ProgressDeadlineExceeded":
-            what = "its current rollout has made no progress for longer than progressDeadlineSeconds"
-            mend = "See why its new pods aren't Ready, or go back with kubectl rollout undo"
-            code = "deployment-stalled"
-            yield Finding(severity=Severity.WARNING, code=code, object=workload.key, what=what, mend=mend)
+            yield finding("deployment-stalled", workload.key)
 
 
 def unobserved_changes(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads that were changed a moment before: their controller hasn't seen it yet."""
     for workload in snapshot.workloads:
         if workload.observed_generation is not None and workload.observed_generation < workload.generation:
-            what = "was changed just before the snapshot; its status and pods are still those of the time before"
-            code = "workload-not-observed"
-            mend = "Take the snapshot again"
-            yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
+            yield finding("workload-not-observed", workload.key)
 
 
 def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
     """Deployments whose rollouts are paused: a change starts nothing."""
     for workload in snapshot.workloads:
         if workload.is_paused and workload.traits.can_pause:
-            what = "is paused: a change of its template starts no rollout"
-            mend = commands.resume(workload.key)
-            code = "deployment-paused"
-            yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
+            yield finding("deployment-paused", workload.key, command=commands.resume(workload.key))
 
 
 def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
@@ -355,10 +291,7 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
             if one is not workload and labels_match(workload.selector, one.template.labels)
         ]
         if others:
-            what = f"its selector also selects the pods of {_some(others)}"
-            mend = "Give each its own labels; selectors can't be changed, so one of them has to be created anew"
-            code = "selector-overlaps"
-            yield Finding(severity=Severity.ERROR, code=code, object=workload.key, what=what, mend=mend)
+            yield finding("selector-overlaps", workload.key, others=_some(others))
 
 
 def missing_priority_classes(snapshot: Snapshot) -> Iterator[Finding]:
@@ -369,10 +302,7 @@ def missing_priority_classes(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         name = workload.template.spec.priority_class_name
         if name and class_called(name, known) is None:
-            what = f'its pods ask for the priority class "{name}", which doesn\'t exist: new pods are refused'
-            mend = "Create the PriorityClass, or name another one"
-            code = "priority-class-missing"
-            yield Finding(severity=Severity.ERROR, code=code, object=workload.key, what=what, mend=mend)
+            yield finding("priority-class-missing", workload.key, name=name)
 
 
 def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
@@ -384,10 +314,7 @@ def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
         for volume in workload.template.spec.volumes:
             is_claim = volume.kind == "persistentVolumeClaim"
             if is_claim and (workload.namespace, volume.claim_name) not in known:
-                what = f'mounts the claim "{volume.claim_name}", which doesn\'t exist: new pods are never placed'
-                mend = "Create the PersistentVolumeClaim"
-                code = "claim-missing"
-                yield Finding(severity=Severity.ERROR, code=code, object=workload.key, what=what, mend=mend)
+                yield finding("claim-missing", workload.key, claim=volume.claim_name)
 
 
 # ── budgets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -399,13 +326,8 @@ def unreadable_shares(snapshot: Snapshot) -> Iterator[Finding]:
             try:
                 check_share(f"spec.{field}", value)
             except InputError as error:
-                yield Finding(
-                    severity=Severity.ERROR,
-                    code="share-unreadable",
-                    object=f"PodDisruptionBudget/{budget.namespace}/{budget.name}",
-                    what=f"{error.what}: no pod that it covers may go",
-                    mend=error.mend,
-                )
+                key = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
+                yield finding("share-unreadable", key, problem=error.what, how=error.mend)
 
 
 def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
@@ -415,15 +337,10 @@ def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
         name = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
         best = budgets.status_at_best(budget, snapshot, known)
         if not best.healthy:
-            what = "selects no pod: it protects nothing"
-            mend = "Compare its selector with the labels of the pods it is meant for"
-            yield Finding(severity=Severity.INFO, code="budget-selects-nothing", object=name, what=what, mend=mend)
+            yield finding("budget-selects-nothing", name)
         elif best.is_known and not best.allowed:
-            number = "its pod" if best.healthy == 1 else f"any of its {best.healthy:,} pods"
-            why = budgets.why_never(budget, best)
-            what = f"never lets {number} go ({why}): drains and node upgrades wait for ever"
-            mend = "Allow one: maxUnavailable 1, with at least two replicas"
-            yield Finding(severity=Severity.WARNING, code="budget-blocks-always", object=name, what=what, mend=mend)
+            pods = "its pod" if best.healthy == 1 else f"any of its {best.healthy:,} pods"
+            yield finding("budget-blocks-always", name, pods=pods, why=budgets.why_never(budget, best))
 
 
 def overlapping_budgets(snapshot: Snapshot) -> Iterator[Finding]:
@@ -432,9 +349,7 @@ def overlapping_budgets(snapshot: Snapshot) -> Iterator[Finding]:
     for names, count in budgets.overlaps(snapshot.pod_disruption_budgets, pods).items():
         first, *others = (f"PodDisruptionBudget/{name}" for name in names)
         covered = "a pod" if count == 1 else f"{count:,} pods"
-        what = f"covers {covered} together with {_some(others)}: {budgets.MORE_THAN_ONE}, so drains wait for ever"
-        mend = "Leave one budget for each pod: narrow a selector, or delete the others"
-        yield Finding(severity=Severity.WARNING, code="budgets-overlap", object=first, what=what, mend=mend)
+        yield finding("budgets-overlap", first, pods=covered, others=_some(others), refused=budgets.MORE_THAN_ONE)
 
 
 CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
@@ -511,10 +426,12 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _nodes(nodes: list[Node]) -> str:
-    if len(nodes) == 1:
-        return f"node {nodes[0].name}"
-    return f"{len(nodes):,} nodes ({_some([node.name for node in nodes])})"
+def _nodes(nodes: list[Node], *verbs: str) -> str:
+    """``node g1 is``, ``5 nodes (…) are``: with the verb, where it is given for one and for several."""
+    many = f"{len(nodes):,} nodes ({_some([node.name for node in nodes])})"
+    return " ".join(
+        [f"node {nodes[0].name}" if len(nodes) == 1 else many, *([plural(len(nodes), *verbs)] if verbs else [])]
+    )
 
 
 def _pods(pods: list[Pod]) -> str:
@@ -523,9 +440,9 @@ def _pods(pods: list[Pod]) -> str:
     return f"{len(pods):,} pods ({_some([f'{pod.namespace}/{pod.name}' for pod in pods])})"
 
 
-def _about_nodes(nodes: list[Node], pool: str, code: str, what: str, mend: str) -> Finding:
-    name = NODE.key("", nodes[0].name) if len(nodes) == 1 else f"node pool {pool}" if pool else ""
-    return Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend)
+def _nodes_key(nodes: list[Node], pool: str = "") -> str:
+    """What a finding about nodes is about: the one, or their pool."""
+    return NODE.key("", nodes[0].name) if len(nodes) == 1 else f"node pool {pool}" if pool else ""
 
 
 def _plural(kind: str) -> str:

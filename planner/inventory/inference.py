@@ -12,17 +12,16 @@ from collections.abc import Iterable
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.vocabulary import POD_TEMPLATE_HASH
+from planner.inventory.findings import finding
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET
 from planner.kubernetes.records import (
     EMPTY,
-    Finding,
     FrozenMap,
     LabelSelector,
     Owner,
     Pod,
     Presence,
     ReplicaSet,
-    Severity,
     Snapshot,
     Workload,
 )
@@ -35,12 +34,7 @@ def with_inferred(snapshot: Snapshot) -> Snapshot:
     found = _replica_sets(snapshot)
     if not found:
         return snapshot
-    what = (
-        f"no {REPLICA_SET.name} in the input: {words.count(len(found), 'is', 'are')} told from the pods that name them as "
-        f"their owner; those without a pod aren't known"
-    )
-    mend = "Add replicasets to the kinds given to kubectl get, to be sure"
-    note = Finding(severity=Severity.INFO, code="replica-sets-inferred", object="", what=what, mend=mend)
+    note = finding("replica-sets-inferred", kind=REPLICA_SET.name, sets=words.count(len(found), "is", "are"))
     return replace(
         snapshot,
         replica_sets=tuple(found),

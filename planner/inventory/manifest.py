@@ -29,6 +29,7 @@ from planner.inventory.change_rules import check_budget, check_resources, check_
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.courses import NOT_RECORDED, Course, course
 from planner.inventory.documents import objects_of
+from planner.inventory.findings import finding
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_before, read_set, read_unplayed
@@ -205,7 +206,7 @@ def read_manifest(
     unknown = [_unread(one) for one in unread]
     findings: list[Finding] = []
     if repeated:
-        findings.append(_repeated(repeated))
+        findings.append(finding("key-repeated", keys=words.listing(repeated)))
     beside: list[Object] = []
     other_kinds: dict[str, int] = {}
     accounts: list[tuple[str, str]] = []
@@ -242,7 +243,8 @@ def read_manifest(
             placed[found.workload.key] = found
         else:
             unknown.append(found)
-    findings += _assumed(one.after.key for one in workloads.values() if one.is_assumed)
+    assumed = [one.after.key for one in workloads.values() if one.is_assumed]
+    findings += [finding("apply-assumed", keys=words.listing(assumed))] if assumed else []
     # a runtime that is new makes no pods but those of the models that name it
     unknown = [one for one in unknown if one.may_help or one.key not in runtimes.used]
     jobs = _of_jobs(workloads)
@@ -250,12 +252,15 @@ def read_manifest(
     placed |= {one.workload.key: one for one in jobs if isinstance(one, PlacedWorkload)}
     findings += [told for one in jobs if isinstance(one, PlacedWorkload) for told in _told(one)]
     if other_kinds:
-        findings.append(_ignored(other_kinds))
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
+        findings.append(finding("manifest-not-applied", kinds=kinds))
     with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
     moved, not_told = _autoscaled(snapshot, with_objects, workloads)
     workloads |= moved
     unknown += not_told
-    findings += [_set_by_autoscaler(one) for one in moved.values()]
+    for key, one_moved in moved.items():
+        today = words.count(one_moved.before.replicas, "replica") if one_moved.before is not None else ""
+        findings.append(finding("replicas-by-autoscaler", key, today=today, then=one_moved.after.replicas))
     asked = [*(one.after for one in workloads.values()), *(one.workload for one in placed.values())]
     findings += _no_namespace(asked, with_objects)
     return Manifest(
@@ -283,11 +288,7 @@ def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding
             again[_key(kind, *_named(one))] = None
         last[key] = (number, kind, one)
     if again:
-        what = (
-            f"{words.listing(list(again))}: more than once in the manifest; the last one counts, as with kubectl apply"
-        )
-        mend = "Delete the other"
-        findings.append(Finding(severity=Severity.WARNING, code="manifest-twice", object="", what=what, mend=mend))
+        findings.append(finding("manifest-twice", keys=words.listing(list(again))))
     yield from last.values()
 
 
@@ -299,11 +300,9 @@ def _named(one: Object) -> tuple[str, str]:
 
 
 def _hook(kind: str, one: Object) -> Finding:
-    key, makes_pods = _key(kind, *_named(one)), kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
-    what = f"is a hook of Helm ({', '.join(hooks.events(one))}): Helm doesn't apply it with the rest, so it isn't counted in"
-    mend = "To ask about it, give it alone without its annotation helm.sh/hook" if makes_pods else ""
-    severity = Severity.WARNING if makes_pods else Severity.INFO
-    return Finding(severity=severity, code="helm-hook", object=key, what=what, mend=mend)
+    makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
+    row = "helm-hook" if makes_pods else "helm-hook:without pods"
+    return finding(row, _key(kind, *_named(one)), events=", ".join(hooks.events(one)))
 
 
 def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding]:
@@ -312,14 +311,8 @@ def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding
         return []
     there = {one.name for one in snapshot.namespaces}
     missing = dict.fromkeys(one.namespace for one in asked if one.namespace and one.namespace not in there)
-    return [
-        Finding(
-            severity=Severity.WARNING, code="namespace-missing", object=f"Namespace/{name}",
-            what="isn't in the cluster, and the manifest doesn't bring it: kubectl apply refuses what is meant for it",
-            mend=f"Make it first: {command('kubectl', 'create', 'namespace', name)}",
-        )
-        for name in missing
-    ]  # fmt: skip
+    create = ("kubectl", "create", "namespace")
+    return [finding("namespace-missing", f"Namespace/{name}", command=command(*create, name)) for name in missing]
 
 
 def _kind(one: Object, number: int) -> str:
@@ -410,26 +403,12 @@ def _leaves_out(before: Workload, after: Workload, given: Object) -> bool:
         return True  # by itself it would be refused
 
 
-def _assumed(keys: Iterable[str]) -> list[Finding]:
-    found = list(keys)
-    if not found:
-        return []
-    what = (
-        f"{words.listing(found)}: nothing says what was applied before (no annotation last-applied-configuration, no managedFields), "
-        "so what the manifest leaves out is kept, as kubectl apply does; Helm and server-side apply may take it away"
-    )
-    mend = "To tell it: kubectl get … --show-managed-fields, or read the cluster live"
-    return [Finding(severity=Severity.WARNING, code="apply-assumed", object="", what=what, mend=mend)]
-
-
 def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:
     """A new workload whose name another namespace has: perhaps that one was meant."""
     others = [one.namespace for one in snapshot.workloads if (one.kind, one.name) == (new.kind, new.name)]
-    if not others:
-        return []
-    what = f"is new in namespace {new.namespace}; namespace {', '.join(sorted(others))} has a {new.kind} of that name"
-    mend = "If that one is meant, write its namespace into the manifest"
-    return [Finding(severity=Severity.INFO, code="manifest-new-namesake", object=new.key, what=what, mend=mend)]
+    told = ", ".join(sorted(others))
+    row = "manifest-new-namesake"
+    return [finding(row, new.key, namespace=new.namespace, others=told, kind=new.kind)] if others else []
 
 
 # ── autoscalers of pods ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -458,12 +437,6 @@ def _autoscaled(
     return moved, unknown
 
 
-def _set_by_autoscaler(found: AppliedWorkload) -> Finding:
-    assert found.before is not None
-    what = f"{words.count(found.before.replicas, 'replica')} today, and the manifest's autoscaler sets {found.after.replicas:,} as soon as it looks"
-    return Finding(severity=Severity.INFO, code="replicas-by-autoscaler", object=found.after.key, what=what)
-
-
 def read_autoscaler(one: Object) -> HorizontalPodAutoscaler:
     """A HorizontalPodAutoscaler or ScaledObject as a manifest has it.
 
@@ -476,12 +449,6 @@ def read_autoscaler(one: Object) -> HorizontalPodAutoscaler:
     if not isinstance(found, HorizontalPodAutoscaler):
         raise ChangeError("isn't an autoscaler that is known", where=MANIFEST, mend=_GIVE)
     return found
-
-
-def _ignored(other_kinds: dict[str, int]) -> Finding:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
-    what = f"{kinds} in the manifest: not counted in, since nothing of them becomes pods"
-    return Finding(severity=Severity.INFO, code="manifest-not-applied", object="", what=what)
 
 
 # ── pods of other kinds ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -758,14 +725,9 @@ def _placement_only(found: PlacedWorkload) -> Finding:
     placed, kind = found.placed, found.workload.kind
     sets = ", ".join(f"{one.count} {one.role}" if one.role else words.count(one.count, "pod") for one in placed.sets)
     groups = f"{placed.groups} groups of " if placed.groups > 1 else ""
-    what = (
-        f"placement only: whether its pods ({groups}{sets}; {placed.gang}) find nodes is answered, not how a {kind} "
-        "rolls out"
-    )
-    mend = "What is played is the scheduler, not the kind's own controller"
-    if found.placed.assumes:
-        what += f"; {found.placed.assumes}"
-    return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what, mend=mend)
+    assumes = f"; {placed.assumes}" if placed.assumes else ""
+    key, gang = found.workload.key, placed.gang
+    return finding("placement-only", key, groups=groups, sets=sets, gang=gang, kind=kind, assumes=assumes)
 
 
 def _labels(metadata: Object, of: str = "labels") -> Labels:
@@ -783,22 +745,11 @@ def _told(found: PlacedWorkload) -> list[Finding]:
     if placed.course and placed.idle is not Idle.SUSPENDED:
         return [Finding(severity=Severity.INFO, code=NOT_RECORDED, object=found.workload.key, what=placed.course)]
     if placed.idle is Idle.THERE:
-        return [_assumed_to_stay(found.workload.key)] if placed.is_assumed else []
+        return [finding("apply-assumed:stays", found.workload.key)] if placed.is_assumed else []
     is_queued = bool(queues.named_queue(found.workload.labels, [one.template for one in placed.sets]))
     if placed.idle is Idle.NO or is_queued:  # Kueue takes the suspension away
         return [_placement_only(found)]
-    mend = "To see whether they find nodes then, ask without its suspend"
-    what = found.placed.idle_words
-    return [Finding(severity=Severity.WARNING, code="suspended", object=found.workload.key, what=what, mend=mend)]
-
-
-def _assumed_to_stay(key: str) -> Finding:
-    what = (
-        "is taken to stay as it is: the input doesn't tell what was applied before, so what the manifest leaves out is taken "
-        "for what the cluster fills in"
-    )
-    mend = "With the annotation kubectl.kubernetes.io/last-applied-configuration in the input it would be known"
-    return Finding(severity=Severity.INFO, code="apply-assumed", object=key, what=what, mend=mend)
+    return [finding("suspended", found.workload.key, said=placed.idle_words)]
 
 
 def _without_pods(key: str) -> UnknownObject:
@@ -848,11 +799,6 @@ def _unread(why: str) -> UnknownObject:
     name, _, problem = why.partition(": ")
     what = f"{name} can't be read ({problem}), and the rest is answered without it"
     return UnknownObject(key=name, what=what, mend="Mend that file", may_help=True)
-
-
-def _repeated(keys: list[str]) -> Finding:
-    what = f"keys are given twice: {words.listing(keys)}; the last one counts, as with kubectl"
-    return Finding(severity=Severity.WARNING, code="key-repeated", object="", what=what, mend="Delete the other")
 
 
 # ── the objects beside the workloads ─────────────────────────────────────────────────────────────────────────────────

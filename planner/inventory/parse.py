@@ -20,6 +20,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.inventory import wire
+from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
 from planner.inventory.json_text import LARGEST_OBJECT_BYTES, MOST_OBJECTS, MOST_WORKLOADS, check_count, too_many
@@ -409,9 +410,7 @@ class Reader:
         fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
         if isinstance(fields, dict) and fields.get("status") == "Failure":
             said = " ".join(str(fields.get("message") or fields.get("reason") or "it doesn't say why").split())[:300]
-            what = f"{file} is no list but the API server's refusal: {said}"
-            mend = "Ask for the right to get and list it, and write the file again"
-            self.problems.append(Finding(severity=Severity.ERROR, code=REFUSAL, object="", what=what, mend=mend))
+            self.problems.append(finding(REFUSAL, file=file, said=said))
 
     def read_item(self, item: Item, part: Part) -> None:
         """Read one item of `part`; one of `DAMAGE` is raised when it can't be read."""
@@ -517,17 +516,15 @@ class Reader:
     def _notes(self) -> Iterator[Finding]:
         """What holds for many objects or files, each once."""
         for (kind, api_version), count in self._old.items():
-            what = f"{count:,} {kind} of {api_version} {'was' if count == 1 else 'were'} read as {wire.API_GROUPS[kind]}/v1"
-            mend = "The fields are the same; a cluster of today doesn't serve that version, so apply would be refused"
-            yield Finding(severity=Severity.INFO, code="old-api-version", object="", what=what, mend=mend)
+            were, new = words.plural(count, "was", "were"), f"{wire.API_GROUPS[kind]}/v1"
+            yield finding("old-api-version", count=count, kind=kind, old=api_version, were=were, new=new)
         if self.by_shape:
-            what = f"{self.by_shape:,} of {self.objects:,} objects don't say their kind; it was told by their fields"
-            yield Finding(severity=Severity.INFO, code="kind-by-shape", object="", what=what)
+            yield finding("kind-by-shape", count=self.by_shape, objects=self.objects)
         if self._foreign:
             names = list(self._foreign)
             shown = f"{', '.join(names[:3])}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}"
-            what = f"{len(names):,} {'file holds' if len(names) == 1 else 'files hold'} what is no Kubernetes object: {shown}"
-            yield Finding(severity=Severity.INFO, code="no-kubernetes-object", object="", what=what)
+            files = words.count(len(names), "file holds", "files hold")
+            yield finding("no-kubernetes-object", files=files, shown=shown)
 
     def _each_once(self, kind: str, records: list[Any]) -> list[Any]:
         """Each object once (the first stays), each with a uid of its own; a problem for each oddity."""
@@ -540,14 +537,13 @@ class Reader:
             key = (getattr(record, "namespace", ""), record.name)
             if key in seen:
                 if seen[key] != record:
-                    self._odd("duplicate-object", object_name(kind, *key), _TWICE, _ONE_STATE)
+                    self._odd("duplicate-object", object_name(kind, *key))
                 continue
             seen[key] = record
             uid = getattr(record, "uid", None)
             if uid is not None and (not uid or uid in uids):
                 if uid:
-                    what = f"has the uid {uid} of another {kind}; it is kept under a uid made up for it"
-                    self._odd("duplicate-uid", object_name(kind, *key), what, _ONE_STATE)
+                    self._odd("duplicate-uid", object_name(kind, *key), uid=uid, kind=kind)
                 uid = object_name(kind, *key)
                 record = replace(record, uid=uid)
             if uid is not None:
@@ -555,9 +551,8 @@ class Reader:
             kept.append(record)
         return kept
 
-    def _odd(self, code: str, name: str, what: str, mend: str) -> None:
-        grave = Severity.WARNING
-        self._tell(code, grave, lambda: Finding(severity=grave, code=code, object=name, what=what, mend=mend))
+    def _odd(self, code: str, name: str, **given: Any) -> None:
+        self._tell(code, Severity.WARNING, lambda: finding(code, name, **given))
 
 
 _SHOWN_OF_EACH = 5
@@ -577,10 +572,6 @@ def _few_of_each(problems: Iterable[Finding], told: Mapping[tuple[str, Severity]
         if count > _SHOWN_OF_EACH:
             what = f"{count - _SHOWN_OF_EACH:,} more like these ({code.replace('-', ' ')})"
             yield Finding(severity=severity, code=code, object="", what=what)
-
-
-_TWICE = "is in the input more than once, with different content; the first one is used"
-_ONE_STATE = "Give one state of one cluster: don't join dumps of different times or clusters, or edited copies"
 
 
 def _apart(workloads: Iterable[model.Workload]) -> tuple[list[model.Workload], list[model.Workload]]:
@@ -764,13 +755,7 @@ def object_name(kind: str, namespace: str, name: str) -> str:
 def _unreadable(item: Item, part: Part, number: int, error: Exception) -> Finding:
     """The problem an item that can't be read is reported as."""
     place = f"item {number}" + (f" of {part.where}" if part.where else "")
-    return Finding(
-        severity=Severity.ERROR,
-        code="object-unreadable",
-        object=_name_of(item, part),
-        what=f"{place} was left out: {damage_in_words(error)}",
-        mend="Correct the field, or write the dump again with kubectl get -o json",
-    )
+    return finding("object-unreadable", _name_of(item, part), place=place, damage=damage_in_words(error))
 
 
 def damage_in_words(error: Exception) -> str:

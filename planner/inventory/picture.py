@@ -10,12 +10,14 @@ list is etcd's, of ``namespace/name``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from planner.ground import collector
 from planner.inventory import wire
+from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
 from planner.inventory.parse import (
@@ -29,7 +31,7 @@ from planner.inventory.parse import (
 )
 from planner.inventory.records.shared import Shared
 from planner.kubernetes.listed import LISTED, Listed
-from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity, Snapshot
+from planner.kubernetes.records import Finding, FrozenMap, Presence, Snapshot
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 _FORGET_AFTER: Final = (
@@ -121,11 +123,9 @@ class Picture:
             read = read_object(self._shared, item, kind)
         except DAMAGE as error:
             key = _key_of(kind, item)
-            what = f"an object of the API server was left out: {damage_in_words(error)}"
-            mend = "Correct the field; where the API server gives it so, tell us"
             name = object_name(kind, *key.rpartition("/")[::2])
-            problem = Finding(severity=Severity.ERROR, code="object-unreadable", object=name, what=what, mend=mend)
-            return key, _Seen(None, what.encode(), problem)
+            problem = finding("object-unreadable:live", name, damage=damage_in_words(error))
+            return key, _Seen(None, problem.what.encode(), problem)
         return _joined(kind, read.metadata.namespace, read.metadata.name), _Seen(read.record, read.digest)
 
     def _read_listed(self, listed: Listed, item: Item) -> tuple[str, _Seen]:
@@ -139,7 +139,7 @@ class Picture:
     def snapshot(self, *, source: str, taken_at: float, problems: Iterable[Finding] = ()) -> Snapshot:
         """Everything that is known, as a listing at this moment would have it."""
         for kind, objects in self._objects.items():
-            self._objects[kind] = dict(sorted(objects.items(), key=_first)) if not _is_sorted(objects) else objects
+            self._objects[kind] = dict(sorted(objects.items(), key=itemgetter(0)))
         reader = Reader.of(
             found={kind: [s.record for s in self._objects[kind].values() if s.problem is None] for kind in wire.READ},
             unplayed=[s.record for name in LISTED for s in self._objects[name].values() if s.record is not None],
@@ -163,19 +163,6 @@ class Picture:
     def versions(self) -> Mapping[str, str]:
         """Kind → the resourceVersion that its objects are of."""
         return FrozenMap(self._versions)
-
-
-def _first(item: tuple[str, _Seen]) -> str:
-    return item[0]
-
-
-def _is_sorted(objects: dict[str, _Seen]) -> bool:
-    before = ""
-    for key in objects:
-        if key < before:
-            return False
-        before = key
-    return True
 
 
 def _key_of(kind: str, item: Item) -> str:

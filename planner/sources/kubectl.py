@@ -19,6 +19,7 @@ from planner.ground.errors import InputError
 from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import Content, Found, TooLarge, Walk
 from planner.inventory.documents import EmptyFileError, parts_of, refuse_prose
+from planner.inventory.findings import finding
 from planner.inventory.parse import EVERY_KIND, REFUSAL, Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import bounded, pod_logs
@@ -238,11 +239,7 @@ class _Reading:
             if section.pod:
                 self._keep_logs([log_sections.log_of(data, section)])
             elif data[section.start : section.end].strip():
-                what = f"{name}: log lines that don't say which pod they are of were left out"
-                mend = "Give logs.txt files as kubectl cluster-info dump writes them"
-                self.problems.append(
-                    Finding(severity=Severity.WARNING, code="log-unnamed", object="", what=what, mend=mend)
-                )
+                self.problems.append(finding("log-unnamed", name=name))
 
     def _keep_logs(self, logs: Iterable[PodLog]) -> None:
         """Keep the logs that have lines, until they are too many: then none is kept, and that is told once."""

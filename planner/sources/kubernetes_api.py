@@ -21,9 +21,10 @@ from planner.ground.errors import SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import account, wire
+from planner.inventory.findings import finding
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.listed import LISTED
-from planner.kubernetes.records import Finding, FrozenMap, PodLog, Severity, Snapshot
+from planner.kubernetes.records import Finding, FrozenMap, PodLog, Snapshot
 from planner.sources import bounded
 from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
 from planner.sources.kubeconfig import log_in
@@ -54,13 +55,6 @@ RARE: Final = {name: kind.group for name, kind in wire.READ.items() if kind.is_r
 }
 """kind → API group, of those that aren't asked for where the server doesn't have it."""
 UNWATCHED: Final = frozenset({"PodMetrics"})  # metrics-server serves lists only
-UNCHECKED: Final = Finding(
-    severity=Severity.WARNING,
-    code=account.UNCHECKED,
-    object="",
-    what="the API server's certificate isn't checked (insecure-skip-tls-verify): whoever answers is believed",
-    mend="Give the cluster's certificate-authority in the kubeconfig",
-)
 _PASSING = frozenset({429, 500, 502, 503, 504})
 _GROUPS: Final = "/apis"
 
@@ -146,26 +140,14 @@ def connected(context: str) -> Connection:
 
 def findings(connection: Connection) -> list[Finding]:
     """What is wrong between us and the server: who isn't checked, clocks that differ, certificates that end."""
-    found = [] if connection.is_checked else [UNCHECKED]
-    if (off := connection.clock_off) is not None:
-        found.append(_of_clocks(round(off)))
+    found = [] if connection.is_checked else [finding(account.UNCHECKED)]
+    if (off := connection.clock_off) is not None:  # the server's is ahead where positive
+        found.append(finding("clocks-differ", off=duration(abs(round(off))), how="behind" if off > 0 else "ahead of"))
     now = time.time()
-    for whose, validity, mend in (
-        ("the API server's certificate", connection.server_validity, "Renew it (kubeadm certs renew apiserver): without, nobody reaches the server"),
-        ("the client certificate of this context", connection.own_validity, "Renew it, and put the new one into the kubeconfig"),
-    ):  # fmt: skip
+    for row, validity in (("", connection.server_validity), (":own", connection.own_validity)):
         if validity is not None and (said := validity.warning(now)):
-            what = f"{whose} {said}"
-            found.append(Finding(severity=Severity.WARNING, code=account.EXPIRES, object="", what=what, mend=mend))
+            found.append(finding(f"{account.EXPIRES}{row}", said=said))
     return found
-
-
-def _of_clocks(off_seconds: float) -> Finding:
-    """That they differ by so much (the server's is ahead where positive)."""
-    how = "behind" if off_seconds > 0 else "ahead of"
-    what = f"this machine's clock is {duration(abs(off_seconds))} {how} the API server's: the server's is used"
-    mend = "Set this machine's clock (chronyc tracking, timedatectl)"
-    return Finding(severity=Severity.WARNING, code="clocks-differ", object="", what=what, mend=mend)
 
 
 class Api:
@@ -244,10 +226,7 @@ class Api:
             except SourceError as error:
                 if kind not in OPTIONAL:
                     raise
-                what = f"{kind}: {error.what}; the snapshot goes without them"
-                self._problems.append(
-                    Finding(severity=Severity.WARNING, code="kind-unread", object="", what=what, mend=error.mend)
-                )
+                self._problems.append(finding("kind-unread", kind=kind, why=error.what, how=error.mend))
         self._problems += findings(self._connection)
 
     def served(self) -> frozenset[str] | None:
@@ -289,7 +268,8 @@ class Api:
             token = self._token_of(gone)
             if token is None:
                 raise self._failure(path, gone)
-            self._note_mixed(kind)
+            mixed = finding("list-of-two-moments", kind=kind)
+            self._problems += [mixed] if mixed not in self._problems else []
             number = sum(len(part.items) for part in parts) + 1
             more, gone = self._follow(kind, path, self._get(path, self._query(token)), number)
             if gone is not None and not more:
@@ -344,11 +324,6 @@ class Api:
         except msgspec.MsgspecError:
             return None
         return (metadata.continue_ or None) if metadata else None
-
-    def _note_mixed(self, kind: str) -> None:
-        what = f"{kind}: listing took longer than the API server keeps a list: its later pages are of a later moment"
-        if all(problem.what != what for problem in self._problems):
-            self._problems.append(Finding(severity=Severity.INFO, code="list-of-two-moments", object="", what=what))
 
     # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def _get(self, path: str, query: Query) -> _Answer:

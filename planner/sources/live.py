@@ -32,10 +32,11 @@ from planner.ground.errors import HeadroomError, SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import succession
+from planner.inventory.findings import finding
 from planner.inventory.parse import Part
 from planner.inventory.picture import Picture
 from planner.kubernetes.listed import LISTED
-from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.records import Finding, Presence, Snapshot
 from planner.sources import kubernetes_api, watches
 from planner.sources.connection import Connection
 
@@ -377,14 +378,10 @@ class Reader:
         found = kubernetes_api.findings(self._connection)
         for kind, one in self._kinds.items():
             if one.not_watched and kind not in kubernetes_api.UNWATCHED:
-                what = f"{kind} can't be watched ({one.not_watched}): listed anew every {duration(self._timing.poll)}"
-                mend = "Ask for the right to watch it too: deploy/clusterrole.yaml has all that is used"
-                found.append(
-                    Finding(severity=Severity.WARNING, code="kind-not-watched", object="", what=what, mend=mend)
-                )
+                every = duration(self._timing.poll)
+                found.append(finding("kind-not-watched", kind=kind, why=one.not_watched, seconds=every))
             if one.failing and not one.is_listed:
-                what = f"{kind}: {one.failing}; the snapshot goes without them"
-                found.append(Finding(severity=Severity.WARNING, code="kind-unread", object="", what=what))
+                found.append(finding("kind-unread", kind=kind, why=one.failing, how=""))
         return tuple(found)
 
     # ── how it is ────────────────────────────────────────────────────────────────────────────────────────────────────
