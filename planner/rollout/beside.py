@@ -16,12 +16,12 @@ from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
-from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, ReplicaSet, Workload
+from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.by_themselves import Bound, at_bound
 from planner.rollout.controllers.over_sets import NEW_HASH
-from planner.rollout.in_flight import InFlight, in_flight, reach_of
+from planner.rollout.in_flight import InFlight, in_flight, reach_of, shapes_of
 from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
@@ -72,20 +72,12 @@ def _look(cluster: Cluster, bound: Bound | None) -> _Others:
         where = np.zeros(cluster.node_count, dtype=np.bool_)
         where[shape.candidates] = True
         waiting.append((shape, 1, where))
-    shapes = tuple(_shapes(cluster, one.workload or one.replica_set) for one in flying)
+    shapes = tuple(shapes_of(cluster, one.of) for one in flying)
     speak = np.array([any(_speaks_of_others(shape) for shape in some) for some in shapes], dtype=np.bool_)
     push = np.array(
         [any(_pushes(cluster, s, reach) for s in some) for some, reach in zip(shapes, reaches, strict=True)]
     )
     return _Others(flying, nodes, kind, shapes, tuple(waiting), speak, push.astype(np.bool_))
-
-
-def _shapes(cluster: Cluster, one: Workload | ReplicaSet | None) -> tuple[Shape, ...]:
-    """Those of the pods that it has or may make."""
-    parts = [one] if one is not None else []
-    if isinstance(one, Workload):
-        parts += [part for part in sets_by_owner(cluster).get(one.uid, ()) if part.replicas]
-    return tuple(compile_shape(cluster, p.namespace, p.template.labels, p.template.spec) for p in parts)
 
 
 def _pushes(cluster: Cluster, shape: Shape, nodes: BoolArray) -> bool:
@@ -171,10 +163,10 @@ def _are_near(cluster: Cluster, workload: Workload, one: InFlight) -> bool:
     both, terms or selectors about each other's pods, or claims, which both may name."""
     if any(quota.namespace == one.namespace for quota in cluster.snapshot.resource_quotas):
         return True
-    mine, theirs = _shapes(cluster, workload), _shapes(cluster, one.workload or one.replica_set)
+    mine, theirs = shapes_of(cluster, workload), shapes_of(cluster, one.of)
     if any(_is_drawn(cluster, a, b) or _is_drawn(cluster, b, a) for a in mine for b in theirs):
         return True
-    both = [workload.selector, *(other.selector for other in (one.workload, one.replica_set) if other is not None)]
+    both = [workload.selector, one.of.selector]
     selectors = [b.selector for b in cluster.snapshot.pod_disruption_budgets if b.namespace == one.namespace]
     if any(_selects(s, mine) and _selects(s, theirs) for s in (*selectors, *both)):
         return True
@@ -238,7 +230,7 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     comes_here = met & others.comes_to(mine)
     for is_there, one, shapes in zip(comes_here.tolist(), others.flying, others.shapes, strict=True):
         if is_there:
-            count = cluster.remember(_yet_to_make, Same(one))
+            count = _yet_to_make(cluster, one)
             if count is None:
                 return False
             takers.append((count, shapes))
@@ -365,12 +357,12 @@ def is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> b
     return bool((cluster.allocatable[rows, places] < cluster.requested[rows, places]).any())
 
 
-def _yet_to_make(cluster: Cluster, flying: Same[InFlight]) -> int | None:
+@once_a_cluster
+def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
     """How many pods it may still make, at most; None: as many as there are nodes."""
-    one = flying.value
-    if one.workload is None:
-        return one.replica_set.replicas if one.replica_set is not None else None
     workload = one.workload
+    if workload is None:
+        return one.of.replicas
     if not workload.traits.has_replicas:
         return None
     if workload.traits.is_custom:

@@ -67,10 +67,10 @@ def _at_bound(cluster: Cluster, bound: Bound) -> tuple[InFlight, ...]:
     found = {one.key: one for one in in_flight(cluster)}
     for workload in scalable(cluster):
         bounds = moves_between(autoscalers_of(cluster.snapshot, workload.key), workload.replicas)
-        known = found.get(workload.key, InFlight(workload=workload))
+        known = found.get(workload.key, InFlight(of=workload))
         replicas = workload.replicas if bounds is None else bounds[bound is Bound.HIGHEST]
         if replicas != workload.replicas and known.is_played:
-            found[workload.key] = replace(known, workload=replace(workload, replicas=replicas), is_held_up=False)
+            found[workload.key] = replace(known, of=replace(workload, replicas=replicas), is_held_up=False)
     return tuple(found.values())
 
 
@@ -132,7 +132,7 @@ def _pods(does: str, kind: str, namespace: str, name: str, template: Template, c
         annotations=EMPTY, owner=None, created_at=None, replicas=count, template=template,
         selector=LabelSelector(match_labels=FrozenMap({JOB_NAME: f"{name}-next"})),
     )  # fmt: skip
-    return Coming(does=does, pods=InFlight(replica_set=made))
+    return Coming(does=does, pods=InFlight(of=made))
 
 
 # ── who goes ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from itertools import chain
 from operator import itemgetter
 from random import Random
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 # The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
 # it; a wide range around each number gives the same outcomes.
@@ -25,19 +25,26 @@ LONGEST_RETRY_MS = 1_000_000.0  # client-go `DefaultTypedControllerRateLimiter`:
 PATIENCE_MS = LONGEST_RETRY_MS + QUIET_MS  # whoever was refused has tried once more by then: nothing comes any more
 
 
-class Timed(Protocol):
-    """What the clock has to know of a controller (`planner.rollout.simulation.Controller`)."""
+class Controller:
+    """Something that makes and deletes pods: all that the engine asks of it.
+
+    Attributes
+    ----------
+    key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
+    min_ready_seconds : how long its pods are to be Ready before they are available
+    retry_at : on the clock of requests, when it tries again by itself; None: it waits for something to happen
+    """
 
     key: str
+    min_ready_seconds: int = 0
+    retry_at: float | None = None
 
-    @property
-    def retry_at(self) -> float | None: ...
+    def sync(self, simulation: Any) -> bool:
+        """Do what can be done now in a `planner.rollout.simulation.Simulation`, which stands above; whether anything was."""
+        raise NotImplementedError
 
 
-C = TypeVar("C", bound=Timed)
-
-
-class Clock(Generic[C]):
+class Clock:
     """The time of a run, and the controllers that have a reason to look.
 
     Controllers work for a workload, several for one where it makes its pods through others (a Deployment's ReplicaSets):
@@ -56,12 +63,12 @@ class Clock(Generic[C]):
     ) -> None:
         self.now, self.tick, self.ms = now, -1, 0.0
         self._scales, self._luck, self._is_thorough = scales, luck, is_thorough
-        self._grouped: tuple[dict[str, C] | None, int] = (None, 0)  # which controllers, and how many of them
-        self._controllers_of: dict[str, list[tuple[int, C]]] = {}  # by workload, each with its place
+        self._grouped: tuple[dict[str, Controller] | None, int] = (None, 0)  # which controllers, and how many of them
+        self._controllers_of: dict[str, list[tuple[int, Controller]]] = {}  # by workload, each with its place
         self._known: set[str] = set()  # controllers that have looked
         self._awake: set[str] = set()  # workloads
         self._due: list[tuple[float, str]] = []  # a heap: when a controller tries again by itself
-        self._retrying: dict[str, C] = {}  # those that do
+        self._retrying: dict[str, Controller] = {}  # those that do
 
     def wake(self, owner: str) -> None:
         """Something happened that the controllers of `owner`'s pods hear of: its own and that of the workload above it."""
@@ -71,7 +78,7 @@ class Clock(Generic[C]):
         """The key of the workload for which an owner of pods works: its own where it is one."""
         return self._scales[owner][0] if owner in self._scales else owner
 
-    def awake(self, controllers: dict[str, C]) -> list[C]:
+    def awake(self, controllers: dict[str, Controller]) -> list[Controller]:
         """Those that may have something to do, in their order: one that had nothing to do has nothing until something
         happens to its pods, or to what it makes them through."""
         if self._grouped[1] != len(controllers) or self._grouped[0] is not controllers:
@@ -86,7 +93,7 @@ class Clock(Generic[C]):
             found = [controller for _, controller in sorted(placed, key=itemgetter(0))]
         return self._in_any_order(found) if self._luck is not None and len(found) > 1 else found
 
-    def _group(self, controllers: dict[str, C]) -> None:
+    def _group(self, controllers: dict[str, Controller]) -> None:
         self._grouped, self._controllers_of = (controllers, len(controllers)), {}
         for place, controller in enumerate(controllers.values()):
             workload = self.workload_of(controller.key)
@@ -95,14 +102,14 @@ class Clock(Generic[C]):
                 self._known.add(controller.key)
                 self._awake.add(workload)
 
-    def _in_any_order(self, controllers: Sequence[C]) -> list[C]:
+    def _in_any_order(self, controllers: Sequence[Controller]) -> list[Controller]:
         """One workload's controllers after another's, each workload's in their order."""
         assert self._luck is not None
         workloads = dict.fromkeys(self.workload_of(controller.key) for controller in controllers)
         turns = {workload: self._luck.random() for workload in workloads}
         return sorted(controllers, key=lambda controller: turns[self.workload_of(controller.key)])
 
-    def looked(self, controller: C, *, did_something: bool, is_refused: bool) -> None:
+    def looked(self, controller: Controller, *, did_something: bool, is_refused: bool) -> None:
         """A controller had its turn: who did something looks again, who was refused when its delay is over, or at once."""
         if controller.retry_at is not None:
             self._retrying[controller.key] = controller

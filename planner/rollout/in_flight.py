@@ -27,7 +27,6 @@ from planner.ground.vocabulary import (
 )
 from planner.ground.words import Text, duration
 from planner.kubernetes.autoscalers import acting, settled
-from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
@@ -44,7 +43,7 @@ from planner.rollout.ownership import (
     workloads_by_key,
 )
 from planner.scheduling.cluster import BoolArray, Cluster, once_a_cluster
-from planner.scheduling.shape import compile_shape
+from planner.scheduling.shape import Shape, compile_shape
 
 _OVERDUE = "False/ProgressDeadlineExceeded"
 _JUST_BEGUN = ("True/NewReplicaSetCreated", "True/FoundNewReplicaSet", "Unknown/DeploymentResumed")
@@ -55,7 +54,7 @@ class InFlight(Record, eq=False):
 
     Attributes
     ----------
-    workload : None for a ReplicaSet by itself, which then is `replica_set`
+    of : the workload, or a ReplicaSet that is by itself
     is_rolling : its pods are of two revisions, or of an old one; else it only has too few of them, or too many
     has_new_template : no ReplicaSet has the Deployment's template yet
     since : when it began, as far as its objects show (seconds since the epoch)
@@ -66,8 +65,7 @@ class InFlight(Record, eq=False):
     is_held_up : it only lacks pods, and the API server refuses them (a quota) until something of its namespace goes
     """
 
-    workload: Workload | None = None
-    replica_set: ReplicaSet | None = None
+    of: Workload | ReplicaSet
     is_rolling: bool = False
     has_new_template: bool = False
     since: float | None = None
@@ -81,16 +79,16 @@ class InFlight(Record, eq=False):
         return not (self.is_untold or self.is_refused)
 
     @property
+    def workload(self) -> Workload | None:
+        return self.of if isinstance(self.of, Workload) else None
+
+    @property
     def key(self) -> str:
-        one = self.workload or self.replica_set
-        assert one is not None
-        return one.key
+        return self.of.key
 
     @property
     def namespace(self) -> str:
-        one = self.workload or self.replica_set
-        assert one is not None
-        return one.namespace
+        return self.of.namespace
 
 
 def told(cluster: Cluster, one: InFlight) -> Text:
@@ -135,12 +133,12 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
         known = {one.uid for one in snapshot.workloads if one.traits.part}
         alone += [one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known]
     found += [
-        InFlight(replica_set=one, is_held_up=_is_held_up(cluster, (one,)))
+        InFlight(of=one, is_held_up=_is_held_up(cluster, (one,)))
         for one in alone
         if _active(cluster, one.uid) != one.replicas
     ]
     known_to_move = {one.key for one in found if one is not None}
-    found += [InFlight(workload=one) for one in _scaled(cluster) if one.key not in known_to_move]
+    found += [InFlight(of=one) for one in _scaled(cluster) if one.key not in known_to_move]
     return tuple(one for one in found if one is not None)
 
 
@@ -196,10 +194,10 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     sets = sets_by_owner(cluster).get(workload.uid, [])
     active, wanted = [one for one in sets if one.replicas], str(workload.replicas)
     if workload.traits.is_custom and (sets_seen is not Presence.PRESENT or workload.template_of):
-        return None if says_rest(workload) else InFlight(workload=workload, is_rolling=True, is_untold=True)
+        return None if says_rest(workload) else InFlight(of=workload, is_rolling=True, is_untold=True)
     if sets_seen is Presence.INFERRED:
         if len(active) > 1:
-            return InFlight(workload=workload, is_rolling=True, is_untold=True)
+            return InFlight(of=workload, is_rolling=True, is_untold=True)
     if sets_seen is not Presence.PRESENT:
         return None
     is_made = (bool(sets) and _is_updated(workload)) or any(
@@ -215,7 +213,7 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
         return None
     is_moved = settled(cluster.snapshot, workload) != workload.replicas
     return InFlight(
-        workload=workload,
+        of=workload,
         is_rolling=is_rolling,
         has_new_template=has_new_template,
         since=_began(cluster, workload, sets) if is_rolling and not has_new_template else None,
@@ -247,14 +245,14 @@ def _groups(cluster: Cluster, workload: Workload) -> InFlight | None:
     seen = cluster.snapshot.presence.get(STATEFUL_SET.name)
     if leaders is None or seen is not Presence.PRESENT:
         is_new = seen is Presence.PRESENT and workload.replicas > 0
-        return InFlight(workload=workload, is_untold=not is_new) if is_new or workload.status_replicas else None
+        return InFlight(of=workload, is_untold=not is_new) if is_new or workload.status_replicas else None
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     standing = [pod for pod in pods if pod.deleted_at is None]
     revision, lowest = leaders.labels.get(LWS_REVISION, ""), workload.strategy.partition
     old = [pod for pod in standing if pod.labels.get(LWS_REVISION, "") != revision]
     is_rolling = any(_group_of(pod) >= lowest for pod in old)
     is_whole = len(standing) == len(pods) == workload.pods_wanted and leaders.replicas == workload.replicas
-    return InFlight(workload=workload, is_rolling=is_rolling) if is_rolling or not is_whole else None
+    return InFlight(of=workload, is_rolling=is_rolling) if is_rolling or not is_whole else None
 
 
 def _group_of(pod: Pod) -> int:
@@ -331,7 +329,7 @@ def _stateful_set(cluster: Cluster, workload: Workload) -> InFlight | None:
     if not is_rolling and len(standing) == len(pods) == workload.replicas:
         return None
     since = _first_of(cluster, workload, pods, workload.update_revision) if is_rolling else None
-    return InFlight(workload=workload, is_rolling=is_rolling, since=since)
+    return InFlight(of=workload, is_rolling=is_rolling, since=since)
 
 
 def _daemon_set(cluster: Cluster, workload: Workload) -> InFlight | None:
@@ -348,7 +346,7 @@ def _daemon_set(cluster: Cluster, workload: Workload) -> InFlight | None:
         newest = revision_of(cluster, workload) or (_revision(youngest) if youngest is not None else "")
         has_two = len({_revision(pod) for pod in standing}) > 1
         since = _first_of(cluster, workload, standing if has_two else (), newest)
-    return InFlight(workload=workload, is_rolling=is_rolling, since=since)
+    return InFlight(of=workload, is_rolling=is_rolling, since=since)
 
 
 def _first_of(cluster: Cluster, workload: Workload, pods: Iterable[Pod], revision: str) -> float | None:
@@ -400,13 +398,15 @@ def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
 
 
 # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────────
+def shapes_of(cluster: Cluster, one: Workload | ReplicaSet) -> tuple[Shape, ...]:
+    """Those of the pods that it has or may make; the workers of a LeaderWorkerSet apart."""
+    parts = [one, *(part for part in sets_by_owner(cluster).get(one.uid, ()) if part.replicas)]
+    return tuple(compile_shape(cluster, p.namespace, p.template.labels, p.template.spec) for p in parts)
+
+
+@once_a_cluster
 def reach_of(cluster: Cluster, one: InFlight) -> BoolArray:
     """Nodes on which pods of one in flight are, or may come to: bool[node]; made once, don't change it."""
-    return cluster.remember(_reach, Same(one))
-
-
-def _reach(cluster: Cluster, flying: Same[InFlight]) -> BoolArray:
-    one = flying.value
     nodes = np.zeros(cluster.node_count, dtype=np.bool_)
     if not one.is_played:
         return nodes
@@ -414,27 +414,20 @@ def _reach(cluster: Cluster, flying: Same[InFlight]) -> BoolArray:
         for pod in _pods(cluster, uid):
             if pod.node_name in cluster.node_index:
                 nodes[cluster.node_index[pod.node_name]] = True
-    if one.workload is not None and one.workload.traits.is_per_node:
-        nodes[list(DaemonSetController(one.workload, has_new_template=False).find_targets(cluster))] = True
+    workload = one.workload
+    if workload is not None and workload.traits.is_per_node:
+        nodes[list(DaemonSetController(workload, has_new_template=False).find_targets(cluster))] = True
         return nodes
-    parts: list[Workload | ReplicaSet] = []
-    if one.workload is not None and one.workload.worker_template is not None:
-        workers = one.workload.worker_template
-        nodes[compile_shape(cluster, one.namespace, workers.labels, workers.spec).candidates] = True
-    if one.workload is not None:
-        parts = [one.workload, *(r for r in sets_by_owner(cluster).get(one.workload.uid, ()) if r.replicas)]
-    elif one.replica_set is not None:
-        parts = [one.replica_set]
-    for part in parts:
-        nodes[compile_shape(cluster, part.namespace, part.template.labels, part.template.spec).candidates] = True
+    shapes = [*shapes_of(cluster, one.of)]
+    if workload is not None and (workers := workload.worker_template) is not None:
+        shapes.append(compile_shape(cluster, one.namespace, workers.labels, workers.spec))
+    for shape in shapes:
+        nodes[shape.candidates] = True
     return nodes
 
 
 def owners_of(cluster: Cluster, one: InFlight) -> Iterator[str]:
     """uids of who owns its pods."""
-    if one.workload is None:
-        assert one.replica_set is not None
-        yield one.replica_set.uid
-        return
-    yield one.workload.uid
-    yield from parts_of(cluster, one.workload)
+    yield one.of.uid
+    if one.workload is not None:
+        yield from parts_of(cluster, one.workload)

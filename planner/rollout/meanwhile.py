@@ -10,7 +10,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
 from planner.kubernetes.nodes import is_ready
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Snapshot
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Snapshot, Workload
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside, ruled_namespaces
 from planner.rollout.by_themselves import (
@@ -102,8 +102,8 @@ def _others_moved(cluster: Cluster, revisions: Sequence[Revision], *, seed: int)
 
 def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> list[str]:
     """The others that metrics may move, and that the changes then meet."""
-    unmoved = {id(one.workload or one.replica_set) for one in in_flight(cluster)}
-    moved_there = {one.key for one in at_bound(cluster, bound) if id(one.workload or one.replica_set) not in unmoved}
+    unmoved = {id(one.of) for one in in_flight(cluster)}
+    moved_there = {one.key for one in at_bound(cluster, bound) if id(one.of) not in unmoved}
     met = beside(cluster, [r.after for r in revisions], bound) if moved_there else ()
     return [one.key for one in met if one.key in moved_there]
 
@@ -135,8 +135,8 @@ def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[st
 def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight) -> bool:
     """Whether the changed pods, all alike, may each push one of them out, nothing but room decides where they go, and nobody else moves
     whom these would send elsewhere."""
-    made = coming.replica_set
-    if made is None or in_flight(cluster) or len(cluster.unbound):
+    made = coming.of
+    if isinstance(made, Workload) or in_flight(cluster) or len(cluster.unbound):
         return False
     theirs = compile_shape(cluster, made.namespace, made.template.labels, made.template.spec)
     after = [one.after for one in revisions]

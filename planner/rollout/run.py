@@ -17,7 +17,7 @@ from planner.rollout.answers import Verdict
 from planner.rollout.beside import beside, everybody
 from planner.rollout.by_themselves import Bound
 from planner.rollout.bystanders import bystanders, stayed_apart
-from planner.rollout.clock import PATIENCE_MS
+from planner.rollout.clock import PATIENCE_MS, Controller
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
@@ -27,7 +27,7 @@ from planner.rollout.happenings import evictor, happen, is_emptied
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts, held
-from planner.rollout.simulation import Controller, Simulation
+from planner.rollout.simulation import Simulation
 from planner.rollout.timing import PodTimes, Stopwatch
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.happening import Happening

@@ -12,14 +12,14 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import islice
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from planner.ground.budget import current, too_large
 from planner.kubernetes.budgets import scales
 from planner.kubernetes.records import Labels, LabelSelector, PodSpec, Snapshot
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.claims import Claims, gate
-from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock
+from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller
 from planner.rollout.pods import Pods
 from planner.rollout.queue import SchedulingQueue
 from planner.rollout.queueing_hints import ClusterEvent
@@ -35,28 +35,6 @@ _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _NOMINATED_UNITS, _ROUND_UNITS, _SYNC_
 _MOST_MADE = 500_000  # pods of one run: about half a GB of memory
 _SLEEPS_ON = 0.5  # how often those whose pods were refused don't look in a tick in which there is room again
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
-
-
-class Controller(Protocol):
-    """Something that makes and deletes pods: all that the engine asks of it.
-
-    Attributes
-    ----------
-    key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
-    min_ready_seconds : how long its pods are to be Ready before they are available
-    retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
-    """
-
-    key: str
-
-    @property
-    def min_ready_seconds(self) -> int: ...
-
-    @property
-    def retry_at(self) -> float | None: ...
-
-    def sync(self, simulation: Simulation) -> bool:
-        """Do what can be done now; whether anything was."""
 
 
 _MADE: Final = re.compile(r"[0-9a-f]{16}")
@@ -125,9 +103,7 @@ class Simulation:
         self._ends_luck = Random(seed) if draws_ends else None
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
         self.is_thorough = is_thorough
-        self.clock: Clock[Controller] = Clock(
-            self.snapshot.taken_at, self.scales, luck=self._luck, is_thorough=is_thorough
-        )
+        self.clock = Clock(self.snapshot.taken_at, self.scales, luck=self._luck, is_thorough=is_thorough)
         self.pods = Pods(cluster, self.work, self.scales, hears=self.clock.wake, waits=self._take_up)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods.below, self.pods.budgets, is_thorough=is_thorough)
         self.queue = SchedulingQueue(

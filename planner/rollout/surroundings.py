@@ -76,10 +76,10 @@ def _of_set(one: ReplicaSet) -> Hashable:
 
 def _course_of(cluster: Cluster, one: InFlight) -> Hashable:
     """Equal for those in flight that are alike."""
-    if one.workload is None:
-        return one.replica_set and _of_set(one.replica_set)
-    sets = sets_by_owner(cluster).get(one.workload.uid, [])
-    course = _without_names(cluster, one.workload, sets)
+    if not isinstance(one.of, Workload):
+        return _of_set(one.of)
+    sets = sets_by_owner(cluster).get(one.of.uid, [])
+    course = _without_names(cluster, one.of, sets)
     return course, one.is_rolling, one.has_new_template, one.is_untold, one.is_refused
 
 

@@ -10,23 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within
 from planner.kubernetes.records import HorizontalPodAutoscaler
-from planner.rollout.clock import QUIET_MS
+from planner.rollout.clock import QUIET_MS, Controller
 from planner.rollout.controllers.protocol import ScaledController, is_scaled
-from planner.rollout.simulation import Controller, Simulation
+from planner.rollout.simulation import Simulation
 
 _LOOKS_AFTER_MS = QUIET_MS / 2
 
 
-class AutoscalerController:
+class AutoscalerController(Controller):
     """All that scale one workload: of two whose bounds have nothing in common the last one's count."""
-
-    min_ready_seconds = 0
 
     def __init__(self, autoscalers: Sequence[HorizontalPodAutoscaler], target: ScaledController) -> None:
         self.key = f"Autoscaler of {target.key}"
         self._autoscalers = autoscalers
         self._target = target
-        self.retry_at: float | None = None
 
     def sync(self, simulation: Simulation) -> bool:
         wanted = brought_within(self._autoscalers, self._target.replicas)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from planner.kubernetes.jobs import fails, wanted_pods
 from planner.kubernetes.records import EMPTY, ReplicaSet, Workload
+from planner.rollout.clock import Controller
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 
@@ -34,14 +35,11 @@ class JobController(ReplicaSetController):
             self.replicas = 0
 
 
-class PreemptedJob:
+class PreemptedJob(Controller):
     """A Job whose pods are preempted: one too many, and it fails and gives up all the others at once.
 
     The pods it makes anew instead aren't played: they come after a back-off of 10 s and more, and last of all.
     """
-
-    retry_at: float | None = None
-    min_ready_seconds = 0
 
     def __init__(self, job: Workload) -> None:
         self.key = job.key

@@ -43,6 +43,8 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.shares import scaled_value
+from planner.rollout.clock import Controller
+from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.revisions import NEW_REVISION
 from planner.rollout.controllers.statefulset import StatefulSetController
 from planner.rollout.ownership import workloads_by_key
@@ -79,7 +81,7 @@ class LeaderSet(StatefulSetController):
 
 
 @dataclass(slots=True, eq=False)
-class WorkerSet:
+class WorkerSet(Controller):
     """The StatefulSet of one leader's workers, which are made all at once.
 
     `revision`: the LeaderWorkerSet's, which it was made for. `is_deleted`: its leader is gone, so it is too, and its pods go.
@@ -93,8 +95,6 @@ class WorkerSet:
     template: Template
     mine: list[LivePod] = field(default_factory=list)
     is_deleted: bool = False
-    min_ready_seconds: int = 0
-    retry_at: float | None = None
 
     def begin(self, leader: LivePod, revision: str, template: Template) -> None:
         """Another of its name, of the leader that came after."""
@@ -130,11 +130,8 @@ class WorkerSet:
         return len(counted) == self.owner.groups.size - 1
 
 
-class LeaderWorkerSetController:
+class LeaderWorkerSetController(RolloutController):
     """One LeaderWorkerSet. `before` is what its old revision looks like."""
-
-    retry_at: float | None = None
-    min_ready_seconds = 0
 
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
@@ -203,12 +200,8 @@ class LeaderWorkerSetController:
         return (self.leaders.key, *(one.key for one in self.workers.values()))
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        """Its pods that aren't gone, terminating ones included."""
         workers = (pod for one in self.workers.values() for pod in one.pods(simulation))
         return [*self.leaders.all_pods(simulation), *workers]
-
-    def is_terminating(self, simulation: Simulation) -> bool:
-        return any(pod.is_terminating for pod in self.all_pods(simulation))
 
     def never_starts(self, simulation: Simulation) -> bool:
         """Whether a new revision has begun and not one pod of it can come: the surge is gone, and no group may be missing."""

@@ -8,6 +8,7 @@ from planner.ground.records import replace
 from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.records import EMPTY, FrozenMap, ReplicaSet, Workload
 from planner.rollout.admission import object_count
+from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import ENDING
@@ -16,10 +17,9 @@ from planner.scheduling.pod import LivePod
 NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
 
 
-class OverSets:
+class OverSets(RolloutController):
     """One such workload with the change in it."""
 
-    retry_at: float | None = None  # its own writes aren't refused; those of its ReplicaSets are
     hash_label: ClassVar[str]  # by which the pods of its ReplicaSets are told apart
 
     def __init__(self, workload: Workload) -> None:
@@ -36,7 +36,6 @@ class OverSets:
         return tuple(one.key for one in self._sets)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        """Its pods that aren't gone, terminating ones included."""
         return [pod for one in self._sets for pod in one.pods(simulation)]
 
     def is_terminating(self, simulation: Simulation) -> bool:

@@ -11,22 +11,20 @@ from itertools import chain, repeat
 
 from planner.kubernetes.pod_templates import Gang, Placed, PlacedSet
 from planner.kubernetes.records import Workload
+from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 
 _BURST = 500
 
 
-class PlacedController:
+class PlacedController(RolloutController):
     """The pods of one object."""
-
-    min_ready_seconds = 0
 
     def __init__(self, workload: Workload, placed: Placed) -> None:
         self.key = workload.key
         self.namespace, self.name = workload.namespace, workload.name
         self.placed = placed
-        self.retry_at: float | None = None
         self.begun = 0  # groups
         self._to_make: Iterator[PlacedSet] = iter(())  # of the group that has begun, pod by pod
         self._next: PlacedSet | None = None
@@ -102,15 +100,11 @@ class PlacedController:
         starts = range(0, len(pods), size)
         return sum(len(pods[i : i + size]) == size and all(p.is_bound for p in pods[i : i + size]) for i in starts)
 
-    def owners(self) -> tuple[str, ...]:
-        return (self.key,)
-
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return [pod for pod in simulation.pods.in_motion(self.key) if pod.number > 0]  # the others are today's
 
     def is_terminating(self, simulation: Simulation) -> bool:
-        leaving = any(not pod.is_gone for pod in self._leaving or ())
-        return leaving or any(pod.is_terminating for pod in self.all_pods(simulation))
+        return any(not pod.is_gone for pod in self._leaving or ()) or super().is_terminating(simulation)
 
     def is_complete(self, simulation: Simulation) -> bool:
         if self.placed.idle:

@@ -1,33 +1,35 @@
-"""What is asked of a controller beyond `planner.rollout.simulation.Controller`: the classes of this folder have these methods."""
+"""What is asked of a controller beyond `planner.rollout.clock.Controller`."""
 
 from __future__ import annotations
 
 from typing import Protocol, TypeGuard
 
-from planner.rollout.simulation import Controller, Simulation
+from planner.rollout.clock import Controller
+from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 
 
-class RolloutController(Controller, Protocol):
+class RolloutController(Controller):
     """The controller of a workload that is changed."""
 
     def owners(self) -> tuple[str, ...]:
         """Who owns its pods, as their `LivePod.owner` says it: itself, or what it makes them through."""
-        ...
+        return (self.key,)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
-        ...
+        raise NotImplementedError
 
-    def is_terminating(self, simulation: Simulation) -> bool: ...
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(pod.is_terminating for pod in self.all_pods(simulation))
 
     def is_complete(self, simulation: Simulation) -> bool:
         """As ``kubectl rollout status`` sees it."""
-        ...
+        raise NotImplementedError
 
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of its ``status``, by the API's field names."""
-        ...
+        raise NotImplementedError
 
 
 class ScaledController(Protocol):

@@ -8,6 +8,7 @@ from planner.ground.errors import ChangeError
 from planner.kubernetes import kinds
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Workload
+from planner.rollout.clock import Controller
 from planner.rollout.controllers.argo import ArgoController
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
@@ -18,7 +19,7 @@ from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
 from planner.rollout.in_flight import InFlight
 from planner.rollout.ownership import sets_by_key, workloads_by_key
-from planner.rollout.simulation import Controller, Simulation
+from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 
 
@@ -64,11 +65,10 @@ def start(
 
 def resume(simulation: Simulation, one: InFlight) -> Controller:
     """The controller of one that is midway, which goes on where it is."""
-    if one.workload is None:
-        assert one.replica_set is not None
-        return ReplicaSetController(one.replica_set)
-    before = None if one.has_new_template else one.workload
-    return start(simulation, one.workload, before=before, has_new_template=one.has_new_template)
+    if not isinstance(one.of, Workload):
+        return ReplicaSetController(one.of)
+    before = None if one.has_new_template else one.of
+    return start(simulation, one.of, before=before, has_new_template=one.has_new_template)
 
 
 def making_anew(simulation: Simulation, pod: LivePod, *, lost: int = 1) -> Controller | None:

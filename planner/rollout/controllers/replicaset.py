@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.kubernetes.records import ReplicaSet
-from planner.rollout.clock import LONGEST_RETRY_MS
+from planner.rollout.clock import LONGEST_RETRY_MS, Controller
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import AVAILABLE, BOUND, ENDING, READY, Tally
@@ -20,7 +20,7 @@ _BURST = 500  # replicaset.BurstReplicas
 _FIRST_RETRY_MS = 5.0  # ItemExponentialFailureRateLimiter(5 ms, 1000 s)
 
 
-class ReplicaSetController:
+class ReplicaSetController(Controller):
     """One ReplicaSet.
 
     Parameters
@@ -55,7 +55,6 @@ class ReplicaSetController:
         self._to_create = 0  # left of a creation loop that has begun
         self._batch = _FIRST_BATCH
         self._failures = 0  # syncs in a row that were refused a pod
-        self.retry_at: float | None = None  # on the simulation's clock: when the work queue tries again by itself
         self._seen: tuple[int, ...] = ()  # what of its own it had seen at the last refusal
         self._status: tuple[int, ...] | None = None  # replicas, ready, terminating, available as last written
         self._at_rest = (-1, -1)  # replicas, and changes of its pods, with which it has nothing to do

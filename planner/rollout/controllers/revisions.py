@@ -19,6 +19,7 @@ from planner.ground.vocabulary import (
 )
 from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
 from planner.rollout.admission import object_count
+from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
@@ -30,11 +31,10 @@ _ADDED = frozenset({CONTROLLER_REVISION_HASH, POD_INDEX, POD_TEMPLATE_GENERATION
 NEW_REVISION = "new"  # stands for the hash of a template that doesn't exist yet
 
 
-class OverRevisions:
+class OverRevisions(RolloutController):
     """What the controllers of StatefulSets and DaemonSets have in common: their pods are their own, and each new template is a
     ControllerRevision."""
 
-    retry_at: float | None = None
     _made_revision = False
 
     def __init__(self, workload: Workload) -> None:
@@ -42,14 +42,8 @@ class OverRevisions:
         self.key = workload.key
         self.min_ready_seconds = workload.min_ready_seconds
 
-    def owners(self) -> tuple[str, ...]:
-        return (self.key,)
-
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods.of(self.key, self.workload.uid)
-
-    def is_terminating(self, simulation: Simulation) -> bool:
-        return any(pod.is_terminating for pod in self.all_pods(simulation))
 
     @property
     def is_of_new_revision(self) -> bool:
