@@ -102,7 +102,7 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
             missing = wanted_pods(job) - sum(not pod.is_terminal for pod in own)
             if missing > 0:
                 yield _pods(f"{job.key} may make more pods", job.kind, job.namespace, job.name, job.template, missing)
-    put_out = cluster.remember(_put_out)
+    put_out = _put_out(cluster)
     moved: dict[tuple[Owner, str], list[int]] = {}
     for place in (*_on_cordoned(snapshot), *put_out):
         pod = snapshot.pods[place]
@@ -136,37 +136,28 @@ def _pods(does: str, kind: str, namespace: str, name: str, template: Template, c
 
 
 # ── who goes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@once_a_cluster
 def going(cluster: Cluster) -> Mapping[int, str]:
     """Places in the snapshot of pods that hold room and may leave it meanwhile → why, in words. Made once a cluster."""
-    return cluster.remember(_going)
-
-
-def _going(cluster: Cluster) -> dict[int, str]:
-    snapshot, put_out = cluster.snapshot, cluster.remember(_put_out)
+    snapshot = cluster.snapshot
     deleted = {one.uid for one in snapshot.every_workload if one.is_deleting}
     deleted |= {one.uid for one in snapshot.replica_sets if one.owner is not None and one.owner.uid in deleted}
     spaces = {one.name for one in snapshot.namespaces if one.is_deleting}
     found: dict[int, str] = {}
     for group in cluster.groups:  # pods that are alike, those of one owner mostly
         pod = snapshot.pods[group.pods[0]]
-        why = (
-            f"namespace {pod.namespace} is being deleted"
-            if pod.namespace in spaces
-            else "may end"
-            if _ends(pod)
-            else ""
-        )
-        for place in group.pods if (why or deleted) and not group.is_terminating else ():
+        goes_with_space, ends = pod.namespace in spaces, "may end" if _ends(pod) else ""
+        for place in group.pods if (goes_with_space or ends or deleted) and not group.is_terminating else ():
             one = snapshot.pods[place]
-            if pod.namespace in spaces:
-                found[place] = why
-            elif one.owner is not None and one.owner.uid in deleted:
-                found[place] = f"{workload_keys(snapshot)[one.uid]} is being deleted"
+            why = "is being deleted" if one.owner is not None and one.owner.uid in deleted else ends
+            if goes_with_space:
+                found[place] = f"namespace {pod.namespace} is being deleted"
             elif why:
                 found[place] = f"{workload_keys(snapshot)[one.uid]} {why}"
-    return found | put_out
+    return found | _put_out(cluster)
 
 
+@once_a_cluster
 def going_by_node(cluster: Cluster) -> dict[int, list[int]]:
     """The same places, by the index of their node."""
     found: dict[int, list[int]] = {}
@@ -182,6 +173,7 @@ def _ends(pod: Pod) -> bool:
     return pod.spec.restart_policy != "Always" or pod.spec.active_deadline_seconds is not None
 
 
+@once_a_cluster
 def _put_out(cluster: Cluster) -> dict[int, str]:
     """Places of pods on nodes that are going, or have a taint that puts them out → why."""
     found: dict[int, str] = {}

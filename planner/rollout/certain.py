@@ -18,7 +18,7 @@ from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.beside import beside, is_overcommitted, ruled_namespaces
-from planner.rollout.controllers.daemonset import DaemonSetController
+from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.rollout.waiting import waiting_of
@@ -280,12 +280,12 @@ def _restless_nodes(cluster: Cluster) -> IntArray:
 # ── courses ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course | None:
     """Surge 0: each new pod takes the place its predecessor left, `unavailable` at a time, two ticks a turn."""
-    controller = DaemonSetController(workload, has_new_template=True)
-    targets = controller.find_targets(cluster)
+    spec = daemon_spec(workload)
+    targets = daemon_nodes(cluster, spec)
     places = sorted(cluster.node_index[p.node_name] for p in pods)
     if places != sorted(targets) or scaled_value(workload.strategy.max_surge, len(targets), round_up=True):
         return None
-    shape = compile_shape(cluster, workload.namespace, workload.template.labels, controller.spec)
+    shape = compile_shape(cluster, workload.namespace, workload.template.labels, spec)
     if not _takes_its_place(cluster, shape, pods, targets, 0):
         return None
     unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))

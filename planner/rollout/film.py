@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import groupby
 from typing import Final
 
 from planner.ground.records import Record
@@ -129,20 +130,15 @@ def scarce_resource(requests: Amounts) -> str:
 
 def side_by_side(some: Sequence[Sequence[Frame]]) -> tuple[tuple[int, ...], ...]:
     """Films played beside each other in one time: for each stop which frame of each is on. A film that is over shows its last."""
-    now = [0] * len(some)
-    stops = [tuple(now)]
-    while any(one < len(film) - 1 for one, film in zip(now, some, strict=True)):
-        ahead = [
-            (film[one + 1].tick >= 0, film[one + 1].tick > 0, film[one + 1].seconds)
-            for one, film in zip(now, some, strict=True)
-            if one < len(film) - 1
-        ]
+    times = [[(frame.tick >= 0, frame.tick > 0, frame.seconds) for frame in film] for film in some]
+    now = (0,) * len(some)
+    stops = [now]
+    while ahead := [film[one + 1] for one, film in zip(now, times, strict=True) if one + 1 < len(film)]:
         nearest = min(ahead)
-        for place, film in enumerate(some):
-            one = now[place] + 1
-            if one < len(film) and (film[one].tick >= 0, film[one].tick > 0, film[one].seconds) <= nearest:
-                now[place] = one
-        stops.append(tuple(now))
+        now = tuple(
+            one + (one + 1 < len(film) and film[one + 1] <= nearest) for one, film in zip(now, times, strict=True)
+        )
+        stops.append(now)
     return tuple(stops)
 
 
@@ -381,16 +377,14 @@ def _rows(
     for one in played:
         if resource and not one.amount:
             continue
-        for place, (look, seen) in enumerate(one.since):
-            nodes = {seen[1]} if seen else set()
-            if place:
-                was = one.since[place - 1][1]
-                nodes |= {was[1]} if was else set()
-                moving.update((node, look) for node in nodes if node >= 0 and look < moving.get(node, look + 1))
-            elif look:
-                moving.update((node, look) for node in nodes if node >= 0 and look < moving.get(node, look + 1))
+        was: Seen = None
+        for look, seen in one.since:
+            nodes = {at[1] for at in (seen, was) if at and at[1] >= 0}
+            if look:
+                moving.update((node, look) for node in nodes if look < moving.get(node, look + 1))
             if one.workload in about:
-                holding.update((node, None) for node in nodes if node >= 0)
+                holding.update(dict.fromkeys(nodes))
+            was = seen
     row = cluster.row.get(resource)
     may = [node for node in candidates if row is None or cluster.allocatable[row, node]]
     if row is not None:
@@ -464,8 +458,8 @@ def _seated(
 def _stretches(seen: Sequence[Seen]) -> Iterable[tuple[tuple[Doing, int], int, int]]:
     """(what it does, first frame, last frame) of each stretch in which that stays the same."""
     first = 0
-    for frame, now in enumerate(seen):
-        if frame + 1 == len(seen) or seen[frame + 1] != now:
-            if now is not None:
-                yield now, first, frame
-            first = frame + 1
+    for now, some in groupby(seen):
+        after = first + sum(1 for _ in some)
+        if now is not None:
+            yield now, first, after - 1
+        first = after

@@ -30,7 +30,7 @@ from planner.kubernetes.autoscalers import acting, settled
 from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
-from planner.rollout.controllers.daemonset import DaemonSetController
+from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.ownership import (
     is_starting,
     parts_of,
@@ -138,7 +138,11 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
         if _active(cluster, one.uid) != one.replicas
     ]
     known_to_move = {one.key for one in found if one is not None}
-    found += [InFlight(of=one) for one in _scaled(cluster) if one.key not in known_to_move]
+    found += [
+        InFlight(of=one)
+        for one in scalable(cluster)
+        if one.key not in known_to_move and settled(snapshot, one) != one.replicas
+    ]
     return tuple(one for one in found if one is not None)
 
 
@@ -157,13 +161,6 @@ def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
         if len(seen) > 1 or not pod.is_ready or pod.deleted_at is not None:
             found.add(pod.owner.kind)
     return tuple(sorted(found))
-
-
-def _scaled(cluster: Cluster) -> Iterator[Workload]:
-    """Those whose replicas an autoscaler sets to others as soon as it looks."""
-    for workload in scalable(cluster):
-        if settled(cluster.snapshot, workload) != workload.replicas:
-            yield workload
 
 
 def scalable(cluster: Cluster) -> Iterator[Workload]:
@@ -195,9 +192,8 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     active, wanted = [one for one in sets if one.replicas], str(workload.replicas)
     if workload.traits.is_custom and (sets_seen is not Presence.PRESENT or workload.template_of):
         return None if says_rest(workload) else InFlight(of=workload, is_rolling=True, is_untold=True)
-    if sets_seen is Presence.INFERRED:
-        if len(active) > 1:
-            return InFlight(of=workload, is_rolling=True, is_untold=True)
+    if sets_seen is Presence.INFERRED and len(active) > 1:
+        return InFlight(of=workload, is_rolling=True, is_untold=True)
     if sets_seen is not Presence.PRESENT:
         return None
     is_made = (bool(sets) and _is_updated(workload)) or any(
@@ -250,14 +246,9 @@ def _groups(cluster: Cluster, workload: Workload) -> InFlight | None:
     standing = [pod for pod in pods if pod.deleted_at is None]
     revision, lowest = leaders.labels.get(LWS_REVISION, ""), workload.strategy.partition
     old = [pod for pod in standing if pod.labels.get(LWS_REVISION, "") != revision]
-    is_rolling = any(_group_of(pod) >= lowest for pod in old)
+    is_rolling = any(_number(pod.labels.get(LWS_GROUP_INDEX, "")) >= lowest for pod in old)
     is_whole = len(standing) == len(pods) == workload.pods_wanted and leaders.replicas == workload.replicas
     return InFlight(of=workload, is_rolling=is_rolling) if is_rolling or not is_whole else None
-
-
-def _group_of(pod: Pod) -> int:
-    text = pod.labels.get(LWS_GROUP_INDEX, "")
-    return int(text) if text.isascii() and text.isdecimal() else -1
 
 
 def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
@@ -265,16 +256,14 @@ def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
     goes by itself."""
     if not sets or sets[0].namespace in cluster.remember(_spaces_with_ends):
         return False
+    missing = [(one, one.replicas - _active(cluster, one.uid)) for one in sets]
+    return all(count == 0 or (count > 0 and _does_not_admit(cluster, one)) for one, count in missing)
+
+
+def _does_not_admit(cluster: Cluster, one: Workload | ReplicaSet) -> bool:
+    """Whether the API server refuses one more of its pods today, for what `Admission` knows."""
     admission = cluster.snapshot.derived.once(Admission, cluster.snapshot).fork()
-    for one in sets:
-        missing = one.replicas - _active(cluster, one.uid)
-        if missing < 0:
-            return False
-        if missing:
-            spec = admission.prepare(one.namespace, one.template.spec)
-            if admission.refusal(one.namespace, one.name, spec) is None:
-                return False
-    return True
+    return admission.refusal(one.namespace, one.name, admission.prepare(one.namespace, one.template.spec)) is not None
 
 
 def _spaces_with_ends(cluster: Cluster) -> frozenset[str]:
@@ -286,10 +275,8 @@ def _is_refused(cluster: Cluster, workload: Workload) -> bool:
     """Whether its ReplicaSets say that their pods are refused, by something else than what `Admission` knows."""
     if not workload.conditions.get("ReplicaFailure", "").startswith("True"):
         return False
-    admission = cluster.snapshot.derived.once(Admission, cluster.snapshot).fork()
-    spec = admission.prepare(workload.namespace, workload.template.spec)
     has_quota = any(quota.namespace == workload.namespace for quota in cluster.snapshot.resource_quotas)
-    return not has_quota and admission.refusal(workload.namespace, workload.name, spec) is None
+    return not has_quota and not _does_not_admit(cluster, workload)
 
 
 def _is_updated(workload: Workload) -> bool:
@@ -324,7 +311,7 @@ def _stateful_set(cluster: Cluster, workload: Workload) -> InFlight | None:
     is_rolling = (
         workload.strategy.kind != ON_DELETE
         and bool(workload.update_revision)
-        and any(_revision(p) != workload.update_revision and _ordinal(p) >= lowest for p in pods)
+        and any(_revision(p) != workload.update_revision and _number(p.name.rpartition("-")[2]) >= lowest for p in pods)
     )
     if not is_rolling and len(standing) == len(pods) == workload.replicas:
         return None
@@ -373,9 +360,8 @@ def _revision(pod: Pod) -> str:
     return str(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
 
 
-def _ordinal(pod: Pod) -> int:
-    text = pod.name.rpartition("-")[2]
-    return int(text) if text.isdecimal() else -1
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() else -1
 
 
 def _first(pods: Iterable[Pod]) -> float | None:
@@ -416,7 +402,7 @@ def reach_of(cluster: Cluster, one: InFlight) -> BoolArray:
                 nodes[cluster.node_index[pod.node_name]] = True
     workload = one.workload
     if workload is not None and workload.traits.is_per_node:
-        nodes[list(DaemonSetController(workload, has_new_template=False).find_targets(cluster))] = True
+        nodes[list(daemon_nodes(cluster, daemon_spec(workload)))] = True
         return nodes
     shapes = [*shapes_of(cluster, one.of)]
     if workload is not None and (workers := workload.worker_template) is not None:

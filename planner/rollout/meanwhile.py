@@ -154,7 +154,7 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
     if run.refusals:
         counted = {one.namespace for one in snapshot.resource_quotas}
         yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
-    on = cluster.remember(going_by_node)
+    on = going_by_node(cluster)
     for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
         names = [cluster.resources[row] for row, _ in shape.asks]
         asks = (*names, *shape.absent)

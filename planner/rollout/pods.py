@@ -7,7 +7,7 @@ as a `LivePod`, only when somebody asks for it: by its index, or with all pods o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from planner.ground.budget import WorkBudget
 from planner.ground.records import replace
@@ -221,18 +221,18 @@ class Pods:
 
     def on(self, node: int) -> list[LivePod]:
         """Pods bound to a node, terminating ones included."""
-        for index in pods_by_node(self.cluster).get(node, ()):
-            if index not in self.by_index:
-                self.live(index)
-        return sorted((p for p in self._on_node.get(node, {}).values() if not p.is_gone), key=lambda p: p.number)
+        return self._here(node, pods_by_node(self.cluster).get(node, ()))
 
     def below(self, node: int, priority: int) -> list[LivePod]:
         """Those of them with a lower priority."""
-        for index in pods_below(self.cluster, priority).get(node, ()):
-            if index not in self.by_index:
-                self.live(index)
-        here = self._on_node.get(node, {}).values()
-        return sorted((p for p in here if p.priority < priority and not p.is_gone), key=lambda p: p.number)
+        here = self._here(node, pods_below(self.cluster, priority).get(node, ()))
+        return [pod for pod in here if pod.priority < priority]
+
+    def _here(self, node: int, indices: Iterable[int]) -> list[LivePod]:
+        """The pods in motion on a node, with these of the snapshot."""
+        for index in indices:
+            self.live(index)
+        return sorted(self._on_node.get(node, {}).values(), key=lambda p: p.number)
 
     def budgets(self, namespace: str) -> list[Budget]:
         """A namespace's disruption budgets as the disruption controller would have them now."""
@@ -257,8 +257,7 @@ class Pods:
         """All pods of a namespace that aren't gone, terminating ones included."""
         by_namespace = self.cluster.remember(_standing)
         for index in by_namespace.get(namespace, ()):
-            if index not in self.by_index:
-                self.live(index)
+            self.live(index)
         owners = self._owners.get(namespace, {})
         return [p for owner in owners for p in self.by_owner[owner] if p.namespace == namespace and not p.is_gone]
 

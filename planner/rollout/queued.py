@@ -98,7 +98,7 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
     for (space, name), places in groups.items():
         asked |= _together(snapshot, space, name, {each: asked[each] for each in places}, revisions)
     workloads = {each.key: each for one in asked.values() for each in one.workloads}
-    found = played_with(snapshot, list(workloads.values())) if _is_seen(snapshot) else {}
+    found = played_with(snapshot, list(workloads.values()))
     return tuple(
         _as_let_in(snapshot, one, asked[place], found) if place in asked else one
         for place, one in enumerate(revisions)
@@ -111,16 +111,12 @@ def _names(snapshot: Snapshot) -> dict[str, str]:
     return {one.key: name_of(one) for one in snapshot.queued_workloads}
 
 
-def _is_seen(snapshot: Snapshot) -> bool:
-    return not lacking(snapshot)
-
-
 def _is_queued(snapshot: Snapshot, one: Revision) -> bool:
     """Whether something names a queue for pods that it makes."""
     if one.placed is not None and one.placed.idle is Idle.THERE:
         return False
     templates = [template for template, _ in one.templates]
-    return bool(queues.named_queue(one.after.labels, templates)) and _is_seen(snapshot)
+    return bool(queues.named_queue(one.after.labels, templates)) and not lacking(snapshot)
 
 
 # ── the Workloads that it would make ─────────────────────────────────────────────────────────────────────────────────
@@ -220,24 +216,17 @@ def _number(snapshot: Snapshot, one: Revision) -> tuple[int, str]:
         return one.placed.groups, ""
     if after.kind == STATEFUL_SET.name:
         return (1 if after.replicas else 0), ""
-    if before is None:
-        return (
-            (0, f"of more than {MOST_PODS} pods it isn't played")
-            if after.replicas > MOST_PODS
-            else (after.replicas, "")
-        )
-    if (before.labels.get(KUEUE_QUEUE), before.labels.get(KUEUE_PRIORITY_CLASS)) != (
-        after.labels.get(KUEUE_QUEUE),
-        after.labels.get(KUEUE_PRIORITY_CLASS),
-    ):
-        return 0, "how its pods pass from one queue to another isn't modelled"
-    asks, had = pod_requests(after.template.spec), pod_requests(before.template.spec)
-    if any(amount > had.get(name, 0) for name, amount in asks.items()):
-        return 0, "how quota passes to pods that ask for more isn't modelled"
-    if without := _without_quota(snapshot, before):
-        return 0, without
-    surge = max(1, rolling_limits(after)[0]) if one.has_new_template else 0  # 1: whether new pods are let in at all
-    more = max(0, after.replicas - before.replicas) + surge
+    more = after.replicas
+    if before is not None:
+        if any(before.labels.get(key) != after.labels.get(key) for key in (KUEUE_QUEUE, KUEUE_PRIORITY_CLASS)):
+            return 0, "how its pods pass from one queue to another isn't modelled"
+        asks, had = pod_requests(after.template.spec), pod_requests(before.template.spec)
+        if any(amount > had.get(name, 0) for name, amount in asks.items()):
+            return 0, "how quota passes to pods that ask for more isn't modelled"
+        if without := _without_quota(snapshot, before):
+            return 0, without
+        surge = max(1, rolling_limits(after)[0]) if one.has_new_template else 0  # 1: whether new pods are let in at all
+        more = max(0, after.replicas - before.replicas) + surge
     return (0, f"of more than {MOST_PODS} pods it isn't played") if more > MOST_PODS else (more, "")
 
 
@@ -263,11 +252,8 @@ def _without_quota(snapshot: Snapshot, workload: Workload) -> str:
 def _group(one: Revision) -> str:
     """The group of Kueue's that a Pod is one of, "" where it is none."""
     after = one.after
-    return (
-        (after.labels.get(KUEUE_POD_GROUP) or after.annotations.get(KUEUE_POD_GROUP, ""))
-        if after.kind == POD.name
-        else ""
-    )
+    named = after.labels.get(KUEUE_POD_GROUP) or after.annotations.get(KUEUE_POD_GROUP, "")
+    return named if after.kind == POD.name else ""
 
 
 def _together(
@@ -363,7 +349,7 @@ def held(snapshot: Snapshot) -> AsLetIn:
     """Who waits for Kueue, by the same rules that `let_in` asks."""
     shut = {(one.namespace, one.name): one for one in snapshot.pods if one.node_name == "" and not one.is_terminal
             and KUEUE_ADMISSION_GATE in one.spec.scheduling_gates}  # fmt: skip
-    found = played(snapshot) if _is_seen(snapshot) else {}
+    found = {} if lacking(snapshot) else played(snapshot)
     if not shut and not found:
         return AsLetIn(snapshot)
     names, keys = _names(snapshot), workload_keys(snapshot)
@@ -472,10 +458,8 @@ def _doubt(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict], found: Ma
             given.pods != asked.count for given, asked in zip(each.given, _sets(snapshot, one), strict=True)
         ):
             return "Kueue would let it in with fewer pods, which isn't played"
-    pods = {f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
-    held = {
-        each.key: f"{each.namespace}/{each.owner.name}" for each in snapshot.queued_workloads if each.owner is not None
-    }
+    pods = {(pod.namespace, pod.name) for pod in snapshot.pods}
+    held = {each.key: (each.namespace, each.owner.name) for each in snapshot.queued_workloads if each.owner is not None}
     if one.before is not None and any(held.get(t.held.key) in pods for each in found.values() for t in each.targets):
         return "Kueue is about to evict others' pods, and what becomes of their places isn't played"
     return ""

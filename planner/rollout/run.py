@@ -150,7 +150,7 @@ class Run:
         self.later = sorted((*self.later, *simulation.cluster.later), key=lambda one: one.after_seconds)
         self._times = {r.after.key: r.times for r in revisions if r.times is not None}
         self._is_timed = bool(self._times or simulation.cluster.later)
-        self.workload_of = _Workloads(self.controllers)
+        self._keys: dict[str, str] = {}  # by who owns pods, `workload_of`; whoever does was there before them
         self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
         self.finished_at = dict.fromkeys(self.moments, -1)
         self.done = dict.fromkeys(self.moments, False)
@@ -221,7 +221,7 @@ class Run:
             self.waited[key] = self._clock.seconds
             self.controllers[key] = controller
             self._counts[key] = PodCounts(simulation.cluster, controller.all_pods(simulation))
-        self.workload_of.forget()
+        self._keys.clear()
         simulation.controllers = {**begun, **simulation.controllers}
         simulation.controllers.update((one.key, one) for one in autoscalers(simulation, begun))
         for revision in some:
@@ -359,6 +359,14 @@ class Run:
         self.promotions = {key: one.promotions for key, one in waiting.items()}
         self.waits_for = {key: one.waits_for for key, one in waiting.items()}
 
+    def workload_of(self, pod: LivePod) -> str:
+        """The key of the changed workload a new pod belongs to; "" for none."""
+        found = self._keys.get(pod.owner)
+        if found is None:
+            keys = (key for key, controller in self.controllers.items() if pod.owner in controller.owners())
+            found = self._keys[pod.owner] = next(keys, "")
+        return found
+
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def verdict(self, key: str) -> Verdict:
         """Of a changed workload."""
@@ -486,23 +494,3 @@ def _replicas(controller: RolloutController, after: Workload) -> int:
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
     """Complete, and the last old pod is gone."""
     return controller.is_complete(simulation) and not controller.is_terminating(simulation)
-
-
-class _Workloads:
-    """The changed workloads by who owns their pods."""
-
-    def __init__(self, controllers: dict[str, RolloutController]) -> None:
-        self._controllers = controllers
-        self._known: dict[str, str] = {}  # whoever owns a pod was there before it
-
-    def forget(self) -> None:
-        """Others may have begun."""
-        self._known.clear()
-
-    def __call__(self, pod: LivePod) -> str:
-        """The key of the changed workload a new pod belongs to; "" for none."""
-        found = self._known.get(pod.owner)
-        if found is None:
-            keys = (key for key, controller in self._controllers.items() if pod.owner in controller.owners())
-            found = self._known[pod.owner] = next(keys, "")
-        return found

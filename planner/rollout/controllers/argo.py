@@ -272,11 +272,6 @@ class ArgoController(OverSets):
     def _is_promoted(self) -> bool:
         return self.stable == self.current
 
-    def _kept_for_now(self, hash_: str, one: ReplicaSetController) -> int:
-        """`scaleDownDelayHelper`: while its delay runs an old set is kept whole, and one that was smaller grows."""
-        kept = self.replicas if hash_ in self.delayed else one.replicas
-        return 0 if self._delay_is_over(hash_) else kept
-
     def _delay_is_over(self, hash_: str) -> bool:
         """`scaleDownDelayHelper`: an old set stays for a while."""
         seconds = (
@@ -386,7 +381,8 @@ class ArgoController(OverSets):
             scaled = self._set(new, self._kept_on_abort(simulation, new, self._new_wanted())) or scaled
         for name, one in self._others():
             if one.replicas > 0 and name not in (self.current, self.active):
-                scaled = self._set(one, self._kept_for_now(name, one)) or scaled
+                kept = self.replicas if name in self.delayed else one.replicas  # while its delay runs it is kept whole
+                scaled = self._set(one, 0 if self._delay_is_over(name) else kept) or scaled
         return scaled
 
     def _is_ready_for_pause(self, simulation: Simulation) -> bool:

@@ -14,7 +14,6 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY,
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import (  # fmt: skip
     FrozenMap,
-    Node,
     NodeAffinity,
     NodeSelectorTerm,
     PodSpec,
@@ -30,7 +29,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
 
 # Source: pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations
-_ALWAYS_TOLERATED = (
+_ALWAYS_TOLERATED: tuple[Toleration, ...] = (
     Toleration(key=TAINT_NOT_READY, operator="Exists", effect="NoExecute"),
     Toleration(key=TAINT_UNREACHABLE, operator="Exists", effect="NoExecute"),
     Toleration(key="node.kubernetes.io/disk-pressure", operator="Exists", effect="NoSchedule"),
@@ -65,16 +64,17 @@ class DaemonSetController(OverRevisions):
     none has it, else all have.
     """
 
-    def __init__(self, workload: Workload, *, has_new_template: bool, revision: str = "") -> None:
+    def __init__(
+        self, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+    ) -> None:
         super().__init__(workload)
         self.has_new_template = has_new_template
-        self.revision = revision
-        spec = workload.template.spec
-        extra: tuple[Toleration, ...] = _ALWAYS_TOLERATED
-        if spec.host_network:
-            unavailable = "node.kubernetes.io/network-unavailable"
-            extra += (Toleration(key=unavailable, operator="Exists", effect="NoSchedule"),)
-        self.spec = replace(spec, tolerations=spec.tolerations + extra)
+        self.revision = newest(simulation, workload) if before is None or not has_new_template else ""
+        if before is not None and has_new_template:
+            self.revision = again = used_again(simulation, before, workload)
+            for pod in self.all_pods(simulation):
+                pod.is_new = bool(again) and pod.revision == again
+        self.spec = daemon_spec(workload)
         self._targets: tuple[int, ...] | None = None
         self._absent: frozenset[int] = frozenset()  # nodes that weren't there when it last looked
         self._target_set: frozenset[int] = frozenset()
@@ -87,34 +87,12 @@ class DaemonSetController(OverRevisions):
         self._next = 0  # in the order, before which no Ready old pod is left
         self._read = -1  # how much of the simulation's news is in; −1: nothing yet
 
-    @classmethod
-    def start(
-        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
-    ) -> DaemonSetController:
-        if not has_new_template or before is None:
-            return cls(workload, has_new_template=has_new_template, revision=newest(simulation, workload))
-        again = used_again(simulation, before, workload)
-        controller = cls(workload, has_new_template=True, revision=again)
-        for pod in controller.all_pods(simulation):
-            pod.is_new = bool(again) and pod.revision == again
-        return controller
-
     def targets(self, simulation: Simulation) -> tuple[int, ...]:
-        """Nodes it should run on (`nodeShouldRunDaemonPod`: affinity and taints, not resources)."""
+        """Nodes it should run on, of those that are there."""
         if self._targets is None:
-            self._targets = self.find_targets(simulation.cluster)
+            self._targets = daemon_nodes(simulation.cluster, self.spec)
         absent = simulation.state.absent
         return tuple(i for i in self._targets if i not in absent) if absent else self._targets
-
-    def find_targets(self, cluster: Cluster) -> tuple[int, ...]:
-        return tuple(i for i, node in enumerate(cluster.nodes) if self._should_run(node))
-
-    def _should_run(self, node: Node) -> bool:
-        if self.spec.node_name and self.spec.node_name != node.name:
-            return False
-        return node_affinity_matches(self.spec, node.labels, node.name) and tolerates_taints(
-            self.spec.tolerations, node.taints
-        )
 
     def _is_updated(self, pod: LivePod) -> bool:
         return pod.is_new or (pod.revision == self.revision if self.revision else not self.has_new_template)
@@ -370,6 +348,26 @@ class DaemonSetController(OverRevisions):
             revision=self.revision or NEW_REVISION,
         )
         return pod is not None
+
+
+def daemon_spec(workload: Workload) -> PodSpec:
+    """What its pods are, before each is meant for a node: with the tolerations that all of them have."""
+    spec, extra = workload.template.spec, _ALWAYS_TOLERATED
+    if spec.host_network:
+        unavailable = "node.kubernetes.io/network-unavailable"
+        extra += (Toleration(key=unavailable, operator="Exists", effect="NoSchedule"),)
+    return replace(spec, tolerations=spec.tolerations + extra)
+
+
+def daemon_nodes(cluster: Cluster, spec: PodSpec) -> tuple[int, ...]:
+    """Nodes that should have such a pod (`nodeShouldRunDaemonPod`: affinity and taints, not resources)."""
+    return tuple(
+        i
+        for i, node in enumerate(cluster.nodes)
+        if spec.node_name in ("", node.name)
+        and node_affinity_matches(spec, node.labels, node.name)
+        and tolerates_taints(spec.tolerations, node.taints)
+    )
 
 
 def _node_of(cluster: Cluster, pod: LivePod) -> int:

@@ -151,14 +151,17 @@ class LeaderWorkerSetController(RolloutController):
         self.replicas_told = int(told) if told.isascii() and told.isdecimal() else self.before.replicas
         self.leaders = self._leaders(simulation, found, has_new_template=has_new_template and found is not None)
         self.workers: dict[int, WorkerSet] = {}  # by group
-
-    @classmethod
-    def start(
-        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
-    ) -> LeaderWorkerSetController:
-        found = cls(simulation, workload, has_new_template=has_new_template, before=before)
-        found.take_up(simulation)
-        return found
+        self._own(simulation, self.leaders)
+        for pod in self.leaders.all_pods(simulation):
+            found = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(pod.namespace, pod.name))
+            if found is not None and found.owner is not None and found.owner.uid == pod.uid:
+                revision = found.labels.get(LWS_REVISION, "")
+                known = WorkerSet(
+                    key=found.key, uid=found.uid, owner=self, leader=pod, revision=revision, template=found.template
+                )
+                known.mine = [*known.pods(simulation)]
+                self.workers[pod.ordinal] = known
+                self._own(simulation, known)
 
     def _leaders(self, simulation: Simulation, found: Workload | None, *, has_new_template: bool) -> LeaderSet:
         one = self.workload
@@ -176,20 +179,6 @@ class LeaderWorkerSetController(RolloutController):
         made = LeaderSet(after, found, has_new_template=has_new_template)
         made.owner = self
         return made
-
-    def take_up(self, simulation: Simulation) -> None:
-        """Its StatefulSets, as they are."""
-        self._own(simulation, self.leaders)
-        for pod in self.leaders.all_pods(simulation):
-            found = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(pod.namespace, pod.name))
-            if found is not None and found.owner is not None and found.owner.uid == pod.uid:
-                revision = found.labels.get(LWS_REVISION, "")
-                known = WorkerSet(
-                    key=found.key, uid=found.uid, owner=self, leader=pod, revision=revision, template=found.template
-                )
-                known.mine = [*known.pods(simulation)]
-                self.workers[pod.ordinal] = known
-                self._own(simulation, known)
 
     def _own(self, simulation: Simulation, one: LeaderSet | WorkerSet) -> None:
         simulation.controllers[one.key] = one

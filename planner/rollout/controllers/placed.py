@@ -46,21 +46,19 @@ class PlacedController(RolloutController):
             self._next = next(self._to_make, None)
         if self._next is None or self._refused_at == simulation.clock.tick:
             return False
-        made = False
-        for _ in range(_BURST):
-            one = self._next
-            if one is None:
-                break
-            name = f"{self.name}-{one.role or 'pod'}-{len(self.all_pods(simulation))}"
-            pod = simulation.create(
-                self.key, self.namespace, name, one.template.labels, one.template.spec, None, is_new=True
-            )
-            if pod is None:
-                self._refused_at = simulation.clock.tick
-                break
+        first = number = len(self.all_pods(simulation))
+        while self._next is not None and number < first + _BURST and self._make(simulation, self._next, number):
             self._next = next(self._to_make, None)
-            made = True
-        return made
+            number += 1
+        return number > first
+
+    def _make(self, simulation: Simulation, one: PlacedSet, number: int) -> bool:
+        """A pod of the set; whether the API server takes it."""
+        name, template = f"{self.name}-{one.role or 'pod'}-{number}", one.template
+        pod = simulation.create(self.key, self.namespace, name, template.labels, template.spec, None, is_new=True)
+        if pod is None:
+            self._refused_at = simulation.clock.tick
+        return pod is not None
 
     def _take_turns(self, simulation: Simulation) -> bool:
         """A pod of each set, the next when the one before has ended: whether each finds a node at all, however few run at once."""
@@ -73,13 +71,7 @@ class PlacedController(RolloutController):
                     simulation.delete(pod)
                     return True
             return False
-        one = self.placed.sets[self.begun]
-        name = f"{self.name}-{one.role or 'pod'}-{self.begun}"
-        pod_made = simulation.create(
-            self.key, self.namespace, name, one.template.labels, one.template.spec, None, is_new=True
-        )
-        if pod_made is None:
-            self._refused_at = simulation.clock.tick
+        if not self._make(simulation, self.placed.sets[self.begun], self.begun):
             return False
         self.begun += 1
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 from planner.ground.errors import ChangeError
 from planner.kubernetes import kinds
@@ -22,29 +22,20 @@ from planner.rollout.ownership import sets_by_key, workloads_by_key
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 
-
-class Starts(Protocol):
-    """Makes the controller of a workload. `before` is the workload as it was, None where it is new; without a new
-    template its pods stay as they are."""
-
-    def __call__(
-        self, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
-    ) -> RolloutController: ...
-
-
-_CONTROLLERS: dict[str, Starts] = {
+_CONTROLLERS: dict[str, Callable[..., RolloutController]] = {
     kinds.DEPLOYMENT.name: DeploymentController,
     kinds.STATEFUL_SET.name: StatefulSetController.start,
-    kinds.DAEMON_SET.name: DaemonSetController.start,
+    kinds.DAEMON_SET.name: DaemonSetController,
     kinds.ROLLOUT.name: ArgoController,
-    kinds.LEADER_WORKER_SET.name: LeaderWorkerSetController.start,
+    kinds.LEADER_WORKER_SET.name: LeaderWorkerSetController,
 }
 
 
 def start(
     simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
 ) -> RolloutController:
-    """The controller that carries a change of `workload` out.
+    """The controller that carries a change of `workload` out. `before` is the workload as it was, None where it is new; without a
+    new template its pods stay as they are.
 
     Raises
     ------
