@@ -98,7 +98,8 @@ def _service(name: str, members: list[EnvironmentMember], rule: Rule) -> Service
     first = sorted(
         members, key=lambda member: member.environment not in troubled
     )  # stable: the reference leads the rest
-    suggestions = tuple(one for member in first for one in _suggestions(member, members))
+    quiet = [member for member in members if member.is_quiet]
+    suggestions = tuple(one for member in first for one in _suggestions(member, quiet))
     restart_counts = tuple(member.restart_count for member in members)
     return ServiceDrift(
         service=name,
@@ -221,22 +222,23 @@ def _report_sentence(services: Sequence[ServiceDrift], alone: int) -> str:
     return f"The difference explains the trouble of {listing(told, 4)}. {head}" if told else head
 
 
-def _suggestions(member: EnvironmentMember, members: Sequence[EnvironmentMember]) -> Iterable[EnvironmentSuggestion]:
-    """For every container of `member`'s workload, from its own use, and from the quiet environments' where its own is
+def _suggestions(member: EnvironmentMember, quiet: Sequence[EnvironmentMember]) -> Iterable[EnvironmentSuggestion]:
+    """For every container of `member`'s workload, from its own use, and from the `quiet` environments' where its own is
     cut off by its limit."""
     for container in member.workload.template.spec.containers:
+        own = usage_of(member, container)
         was_killed = any(
             loop.container == container.name and loop.diagnosis.cause is Cause.OOM_OWN_LIMIT for loop in member.loops
         )
-        quiet = [
+        if not own and not was_killed:
+            continue  # nothing was measured, and nothing tells what it needs
+        alike = [
             (other, one)
-            for other in members
-            if other is not member and other.is_quiet and (one := matching_container(other, container.name)) is not None
+            for other in quiet
+            if other is not member and (one := matching_container(other, container.name)) is not None
         ]
-        others = [usage for other, one in quiet for usage in other.usages if usage.container == one.name]
-        found = suggest(
-            container, usage_of(member, container), others, working=[one for _, one in quiet], was_oom_killed=was_killed
-        )
+        others = [usage for other, one in alike for usage in other.usages if usage.container == one.name]
+        found = suggest(container, own, others, working=[one for _, one in alike], was_oom_killed=was_killed)
         if found is None or is_as_it_is(container, found):
             continue
         yield EnvironmentSuggestion(

@@ -99,6 +99,16 @@ def allocate(
     held : None where the pods weren't seen: whose the nodes are isn't known
     name_of : node name → what lines are added up by in place of the holder (a pool)
     """
+    return [_line(name, share, cents, node) for node, name, share, cents in shares(costs, nodes, held, name_of)]
+
+
+def shares(
+    costs: Sequence[NodeCost],
+    nodes: Mapping[str, Node],
+    held: Holdings | None,
+    name_of: Mapping[str, str] | None = None,
+) -> Iterator[tuple[str, str, Share, Sequence[int]]]:
+    """`allocate`'s lines as (node, holder, share, cents)."""
     entries = list(_entries(costs, nodes, held))
     lines, of_entry = _lines(entries, name_of)
     wanted = _in_cents(lines)
@@ -107,9 +117,8 @@ def allocate(
     cents = spread(
         [amount for *_, parts in entries for amount in parts], of_line, [cent for key in lines for cent in wanted[key]]
     )
-    return [
-        _line(name, share, cents[3 * i : 3 * i + 3], cost.node.node) for i, (cost, name, share, _) in enumerate(entries)
-    ]
+    for i, (cost, name, share, _) in enumerate(entries):
+        yield cost.node.node, name, share, cents[3 * i : 3 * i + 3]
 
 
 def _line(name: str, share: Share, cents: Sequence[int], node: str = "") -> AllocatedCost:

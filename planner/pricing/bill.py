@@ -146,7 +146,11 @@ def owned_by_node(book: PriceBook, snapshot: Snapshot) -> Mapping[str, OwnedComm
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
     """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`), with the
-    commitments that cover none of its nodes."""
+    commitments that cover none of its nodes; worked out once, as the bill and what spot would save both stand on it."""
+    return snapshot.derived.once(_cost, snapshot, book)
+
+
+def _cost(snapshot: Snapshot, book: PriceBook) -> ClusterCost:
     cost = cluster_cost(book, snapshot.nodes, _requested(snapshot))
     more = sum(one.usd_per_month or 0.0 for one in cost.unused_commitments)
     if not more or cost.usd_per_month is None:

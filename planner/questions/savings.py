@@ -88,10 +88,8 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         said = _tested(detail.sentence, given)
         return SavingsAnswer(sentence=said, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own)
     fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))
-    lines = tuple(
-        line_of(workload, fitness, in_whole(fleet, workload))
-        for workload, fitness in zip(fleet.workloads, fleet.fitness, strict=True)
-    )
+    of_whole = in_whole(fleet, fleet.workloads)
+    lines = tuple(line_of(key, fitness, of_whole[key]) for key, fitness in zip(of_whole, fleet.fitness, strict=True))
     said = _tested(fleet.sentence, given)
     whole = SavingsAnswer(sentence=said, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
     return narrowed(whole, kept_by(snapshot, settings.filter))

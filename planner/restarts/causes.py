@@ -12,14 +12,14 @@ from collections.abc import Callable
 from planner.ground.words import count
 from planner.restarts.causes_children import dying_children, killed_children, task_limit
 from planner.restarts.causes_memory import out_of_memory, runtime_memory
-from planner.restarts.causes_nodes import node_lost, refused
-from planner.restarts.causes_probes import probes
+from planner.restarts.causes_nodes import node_lost, probes, refused
 from planner.restarts.causes_start import bad_command, config, config_in_log, dependency, image
-from planner.restarts.model import Cause, Confidence, Diagnosis
+from planner.restarts.model import Confidence, Diagnosis
 from planner.restarts.population import Case, troubled_signs
 from planner.restarts.question import (
     TroubledCase,
     counted,
+    diagnosis,
     ending,
     event_told,
     last_lines,
@@ -33,11 +33,7 @@ SIGNAL_NAMES = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEG
 
 def diagnose(question: TroubledCase) -> Diagnosis:
     """The first rule's answer that fits, for a container in trouble (`is_troubled`)."""
-    for rule in RULES:
-        found = rule(question)
-        if found is not None:
-            return found
-    return _unknown(question)
+    return next(found for rule in RULES if (found := rule(question)) is not None)
 
 
 def is_troubled(case: Case) -> bool:
@@ -64,63 +60,37 @@ def is_troubled(case: Case) -> bool:
     )
 
 
-def _completed(question: TroubledCase) -> Diagnosis | None:
-    if question.exit_code != 0 or question.ended_as not in ("Completed", ""):
-        return None
-    return Diagnosis(
-        cause=Cause.COMPLETED,
-        confidence=Confidence.CERTAIN if question.ended_as else Confidence.LIKELY,
-        what="ends by itself with exit code 0 and is started again, because restartPolicy is "
-        + question.case.pod.spec.restart_policy,
-        evidence=(status(ending(question)),),
-        cure="A task that ends belongs in a Job; a server must stay in the foreground",
-    )
-
-
 def _crash(question: TroubledCase) -> Diagnosis | None:
     code = question.exit_code
     if code is None or code - 128 not in SIGNAL_NAMES:
         return None
-    signal = SIGNAL_NAMES[code - 128]
     hits = question.case.signs.of(Sign.CRASH)
-    return Diagnosis(
-        cause=Cause.CRASH,
-        confidence=Confidence.CERTAIN,
-        what=f"crashes ({signal}, exit code {code})",
-        evidence=(status(ending(question)), *([counted(hits)] if hits else []), *last_lines(question)),
-        cure="A fault in the program or a library: see its log, and try the image that ran before",
-    )
+    evidence = ending(question), *([counted(hits)] if hits else []), *last_lines(question)
+    return diagnosis("end.crash", *evidence, signal=SIGNAL_NAMES[code - 128], code=code)
+
+
+def _completed(question: TroubledCase) -> Diagnosis | None:
+    if question.exit_code != 0 or question.ended_as not in ("Completed", ""):
+        return None
+    confidence, policy = None if question.ended_as else Confidence.LIKELY, question.case.pod.spec.restart_policy
+    return diagnosis("end.completed", ending(question), confidence=confidence, policy=policy)
 
 
 def _killed(question: TroubledCase) -> Diagnosis | None:
     if question.exit_code != 137:
         return None
-    return Diagnosis(
-        cause=Cause.KILLED,
-        confidence=Confidence.POSSIBLE,
-        what="was killed (SIGKILL), and neither status nor events say by whom",
-        evidence=(status(ending(question)), *probe_evidence(question), *question.pressure.evidence),
-        cure="Not OOMKilled, so not its own memory limit as far as Kubernetes knows. Look for a probe, a shutdown longer than "
-        "the grace period, or a kill from inside",
-        root=question.pressure.memory,
-        wants_memory=bool(question.pressure.memory),
-    )
+    memory, evidence = question.pressure.memory, (*probe_evidence(question), *question.pressure.evidence)
+    behind = {"root": memory, "wants_memory": bool(memory)}
+    return diagnosis("end.killed", ending(question), *evidence, behind=behind)
 
 
 def _error_exit(question: TroubledCase) -> Diagnosis | None:
-    code = question.exit_code
+    code, last, short = question.exit_code, last_lines(question), question.pressure
     if code is None or code == 0:
         return None
-    last = last_lines(question)
-    stopped = code == 143
-    return Diagnosis(
-        cause=Cause.ERROR_EXIT,
-        confidence=Confidence.LIKELY if last else Confidence.POSSIBLE,
-        what="was told to stop (SIGTERM, exit code 143)" if stopped else f"ends with exit code {code}",
-        evidence=(status(ending(question)), *last, *question.pressure.evidence),
-        cure="See its last words in the log" if last else "Get the log of the run that ended: kubectl logs --previous",
-        **question.pressure.behind,
-    )
+    how = "was told to stop (SIGTERM, exit code 143)" if code == 143 else f"ends with exit code {code}"
+    outcome, evidence = "end.last_words" if last else "end.silent", (*last, *short.evidence)
+    return diagnosis(outcome, ending(question), *evidence, behind=short.behind, how=how)
 
 
 def _unknown(question: TroubledCase) -> Diagnosis:
@@ -128,13 +98,8 @@ def _unknown(question: TroubledCase) -> Diagnosis:
     said = (
         f"waiting: {state.reason}" if state.reason else f"{count(state.restart_count, 'restart')}, no last state kept"
     )
-    return Diagnosis(
-        cause=Cause.UNKNOWN,
-        confidence=Confidence.POSSIBLE,
-        what="restarted, and nothing that was read says why" if state.restart_count else "doesn't start",
-        evidence=(status(said), *[event_told(event) for event in question.case.events if event.kind == "Warning"][-2:]),
-        cure="Get its events and the log of the run that ended: kubectl describe pod, kubectl logs --previous",
-    )
+    warned = [event_told(event) for event in question.case.events if event.kind == "Warning"][-2:]
+    return diagnosis("unknown.restarted" if state.restart_count else "unknown.start", status(said), *warned)
 
 
 RULES: tuple[Callable[[TroubledCase], Diagnosis | None], ...] = (
@@ -155,4 +120,5 @@ RULES: tuple[Callable[[TroubledCase], Diagnosis | None], ...] = (
     dependency,
     _killed,
     _error_exit,
+    _unknown,
 )

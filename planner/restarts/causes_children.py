@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from planner.ground.words import count, duration
-from planner.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
+from planner.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.restarts.population import FEW_CHILD_KILLS
 from planner.restarts.question import (
     TroubledCase,
     and_then,
     counted,
+    diagnosis,
     event_told,
     how_it_stands,
     probe_evidence,
@@ -20,87 +21,62 @@ from planner.restarts.signs import Hit, Sign
 def killed_children(question: TroubledCase) -> Diagnosis | None:
     """Child processes died of SIGKILL."""
     case = question.case
-    late, others = case.signs.killed_by_supervisor(), case.signs.killed_by_others()
+    late, others = case.signs.of(Sign.WORKER_TIMEOUT), case.signs.killed_by_others()
     if len(late) + len(others) == 0:
         return None
     return _late_children(question, late) if len(late) >= len(others) else _shot_children(question, others)
 
 
 def _late_children(question: TroubledCase, late: tuple[Hit, ...]) -> Diagnosis:
-    case = question.case
-    boots = case.signs.of(Sign.WORKER_BOOT)
+    """Children that their own supervisor found late. Its later message that they "were sent SIGKILL" is about its own kill,
+    whatever it guesses: gunicorn's `murder_workers` sends SIGABRT, a second later SIGKILL."""
+    case, short = question.case, question.pressure
     program = next((hit.program for hit in late if hit.program), "") or case.container.program or "its supervisor"
     life = case.signs.seconds_until_timeout()
-    evidence = [counted(late)]
-    guesses = case.signs.of(Sign.CHILD_SIGKILL)
-    if guesses:
-        evidence.append(
-            Evidence(
-                EvidenceSource.LOG,
-                f"“{guesses[0].template}” ({count(len(guesses), 'line')}) is {program}'s own kill after the timeout, "
-                "not the kernel's: no container of this pod was OOMKilled"
-                if question.ended_as != "OOMKilled"
-                else f"“{guesses[0].template}” ({count(len(guesses), 'line')})",
-            )
-        )
-    if boots:
-        evidence.append(
-            Evidence(
-                EvidenceSource.LOG,
-                f"{count(len(boots), 'worker')} started, {len(late)} stopped for being late"
-                + (f", each {duration(life)} after its start (median)" if life is not None else ""),
-            )
-        )
-    evidence += probe_evidence(question)
-    evidence += how_it_stands(question)
-    after = f" after {duration(life)}" if life is not None else ""
-    short = question.pressure
-    return Diagnosis(
-        cause=Cause.CHILD_TIMEOUT,
-        confidence=Confidence.LIKELY,
-        what=f"has its workers killed by {program}'s own timeout{after}"
-        + (" and its readiness probe fails" if question.events("Unhealthy", having="Readiness") else "")
-        + and_then(question),
-        evidence=(*evidence, *short.evidence),
-        cure=(
-            f"Give it the resources it has where it works; raising {program}'s timeout only hides that it is starved"
-            if short.root
-            else f"Find what the workers wait for at start; then fewer workers or a longer timeout of {program}"
-        ),
-        **short.behind,
+    said = []
+    if guesses := case.signs.of(Sign.CHILD_SIGKILL):
+        is_own = f" is {program}'s own kill after the timeout, not the kernel's: no container of this pod was OOMKilled"
+        lines = count(len(guesses), "line")
+        said.append(f"“{guesses[0].template}” ({lines}){is_own if question.ended_as != 'OOMKilled' else ''}")
+    if boots := case.signs.of(Sign.WORKER_BOOT):
+        each = f", each {duration(life)} after its start (median)" if life is not None else ""
+        said.append(f"{count(len(boots), 'worker')} started, {len(late)} stopped for being late{each}")
+    has_probe = question.events("Unhealthy", having="Readiness")
+    return diagnosis(
+        "children.starved" if short.root else "children.late",
+        counted(late),
+        *(Evidence(EvidenceSource.LOG, text) for text in said),
+        *probe_evidence(question),
+        *how_it_stands(question),
+        *short.evidence,
+        behind=short.behind,
+        program=program,
+        after=f" after {duration(life)}" if life is not None else "",
+        probe=" and its readiness probe fails" if has_probe else "",
+        then=and_then(question),
     )
 
 
 def _shot_children(question: TroubledCase, others: tuple[Hit, ...]) -> Diagnosis:
-    case = question.case
+    case, short = question.case, question.pressure
     kernel = case.signs.of(Sign.KERNEL_OOM)
     node_says = tuple(event for event in case.node_events if event.reason in ("OOMKilling", "SystemOOM"))
-    evidence = [
+    version = f" (this node: {case.node.kubelet_version})" if case.node and case.node.kubelet_version else ""
+    is_memory = short.memory or kernel or node_says
+    return diagnosis(
+        "children.killed_for_memory" if is_memory else "children.killed",
         counted(others),
         *([counted(kernel)] if kernel else []),
-        *[event_told(event) for event in node_says[:1]],
-    ]
-    evidence += probe_evidence(question)
-    evidence += how_it_stands(question)
-    version = case.node.kubelet_version if case.node else ""
-    evidence.append(
+        *map(event_told, node_says[:1]),
+        *probe_evidence(question),
+        *how_it_stands(question),
         spec(
             "the kernel kills a whole container since kubelet 1.28 on cgroup v2 unless singleProcessOOMKill is set; a child "
-            "alone is killed before, on cgroup v1, or by somebody inside"
-            + (f" (this node: {version})" if version else "")
-        )
-    )
-    is_memory = bool(question.pressure.memory or kernel or node_says)
-    return Diagnosis(
-        cause=Cause.CHILD_KILLED,
-        confidence=Confidence.LIKELY if is_memory else Confidence.POSSIBLE,
-        what="has child processes killed (SIGKILL)"
-        + (", most likely for memory" if is_memory else "")
-        + and_then(question),
-        evidence=(*evidence, *question.pressure.evidence),
-        cure="Raise the memory limit, or start fewer children: each holds memory of its own",
-        root=question.pressure.memory,
-        wants_memory=True,
+            f"alone is killed before, on cgroup v1, or by somebody inside{version}"
+        ),
+        *short.evidence,
+        behind={"root": short.memory, "wants_memory": True},
+        then=and_then(question),
     )
 
 
@@ -113,26 +89,19 @@ def dying_children(question: TroubledCase) -> Diagnosis | None:
     if not died or (question.exit_code is None and len(died) < FEW_CHILD_KILLS):
         return None
     short = question.pressure
-    return Diagnosis(
-        cause=Cause.CHILD_KILLED,
-        confidence=Confidence.LIKELY if short.memory else Confidence.POSSIBLE,
-        what=f"loses child processes that die without a word{and_then(question)}",
-        evidence=(counted(died), *probe_evidence(question), *how_it_stands(question), *short.evidence),
-        cure="See whether memory is short (each child holds its own) or the children are too busy to answer their supervisor",
-        **short.behind,
+    return diagnosis(
+        "children.died",
+        *(counted(died), *probe_evidence(question), *how_it_stands(question), *short.evidence),
+        confidence=Confidence.LIKELY if short.memory else None,
+        behind=short.behind,
+        then=and_then(question),
     )
 
 
 def task_limit(question: TroubledCase) -> Diagnosis | None:
     """A job runner kills its jobs at its own time limit."""
-    hits = question.case.signs.of(Sign.TASK_TIME_LIMIT)
+    hits, short = question.case.signs.of(Sign.TASK_TIME_LIMIT), question.pressure
     if len(hits) < 2 or question.case.state.restart_count:
         return None
-    return Diagnosis(
-        cause=Cause.CHILD_TIMEOUT,
-        confidence=Confidence.LIKELY,
-        what=f"has {count(len(hits), 'task')} killed at its own time limit, inside a container that runs on",
-        evidence=(counted(hits), *question.pressure.evidence),
-        cure="Make the tasks shorter or their time limit longer",
-        **question.pressure.behind,
-    )
+    tasks = count(len(hits), "task")
+    return diagnosis("children.task_limit", counted(hits), *short.evidence, behind=short.behind, tasks=tasks)

@@ -53,7 +53,12 @@ class Case(Record):
     def child_kills(self) -> int:
         if not self.signs.hits:
             return 0
-        return len(self.signs.killed_by_supervisor()) + len(self.signs.killed_by_others())
+        return len(self.signs.of(Sign.WORKER_TIMEOUT)) + len(self.signs.killed_by_others())
+
+    @property
+    def ended_at(self) -> float | None:
+        """When the last run that is known to have ended did."""
+        return self.state.finished_at if self.state.state == "terminated" else self.state.last_finished_at
 
     @property
     def works(self) -> bool:

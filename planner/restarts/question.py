@@ -1,17 +1,57 @@
-"""A container's case as a rule is asked it, and the pieces of evidence rules give."""
+"""A container's case as a rule is asked it, the pieces of evidence rules give, and what they find, in the words of `causes.json`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pkgutil import get_data
+from typing import Any, Final
+
+import msgspec
+
 from planner.ground.records import Record
 from planner.ground.words import count
-from planner.kubernetes.records import Event
+from planner.kubernetes.records import EMPTY, Event
 from planner.restarts.lines import last_words, template
-from planner.restarts.model import Confidence, Evidence, EvidenceSource, Peers
+from planner.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource, Peers
 from planner.restarts.population import Case
 from planner.restarts.pressure import Pressure
 from planner.restarts.signs import Hit
 
 SAME_MOMENT_SECONDS = 300.0
+
+
+class _Outcome(Record):
+    """What a rule may find: `what` and `cure` with the names of what is put in."""
+
+    cause: Cause
+    confidence: Confidence = Confidence.CERTAIN
+    what: str
+    cure: str
+    wants_memory: bool = False
+
+
+_TABLE: Final = get_data(__name__, "causes.json") or b""  # of the package, read as its code is
+OUTCOMES: Final = msgspec.json.decode(_TABLE, type=dict[str, _Outcome])
+
+
+def diagnosis(
+    outcome: str,
+    *evidence: Evidence,
+    cause: Cause | None = None,
+    confidence: Confidence | None = None,
+    behind: Mapping[str, Any] = EMPTY,
+    **words: object,
+) -> Diagnosis:
+    """An outcome of a rule in words; what is given goes before what stands in the table. `behind`: as `Pressure` has it."""
+    told = OUTCOMES[outcome]
+    return Diagnosis(
+        cause=cause or told.cause,
+        confidence=confidence or told.confidence,
+        what=told.what.format_map(words),
+        evidence=evidence,
+        cure=told.cure.format_map(words),
+        **{"wants_memory": told.wants_memory, **behind},
+    )
 
 
 class TroubledCase(Record):
@@ -36,27 +76,22 @@ class TroubledCase(Record):
     @property
     def run_seconds(self) -> float | None:
         """How long the last finished run took."""
-        state = self.case.state
-        begin, end = (
-            (state.started_at, state.finished_at)
-            if state.state == "terminated"
-            else (state.last_started_at, state.last_finished_at)
-        )
+        state, end = self.case.state, self.case.ended_at
+        begin = state.started_at if state.state == "terminated" else state.last_started_at
         return None if begin is None or end is None else end - begin
-
-    @property
-    def ended_at(self) -> float | None:
-        state = self.case.state
-        return state.finished_at if state.state == "terminated" else state.last_finished_at
 
     def events(self, *reasons: str, having: str = "") -> tuple[Event, ...]:
         return tuple(e for e in self.case.events if e.reason in reasons and having in e.message)
 
-
-def is_near(question: TroubledCase, event: Event) -> bool:
-    """Whether an event happened at about the moment of the last ending."""
-    ended = question.ended_at
-    return ended is None or event.last_seen_at is None or abs(event.last_seen_at - ended) <= SAME_MOMENT_SECONDS
+    def near_node_events(self, *reasons: str) -> list[Event]:
+        """What its node said for these reasons at about the moment of the last ending."""
+        ended = self.case.ended_at
+        return [
+            event
+            for event in self.case.node_events
+            if event.reason in reasons
+            and (ended is None or event.last_seen_at is None or abs(event.last_seen_at - ended) <= SAME_MOMENT_SECONDS)
+        ]
 
 
 def status(text: str) -> Evidence:
@@ -75,20 +110,14 @@ def event_told(event: Event) -> Evidence:
     return Evidence(EvidenceSource.EVENT, f"{event.reason}: {template(event.message)}{times}")
 
 
-def quoted(hit: Hit) -> Evidence:
-    """A log line, as a template."""
-    return Evidence(EvidenceSource.LOG, f"“{hit.template}”")
-
-
 def counted(hits: tuple[Hit, ...]) -> Evidence:
     """The last of some log lines, with how many there are."""
     return Evidence(EvidenceSource.LOG, f"“{hits[-1].template}” ({count(len(hits), 'line')})")
 
 
-def ending(question: TroubledCase) -> str:
+def ending(question: TroubledCase) -> Evidence:
     """The last ending in words."""
-    reason = question.ended_as or "no reason kept"
-    return f"ended: {reason}, exit code {question.exit_code}"
+    return status(f"ended: {question.ended_as or 'no reason kept'}, exit code {question.exit_code}")
 
 
 def probe_evidence(question: TroubledCase) -> list[Evidence]:
@@ -105,7 +134,7 @@ def last_lines(question: TroubledCase) -> list[Evidence]:
 def how_it_stands(question: TroubledCase) -> list[Evidence]:
     """What the status shows of it, as evidence."""
     if question.exit_code is not None:
-        return [status(ending(question))]
+        return [ending(question)]
     if question.case.state.state == "running":
         return [status("the container itself runs: its status shows nothing of this")]
     return []

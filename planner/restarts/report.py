@@ -102,7 +102,7 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
     failing = [case for case, _ in group]
     siblings = population.siblings(clearest)
     peers = population.summary(clearest)
-    ends = [end for case in failing if (end := _last_end(case)) is not None]
+    ends = [case.ended_at for case in failing if case.ended_at is not None]
     restarted = sum(case.state.restart_count for case in failing)
     seen = max((case.usage.working_set_bytes for case in failing if case.usage), default=None)
     loop = Loop(
@@ -146,11 +146,6 @@ def _suggestion(case: Case, diagnosis: Diagnosis, population: Population, used: 
 Used = Mapping[str, Sequence[Usage]]  # workload key → what its pods were seen to use
 
 
-def _last_end(case: Case) -> float | None:
-    state = case.state
-    return state.finished_at if state.state == "terminated" else state.last_finished_at
-
-
 def _activity(case: Case, diagnosis: Diagnosis) -> Activity:
     state = case.state
     if diagnosis.cause in (Cause.EVICTED, Cause.PREEMPTED) or (
@@ -163,8 +158,7 @@ def _activity(case: Case, diagnosis: Diagnosis) -> Activity:
         return Activity.NOT_STARTING
     if state.restart_count == 0 and state.state == "running":
         return Activity.SILENT
-    end = _last_end(case)
-    ago = None if end is None else case.taken_at - end
+    ago = None if case.ended_at is None else case.taken_at - case.ended_at
     if state.reason == "CrashLoopBackOff" or (state.restart_count > 1 and ago is not None and ago <= LOOPING_SECONDS):
         return Activity.LOOPING
     if ago is not None and ago > RECENT_SECONDS and state.state == "running":

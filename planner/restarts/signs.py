@@ -123,11 +123,6 @@ class Signs(Record, kw_only=False):
     def of(self, *signs: Sign) -> tuple[Hit, ...]:
         return tuple(hit for hit in self.hits if hit.sign in signs)
 
-    def killed_by_supervisor(self) -> tuple[Hit, ...]:
-        """Children that their own supervisor found late. Its later message that they "were sent SIGKILL" is about its
-        own kill, whatever it guesses: gunicorn's `murder_workers` sends SIGABRT, a second later SIGKILL."""
-        return self.of(Sign.WORKER_TIMEOUT)
-
     def killed_by_others(self) -> tuple[Hit, ...]:
         """Children that died of SIGKILL without their supervisor having found them late before."""
         late: set[str] = set()

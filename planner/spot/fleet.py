@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from math import ceil
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ from planner.kubernetes.budgets import protection
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
-from planner.pricing.allocation import Bought, Cents, Held, Share, allocate, allocated_cents, bought
+from planner.pricing.allocation import Bought, Cents, Held, Share, allocated_cents, bought, shares
 from planner.pricing.bill import NAMESPACE, WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
@@ -262,11 +263,11 @@ def _borne(
     snapshot: Snapshot, cost: ClusterCost, demand: Container[str], kind_of: Mapping[str, int]
 ) -> dict[tuple[str, int | None], float]:
     """(workload, its nodes' kind) → what it bears of on-demand nodes, USD a month in whole cents; what is idle is nobody's."""
-    every = allocate(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, WORKLOAD))
+    nodes, held = {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, WORKLOAD)
     sums = defaultdict[tuple[str, int | None], int](int)
-    for line in every:
-        if line.share is Share.USED and line.node in demand:
-            sums[line.name, kind_of.get(line.node)] += round(100 * line.usd)
+    for node, name, share, cents in shares(cost.nodes, nodes, held):
+        if share is Share.USED and node in demand:
+            sums[name, kind_of.get(node)] += sum(cents)
     return {key: cents / 100 for key, cents in sums.items()}
 
 
@@ -360,7 +361,8 @@ def _left(
     most = {key: most for key in movers if (most := _most_to_a_node(snapshot, key)) is not None}
     packing = Packing(compiled(snapshot), kind.nodes, movers, most)
     tightened, start = packing.tighten(), packing.mark
-    risks = {key: _risk(snapshot, kind, key, fitness[key], asked) for key in movers}
+    losses = cache(partial(_lost, kind))  # workloads alike lose alike
+    risks = {key: _risk(snapshot, kind, key, fitness[key], asked, losses) for key in movers}
     one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
     alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
     repacked = {key: _saved(kind, packing.alone(key)) for key in movers} if one_by_one else {}
@@ -411,11 +413,7 @@ def _saved(kind: _Kind, step: Leaving) -> float:
 
 
 def _risk(
-    snapshot: Snapshot,
-    kind: _Kind,
-    key: str,
-    fitness: Suitability,
-    asked: Mapping[str, Any],
+    snapshot: Snapshot, kind: _Kind, key: str, fitness: Suitability, asked: Mapping[str, Any], lost: _Lost
 ) -> _Risk:
     """What one pod loses on spot, from the closed forms: nodes are billed all month, whatever runs on them."""
     workload = snapshot.workload(key)
@@ -425,22 +423,29 @@ def _risk(
     given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
     seen = job_hours(snapshot, workload) if workload.traits.is_batch else {}
     given |= {name: value for name, (value, _) in seen.items() if name == "job_minutes"}
-    given |= {"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)}
     given |= {name: value for name, value in asked.items() if name not in _OF_ONE} | rates_of(asked)
+    usd, preemptible_usd, pod_hours = lost(tuple(given.items()))
+    each = pods_to_a_node(kind.template, workload)
+    return _Risk(usd=usd / each, preemptible_usd=preemptible_usd / each, pod_hours=pod_hours, pods_to_a_node=each)
+
+
+_Lost = Callable[[tuple[tuple[str, Any], ...]], tuple[float, float, float]]  # `_lost` of one kind of node
+
+
+def _lost(kind: _Kind, given: tuple[tuple[str, Any], ...]) -> tuple[float, float, float]:
+    """What a node loses a month on spot and as a preemptible one, USD, and the hours in which a pod isn't Ready."""
     case = Assumptions(
         nodes=1,
         on_demand_usd_per_hour=kind.month_usd / HOURS_PER_MONTH,
         stand_in_usd_per_hour=kind.demand.usd_per_hour,
         spot_usd_per_hour=kind.spot_month_usd / HOURS_PER_MONTH,
-        **given,
+        **{"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0), **dict(given)},
     )
-    each = pods_to_a_node(kind.template, workload)
-
-    def lost(case: Assumptions) -> float:
-        return max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(case, case.hazard_per_hour)) / each
-
-    capped = replace(case, capacity=Capacity.PREEMPTIBLE)
-    return _Risk(usd=lost(case), preemptible_usd=lost(capped), pod_hours=_down_hours(case), pods_to_a_node=each)
+    usd, preemptible_usd = (
+        max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(one, one.hazard_per_hour))
+        for one in (case, replace(case, capacity=Capacity.PREEMPTIBLE))
+    )
+    return usd, preemptible_usd, _down_hours(case)
 
 
 # assumptions that are about one workload's nodes
@@ -783,12 +788,19 @@ class InWhole(Record):
     why: str
 
 
-def in_whole(fleet: FleetSavings, workload: str) -> InWhole:
-    """One workload's part: of the moves that are worth it; where none is, of what they would come to."""
-    every = [move for move in fleet.moves if move.workload == workload]
+def in_whole(fleet: FleetSavings, workloads: Iterable[str]) -> dict[str, InWhole]:
+    """Each workload's part: of its moves that are worth it; where none is, of what they would come to."""
+    moves: dict[str, list[Move]] = {key: [] for key in workloads}
+    for move in fleet.moves:
+        if move.workload in moves:
+            moves[move.workload].append(move)
+    kept_off = dict(fleet.kept_off)
+    return {key: _part(own, fleet.borne.get(key, 0.0), kept_off.get(key)) for key, own in moves.items()}
+
+
+def _part(every: Sequence[Move], bears_usd: float, kept_off: str | None) -> InWhole:
     worth = [move for move in every if move.is_worth_it]
     moves = worth or every
-    why = dict(fleet.kept_off).get(workload) or ("" if worth else "moving it saves nothing")
 
     def total(name: str) -> float:
         return float(round(sum(getattr(move, name) for move in moves), 2))
@@ -797,8 +809,8 @@ def in_whole(fleet: FleetSavings, workload: str) -> InWhole:
     sums |= {name: total(name) if worth else 0.0 for name in ("expected_usd", "p5_usd")}
     for name in ("alone_usd", "repacked_usd"):
         sums[name] = None if any(getattr(move, name) is None for move in every) else total(name)
-    pools = tuple(move.node_pool for move in moves)
-    return InWhole(bears_usd=fleet.borne.get(workload, 0.0), node_pools=pools, why=why, **sums)
+    why = kept_off or ("" if worth else "moving it saves nothing")
+    return InWhole(bears_usd=bears_usd, node_pools=tuple(move.node_pool for move in moves), why=why, **sums)
 
 
 def _sentence(found: FleetSavings) -> str:

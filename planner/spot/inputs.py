@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import pairwise
@@ -17,6 +17,7 @@ from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMES
 from planner.ground.words import count, duration, plural, signed
 from planner.inventory.account import hides, unseen_kind
 from planner.kubernetes.budgets import protection
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import (
     ARRIVAL_SOURCE,
     arrival_seconds,
@@ -26,7 +27,7 @@ from planner.kubernetes.nodes import (
     provisioning_model,
     region,
 )
-from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot, Workload
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, Owner, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.startup import learn_start
@@ -198,17 +199,27 @@ def _with_told(derived: Derived, told: Told) -> Derived:
     return replace(derived, values=FrozenMap(known), sources=FrozenMap({name: why for name, (_, why) in told.items()}))
 
 
+@once_a_snapshot
+def _runs(snapshot: Snapshot) -> tuple[dict[str, list[Pod]], dict[Owner, list[Workload]]]:
+    """Owner's key → all pods that are its; what makes Jobs → those it made."""
+    pods, jobs = defaultdict[str, list[Pod]](list), defaultdict[Owner, list[Workload]](list)
+    for pod in snapshot.pods:
+        if pod.owner is not None:
+            pods[pod.owner.key(pod.namespace)].append(pod)
+    for one in snapshot.workloads:
+        if one.traits.is_batch and one.owner is not None:
+            jobs[one.owner].append(one)
+    return pods, jobs
+
+
 def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
     """How long a Job runs and how often, as far as runs of it and of its CronJob's other Jobs are seen.
 
     A Job isn't there all month: without a run that was seen its hours stay unknown.
     """
-    kin = {workload.key} | {
-        one.key
-        for one in snapshot.workloads
-        if one.traits.is_batch and one.owner is not None and one.owner == workload.owner
-    }
-    seen = [pod for pod in snapshot.pods if pod.owner is not None and pod.owner.key(pod.namespace) in kin]
+    pods_of_owner, jobs = _runs(snapshot)
+    kin = {workload.key: workload} | {one.key: one for one in (jobs.get(workload.owner, ()) if workload.owner else ())}
+    seen = [pod for key in kin for pod in pods_of_owner.get(key, ())]
     ended = [
         max(ends) - pod.started_at
         for pod in seen
@@ -219,7 +230,7 @@ def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
     if not ended and not so_far:
         return {"hours_per_month": (None, f"no run of this {workload.kind} is seen")}
     hours = (median(ended) if ended else max(so_far)) / 3600
-    begun = sorted(one.created_at for one in snapshot.workloads if one.key in kin and one.created_at is not None)
+    begun = sorted(one.created_at for one in kin.values() if one.created_at is not None)
     each = median([later - before for before, later in pairwise(begun)]) / 3600 if len(begun) > 1 else None
     length = "the median of runs that ended" if ended else "it has run so long so far, and goes on"
     often = f"one each {duration(each * 3600)}" if each else "one run a month: no other of it is seen"

@@ -137,7 +137,7 @@ def planned(
     asked, as of every workload."""
     if asked.keys() & _OTHER_NODES or derived.problem:
         return None
-    return in_whole(fleet_savings(snapshot, book, of_all), derived.workload)
+    return in_whole(fleet_savings(snapshot, book, of_all), [derived.workload])[derived.workload]
 
 
 def savings_detail(

@@ -6,7 +6,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
-from planner.restarts.causes_probes import patience_seconds
+from planner.restarts.causes_nodes import patience_seconds
 from planner.restarts.model import Activity, Cause, Confidence, EvidenceSource
 from planner.restarts.report import restarts
 from tests.builders.records import amounts

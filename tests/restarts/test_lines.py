@@ -148,7 +148,7 @@ def test_a_kill_after_a_timeout_is_the_supervisors_and_one_without_is_not() -> N
             "Worker (pid:7) was sent SIGKILL! Perhaps out of memory?",
         ]
     )
-    assert len(signs.killed_by_supervisor()) == 1
+    assert len(signs.of(Sign.WORKER_TIMEOUT)) == 1
     assert len(signs.killed_by_others()) == 1
 
 
