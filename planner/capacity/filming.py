@@ -14,7 +14,7 @@ from planner.capacity.overview import ClusterOverview
 from planner.capacity.rollouts import rollout
 from planner.capacity.stages import replay
 from planner.capacity.timeline import Beside, timeline
-from planner.capacity.what_if import ChangeCase, UpgradeStep, upgrade_steps
+from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
 from planner.ground.budget import part
 from planner.ground.errors import ChangeError, HeadroomError
 from planner.ground.records import replace
@@ -176,7 +176,7 @@ def _upgraded(case: ChangeCase, steps: Sequence[UpgradeStep], camera: Camera) ->
     notes |= {name: f"out{said}" for one, said in zip(steps, at, strict=True) for name in one.nodes}
     more = f", the first {len(steps)} of {steps[0].of:,} steps" if steps[0].of > len(steps) else ""
     if held := sum(len(one.run.left) for one in steps):
-        more += f"; {count(held, 'pod')} held back, deleted after an hour, which isn't in the times"
+        more += f"; {count(held, 'pod')} held back, deleted after {PATIENCE}, which isn't in the times"
     return together, notes, more
 
 

@@ -14,15 +14,23 @@ from planner.capacity.changes import ALL, ChangeKind, Later
 from planner.capacity.evictions import uncordoned
 from planner.capacity.node_pools import NodePool
 from planner.capacity.queues import is_of_queue
-from planner.capacity.what_if import ChangeCase, copies, quota_words, successor, way_of_upgrading
+from planner.capacity.what_if import (
+    PATIENCE_SECONDS,
+    Batch,
+    ChangeCase,
+    copies,
+    quota_words,
+    upgrade_batches,
+    way_of_upgrading,
+)
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, HOSTNAME, TAINT_UNSCHEDULABLE
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import FrozenMap, Labels, Node, PodSpec, Taint
+from planner.kubernetes.records import Labels, Node, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
@@ -36,9 +44,8 @@ from planner.scheduling.shape import compile_shape
 
 _PREFERS: Final = "PreferNoSchedule"
 _HONORS: Final = "is spread over nodes without taints"
-_PATIENCE: Final = 3_600.0
-"""Seconds for which GKE waits for a node's pods to be evicted before it deletes them."""
 _MOST_STAGES: Final = 200
+_NOBODY: Final = Batch(nodes=(), ahead=(), again=())
 _WORK_UNITS: Final = 3_000_000
 """What asking for all events' latest times may cost (`planner.ground.budget`): a few seconds."""
 
@@ -132,30 +139,27 @@ def _upgraded(case: ChangeCase, one: Later, prepared: Prepared) -> tuple[Cluster
         raise case.refused(f"pool {pool.name} can't be upgraded{way.why_not}")
     _check_devices(case, pool)
     _check_cordons(case, pool.nodes, prepared)
-    batches, cluster = way.batches(pool), case.cluster
+    batches = upgrade_batches(case, way)
     if len(batches) > _MOST_STAGES:
         raise _not_played(f"pool {pool.name} is upgraded in {len(batches):,} steps, more than {_MOST_STAGES}", one)
-    new = {name: successor(cluster, name) for name in pool.nodes}
-    for names in batches:
-        for name in names[way.surge :]:  # the machine that comes again is called as it was
-            labels = FrozenMap(
-                {**new[name].labels, HOSTNAME: cluster.nodes[cluster.node_index[name]].labels.get(HOSTNAME, name)}
-            )
-            new[name] = replace(new[name], labels=labels)
     words = f"pool {pool.name} is upgraded in {count(len(batches), 'step')} ({way.how})"
     stages: list[Happening] = []
-    for step, (gone, names) in enumerate(zip([(), *batches], [*batches, ()], strict=True)):
-        come = tuple(new[name].name for name in (*gone[way.surge :], *names[: way.surge]))
+    for step, (before, now) in enumerate(zip([_NOBODY, *batches], [*batches, _NOBODY], strict=True)):
+        gone, names = before.nodes, now.nodes
+        come = tuple(node.name for node in (*before.again, *now.ahead))
         told = (
             f"{_nodes(gone)} replaced, step {step:,} of {len(batches):,} of the upgrade of {pool.name}"
             if step
             else words
         )
         stages.append(
-            Happening(after_seconds=_PATIENCE, words=told, nodes_come=come, nodes_go=gone, closes=names, drains=names)
+            Happening(
+                after_seconds=PATIENCE_SECONDS, words=told, nodes_come=come, nodes_go=gone, closes=names, drains=names
+            )
         )
     first = replace(stages[0], after_seconds=one.after_seconds, stages=tuple(stages[1:]))
-    return cluster.grown(tuple(new.values())), Planned(later=one, words=words, happening=first)
+    new = tuple(node for batch in batches for node in (*batch.ahead, *batch.again))
+    return case.cluster.grown(new), Planned(later=one, words=words, happening=first)
 
 
 def _check_upgrades(cluster: Cluster, planned: Sequence[Planned]) -> None:

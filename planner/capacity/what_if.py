@@ -20,7 +20,7 @@ from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HOSTNAME, POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
 from planner.ground.words import Text, count, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
@@ -52,6 +52,10 @@ from planner.scheduling.pod import LivePod
 
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
 _NEW = "new"
+PATIENCE_SECONDS, PATIENCE = (
+    3_600.0,
+    "an hour",
+)  # for which GKE waits for a node's pods to be evicted before it deletes them
 _TOLD = ("status_replicas", "ready_replicas", "available_replicas", "updated_replicas")
 
 
@@ -417,11 +421,11 @@ def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     """Surge: so many nodes more, so many nodes missing at a time. Blue-green: the whole pool twice.
 
     Source: cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (2026-07): budgets are
-    respected for up to an hour, then the pods are deleted.
+    respected for up to an hour (`PATIENCE_SECONDS`), then the pods are deleted.
     """
-    pool, way = case.pool(), way_of_upgrading(case)
+    way = way_of_upgrading(case)
     if way.why_not:
-        return case.snapshot, case.step(f"pool {pool.name} can't be upgraded{way.why_not}", is_done=False)
+        return case.snapshot, case.step(f"pool {case.pool().name} can't be upgraded{way.why_not}", is_done=False)
     steps = list(upgrade_steps(case))
     return steps[-1].after, _upgraded(case, [one.run for one in steps], way.how, steps[0].of)
 
@@ -439,24 +443,40 @@ class UpgradeStep(Record):
 
 def upgrade_steps(case: ChangeCase, watch: Callable[[Simulation, float], None] | None = None) -> Iterator[UpgradeStep]:
     """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it."""
-    pool, way = case.pool(), way_of_upgrading(case)
-    if way.why_not:
-        return
-    cluster, batches = case.cluster, way.batches(pool)
-    for names in batches[:_MOST_BATCHES]:
-        added = tuple(successor(cluster, name) for name in names[: way.surge])
-        larger = at_rest(_with_nodes(cluster.snapshot, added))
-        run = play(larger, names, watch=watch)
-        emptied, _ = _without(Cluster(run.simulation.pods.snapshot_now()), names)
-        again = tuple(bare_copy(cluster.nodes[cluster.node_index[n]], n) for n in names[way.surge :])
+    cluster, batches = case.cluster, upgrade_batches(case, way_of_upgrading(case))
+    for batch in batches[:_MOST_BATCHES]:
+        larger = at_rest(_with_nodes(cluster.snapshot, batch.ahead))
+        run = play(larger, batch.nodes, watch=watch)
+        emptied, _ = _without(Cluster(run.simulation.pods.snapshot_now()), batch.nodes)
+        names = batch.nodes[len(batch.ahead) :]
+        again = [bare_copy(node, name) for node, name in zip(batch.again, names, strict=True)]
         cluster = at_rest(_with_nodes(emptied, again))
-        yield UpgradeStep(cluster=larger, nodes=names, run=run, after=cluster.snapshot, of=len(batches))
+        yield UpgradeStep(cluster=larger, nodes=batch.nodes, run=run, after=cluster.snapshot, of=len(batches))
 
 
-def successor(cluster: Cluster, name: str) -> Node:
-    """The new node that comes for one of an upgrade's: in its zone, where the cloud replaces it."""
-    new = next(one for number in count_up() if (one := f"{name}-up{number}") not in cluster.node_index)
-    return bare_copy(cluster.nodes[cluster.node_index[name]], new)
+class Batch(Record):
+    """`nodes` go together. Of the new ones, each in the zone of the one that it comes for, `ahead` are there before, and `again` come as
+    they have gone: the same machines by another name, with the hostnames that they had."""
+
+    nodes: tuple[str, ...]
+    ahead: tuple[Node, ...]
+    again: tuple[Node, ...]
+
+
+def upgrade_batches(case: ChangeCase, way: Way) -> list[Batch]:
+    """The batches in their order; none where it can't be upgraded."""
+    cluster, found, nodes = case.cluster, list[Batch](), () if way.why_not else case.pool().nodes
+    while nodes:
+        names, nodes = nodes[: way.surge + way.unavailable], nodes[way.surge + way.unavailable :]
+        new = list[Node]()
+        for place, name in enumerate(names):
+            old = cluster.nodes[cluster.node_index[name]]
+            called = next(one for number in count_up() if (one := f"{name}-up{number}") not in cluster.node_index)
+            node = bare_copy(old, called)
+            kept = {HOSTNAME: old.labels.get(HOSTNAME, name)} if place >= way.surge else {}
+            new.append(replace(node, labels=FrozenMap({**node.labels, **kept})))
+        found.append(Batch(nodes=names, ahead=tuple(new[: way.surge]), again=tuple(new[way.surge :])))
+    return found
 
 
 class Way(Record):
@@ -466,11 +486,6 @@ class Way(Record):
     surge: int
     unavailable: int = 0
     why_not: str = ""
-
-    def batches(self, pool: NodePool) -> list[tuple[str, ...]]:
-        """The nodes that go together, in their order."""
-        each = self.surge + self.unavailable
-        return [pool.nodes[i : i + each] for i in range(0, pool.node_count, each)]
 
 
 def way_of_upgrading(case: ChangeCase) -> Way:
@@ -502,7 +517,7 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
     budgets = tuple(sorted(set(held.values()) - {""}))
     if held:
         by = ", ".join(budgets) or "something else"
-        sentence += f"; {len(held):,} held back by {by} (GKE deletes them after an hour)"
+        sentence += f"; {len(held):,} held back by {by} (GKE deletes them after {PATIENCE})"
     if unplaced:
         sentence += f"; at worst {count(unplaced, 'evicted pod waits', 'evicted pods wait')} for a node"
     return replace(case.step(sentence, is_done=not held and not unplaced), budgets=budgets)

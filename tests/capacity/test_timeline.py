@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.changes import Later, parse_later, text_of
+from planner.capacity.changes import Later, parse_change, parse_later, text_of
 from planner.capacity.rollouts import rollout
-from planner.capacity.timeline import Beside
+from planner.capacity.timeline import Beside, timeline
+from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
@@ -17,7 +18,8 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as answer_of
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.run import simulate
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, stateful_set
 
@@ -340,6 +342,34 @@ def test_an_upgrade_is_the_drains_and_nodes_that_it_is_made_of() -> None:
     for then in ("0s:upgrade:gpu", by_hand):
         answer = asked(beside_web(), then)
         assert (answer.verdict, answer.seconds) == (Verdict.COMPLETES, 60)
+
+
+@pytest.mark.parametrize("how", ["", "=surge:1,unavailable:1", "=surge:0,unavailable:2", "=surge:2,quota:1"])
+def test_both_doors_upgrade_a_pool_in_the_same_steps_to_the_same_end(how: str) -> None:
+    """What-if by itself, and beside a rollout that has nothing to do with it."""
+    nodes = [node(name, pool="gpu", gpus=2) for name in "abcde"]
+    found = snapshot(
+        *nodes,
+        node("w", pool="web"),
+        deployment("worker", ["w"], pod_spec()),
+        deployment("other", list("aabcde"), ONE_GPU),
+    )
+    cluster = compiled(found)
+    steps = list(upgrade_steps(ChangeCase(cluster, parse_change(f"upgrade:gpu{how}"), ())))
+    scenario = Scenario(changes=(WorkloadChange(workload=WORKER),))
+    beside = timeline(prepare(found, scenario), Beside(later=parse_later(f"0s:upgrade:gpu{how}")))
+    (planned,) = beside.planned
+    assert planned.happening is not None
+    stages = (planned.happening, *planned.happening.stages)
+    assert [one.drains for one in stages] == [*(one.nodes for one in steps), ()]
+    assert [one.nodes_go for one in stages] == [(), *(one.nodes for one in steps)]
+    assert len(stages[0].nodes_come) == len(steps[0].cluster.nodes) - len(cluster.nodes)
+    assert len({name for one in stages for name in one.nodes_come}) == len(nodes)
+    run = simulate(beside.cluster, beside.prepared.revisions)
+    ends = (steps[-1].after, run.simulation.pods.snapshot_now())
+    waiting, held = ([sum(getattr(pod, what) for pod in end.pods) for end in ends] for what in ("waits", "holds_room"))
+    assert waiting[0] == waiting[1]
+    assert held[0] == held[1]
 
 
 def test_whom_budgets_keep_an_upgrade_deletes_after_an_hour() -> None:
