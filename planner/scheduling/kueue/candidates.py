@@ -39,7 +39,6 @@ class Preemptor(Record):
     wanting: Wanting
     use: Use
     short: frozenset[FlavorResource]
-    rules: Rules
 
     def evictable(self, policy: str, queue: Queue) -> list[Held]:
         """Who of a queue holds some of what is short, and may be evicted by a policy (`SatisfiesPreemptionPolicy`)."""

@@ -224,7 +224,7 @@ def _shares(root: Node, left: Mapping[str, Entry]) -> dict[tuple[str, str], tupl
         queue.add_all(use)
         share = queue.share()
         for cohort in queue.ancestors():
-            found[cohort.name, queue.name] = share, share.borrows_one_of(use)
+            found[cohort.name, queue.name] = share, any(use.get(fr, 0) > 0 for fr in share.of)
             share = cohort.share()
         queue.remove_all(use)
     return found

@@ -134,7 +134,7 @@ class _Ordering:
             if id(child) in self.dropped:
                 continue
             one = child.share()
-            if not one.borrows and id(child) not in self._above:
+            if not one.of and id(child) not in self._above:
                 self.dropped.add(id(child))
             elif one.against(of_cohort) >= 0:
                 below, of_cohort = child, one
@@ -152,7 +152,7 @@ class _Ordering:
             if id(queue) in self.dropped:
                 continue
             one = queue.share()
-            if (not one.borrows and queue is not self._queue) or not self.waiting.get(queue.name):
+            if (not one.of and queue is not self._queue) or not self.waiting.get(queue.name):
                 self.dropped.add(id(queue))
                 continue
             against = one.against(share)

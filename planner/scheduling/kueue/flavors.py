@@ -10,12 +10,14 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
+from planner.kubernetes.derived import Same
 from planner.kubernetes.records import (
     ClusterQueue,
     FrozenMap,
     NodeAffinity,
     NodeSelectorTerm,
     PodSpec,
+    QueuedSet,
     QuotaGroup,
     ResourceFlavor,
 )
@@ -31,8 +33,9 @@ from planner.scheduling.kueue.wanting import (
     Mode,
     Possible,
     SetGiven,
-    Wanted,
     Wanting,
+    asked_of,
+    spare,
 )
 
 PODS: Final = "pods"
@@ -76,13 +79,8 @@ class Assigner:
     def __init__(
         self, wanting: Wanting, queue: Queue, flavors: Flavors, oracle: Oracle, *, is_fair: bool = False
     ) -> None:
-        self._wanting, self._queue, self._flavors, self._oracle, self._is_fair = (
-            wanting,
-            queue,
-            flavors,
-            oracle,
-            is_fair,
-        )
+        self._wanting, self._queue, self._flavors = wanting, queue, flavors
+        self._oracle, self._is_fair = oracle, is_fair
         every = [flavors.objects.get(name) for group in queue.spec.groups for name in group.flavors]
         self._is_topological = bool(every) and all(one is not None and one.topology for one in every)
 
@@ -123,16 +121,16 @@ class Assigner:
         mode = min((one.mode for one in found), default=Mode.NO_FIT)
         return Assignment(sets=tuple(found), use=use, borrow=borrow, mode=mode)
 
-    def _asked(self, one: Wanted) -> dict[str, int]:
-        asked = {name: amount * one.count for name, amount in one.each.items()}
+    def _asked(self, one: QueuedSet) -> dict[str, int]:
+        wants = {name: amount * one.count for name, amount in asked_of(Same(one.spec)).items()}
         if self._queue.group_of(PODS) is not None:
-            asked[PODS] = one.count
-        return asked
+            wants[PODS] = one.count
+        return wants
 
     def _of_group(
         self,
         numbers: list[int],
-        members: list[Wanted],
+        members: list[QueuedSet],
         asked: list[dict[str, int]],
         use: Use,
         tried: Sequence[Mapping[str, int]],
@@ -159,7 +157,7 @@ class Assigner:
 
     def _flavor_for(
         self,
-        members: list[Wanted],
+        members: list[QueuedSet],
         asked: Mapping[str, int],
         resource: str,
         use: Use,
@@ -231,7 +229,7 @@ class Assigner:
         return _Granular(_Way.NO_FIT, borrow), lack
 
     # ── which flavors are for which pods ─────────────────────────────────────────────────────────────────────────────
-    def _mismatch(self, name: str, members: list[Wanted], group: QuotaGroup) -> str:
+    def _mismatch(self, name: str, members: list[QueuedSet], group: QuotaGroup) -> str:
         """Why the flavor's nodes aren't for these pods; "" where they are."""
         flavor = self._flavors.objects.get(name)
         if flavor is None:
@@ -245,7 +243,7 @@ class Assigner:
                 return f"flavor {name} isn't what the pods' node selector or affinity asks for"
         return ""
 
-    def _topology_mismatch(self, flavor: ResourceFlavor, one: Wanted, group: QuotaGroup) -> str:
+    def _topology_mismatch(self, flavor: ResourceFlavor, one: QueuedSet, group: QuotaGroup) -> str:
         if not one.is_topological:
             is_implied = self._is_topological
             return (
@@ -254,7 +252,7 @@ class Assigner:
                 else ""
             )
         if not flavor.topology:
-            is_met = any(amount and name in group.resources for name, amount in one.each.items())
+            is_met = any(amount and name in group.resources for name, amount in asked_of(Same(one.spec)).items())
             return f"flavor {flavor.name} has no topology" if is_met else ""
         levels = self._flavors.levels.get(flavor.name)
         if levels is not None and one.level and one.level not in levels:
@@ -300,5 +298,4 @@ def _tries_next(mode: _Granular, rule: ClusterQueue) -> bool:
 
 def fewer(wanting: Wanting, step: int) -> tuple[int, ...]:
     """Numbers of pods of each set with which it may start: all of them at step 0, the fewest at the last (`PodSetReducer`)."""
-    spare, last = [one.spare for one in wanting.sets], wanting.spare
-    return tuple(one.count - each * step // last for one, each in zip(wanting.sets, spare, strict=True))
+    return tuple(one.count - spare(one) * step // wanting.spare for one in wanting.sets)

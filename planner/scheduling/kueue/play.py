@@ -215,7 +215,7 @@ def _until_still(made: _Play) -> bool:
 
 
 def _shape(one: Wanting) -> object:
-    sets = tuple((each.count, each.least, tuple(each.each.items()), each.spec) for each in one.sets)
+    sets = tuple((each.count, each.least, each.spec) for each in one.sets)
     return one.queue, one.priority, sets
 
 

@@ -35,7 +35,7 @@ def targets(
     tree: Tree, queue: Queue, wanting: Wanting, use: Use, short: frozenset[FlavorResource], rules: Rules
 ) -> list[Target]:
     """Who would go so that `use` fits; [] where nobody's going helps. `tree` is as before afterwards."""
-    preemptor = Preemptor(tree=tree, queue=queue, wanting=wanting, use=use, short=short, rules=rules)
+    preemptor = Preemptor(tree=tree, queue=queue, wanting=wanting, use=use, short=short)
     if rules.fair is not None:
         return fair_targets(preemptor, rules.fair)
     return _classical(preemptor)

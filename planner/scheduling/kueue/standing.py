@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from math import inf
 from typing import Final
 
-from planner.kubernetes.records import PodSpec, QueuedWorkload, Snapshot
-from planner.kubernetes.requests import pod_requests
+from planner.ground.records import replace
+from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import State
 from planner.scheduling.kueue.flavors import Flavors
 from planner.scheduling.kueue.tree import FlavorResource, Held, Node, Queue, Tree
-from planner.scheduling.kueue.wanting import Wanted, Wanting
+from planner.scheduling.kueue.wanting import Wanting
 
 RESERVED, ADMITTED, FINISHED, EVICTED = "QuotaReserved", "Admitted", "Finished", "Evicted"
 _QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")
@@ -70,20 +70,8 @@ def wanting(workload: QueuedWorkload, queue: str) -> Wanting:
     return Wanting(
         key=workload.key, queue=queue, priority=workload.priority, queued_at=queued_at(workload),
         uid=workload.uid or workload.key,
-        sets=tuple(
-            Wanted(
-                name=one.name, count=max(0, one.count - workload.gone.get(one.name, 0)), each=_asked(one.spec),
-                spec=one.spec, least=one.least, group=one.group, is_topological=one.is_topological, level=one.level,
-            )
-            for one in workload.sets
-        ),
+        sets=tuple(replace(one, count=max(0, one.count - workload.gone.get(one.name, 0))) for one in workload.sets),
     )  # fmt: skip
-
-
-def _asked(spec: PodSpec) -> dict[str, int]:
-    """What a pod asks for, with what it says that it wants none of: Kueue gives it a flavor all the same."""
-    named = {name: 0 for one in (*spec.init_containers, *spec.containers) for name in one.requests}
-    return {**named, **pod_requests(spec)}
 
 
 def in_order(some: Iterable[Wanting]) -> list[Wanting]:

@@ -182,13 +182,6 @@ class Share(NamedTuple):
     of: tuple[FlavorResource, ...] = ()
 
     @property
-    def borrows(self) -> bool:
-        return bool(self.of)
-
-    def borrows_one_of(self, wanted: Mapping[FlavorResource, int]) -> bool:
-        return any(wanted.get(fr, 0) > 0 for fr in self.of)
-
-    @property
     def weighted(self) -> float:
         """Thousandths over the weight; endless where that is 0 and something is borrowed."""
         if self.ratio == 0:

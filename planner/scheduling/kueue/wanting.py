@@ -4,45 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from planner.ground.records import Record
-from planner.kubernetes.records import PodSpec
+from planner.kubernetes.derived import Same
+from planner.kubernetes.records import PodSpec, QueuedSet
+from planner.kubernetes.requests import pod_requests
 from planner.scheduling.kueue.tree import FlavorResource, Held, Use
 
 
-class Wanted(Record):
-    """A pod set: `count` pods of one template.
+def spare(one: QueuedSet) -> int:
+    """Pods that it may start without."""
+    return 0 if one.least is None else max(0, one.count - one.least)
 
-    Attributes
-    ----------
-    each : what one pod asks for
-    least : fewest pods with which it starts as well; None: all of them
-    group : pod sets of one name get the same flavors
-    is_topological : it asks for places near to each other, at the `level` of a topology
-    """
 
-    name: str
-    count: int
-    each: Mapping[str, int]
-    spec: PodSpec = PodSpec()
-    least: int | None = None
-    group: str = ""
-    is_topological: bool = False
-    level: str = ""
-
-    @property
-    def spare(self) -> int:
-        """Pods that it may start without."""
-        return 0 if self.least is None else max(0, self.count - self.least)
+@lru_cache(16_384)
+def asked_of(spec: Same[PodSpec]) -> Mapping[str, int]:
+    """What a pod asks for, with what it says that it wants none of: Kueue gives it a flavor all the same."""
+    named = {name: 0 for one in (*spec.value.init_containers, *spec.value.containers) for name in one.requests}
+    return {**named, **pod_requests(spec.value)}
 
 
 class Wanting(Record):
-    """A workload that waits for quota in the ClusterQueue `queue`."""
+    """A workload that waits for quota in the ClusterQueue `queue`, with the pods that it still wants."""
 
     key: str
     queue: str
-    sets: tuple[Wanted, ...]
+    sets: tuple[QueuedSet, ...]
     priority: int = 0
     queued_at: float = 0.0
     uid: str = ""
@@ -50,7 +39,7 @@ class Wanting(Record):
     @property
     def spare(self) -> int:
         """Pods that it may start without."""
-        return sum(one.spare for one in self.sets)
+        return sum(map(spare, self.sets))
 
 
 class Mode(IntEnum):

@@ -15,7 +15,8 @@ from typing import Any
 from planner.ground.records import replace
 from planner.inventory.parse import read_object
 from planner.inventory.records.shared import Shared
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.derived import Same
+from planner.kubernetes.records import QueuedSet, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import State, Status, run
@@ -24,7 +25,7 @@ from planner.scheduling.kueue.flavors import Assigner, fewer
 from planner.scheduling.kueue.play import over_its_limit
 from planner.scheduling.kueue.preemption import targets
 from planner.scheduling.kueue.standing import in_order, state_of, waits, wanting
-from planner.scheduling.kueue.wanting import Mode, Possible, Wanted, Wanting
+from planner.scheduling.kueue.wanting import Mode, Possible, Wanting, asked_of
 
 TABLES = Path(__file__).parent / "tables"
 Case = dict[str, Any]
@@ -99,7 +100,7 @@ def shares(name: str, case: Case) -> tuple[Any, Any]:
             share = node.share()
             node.use = kept
             rounded = 2**63 - 1 if share.rounded is None else share.rounded
-            found.add((node.name, is_cohort, rounded, share.dominant, share.borrows))
+            found.add((node.name, is_cohort, rounded, share.dominant, bool(share.of)))
     return {tuple(one) for one in case["want"]}, found
 
 
@@ -147,7 +148,7 @@ def preempted(name: str, case: Case) -> tuple[Any, Any]:
     use: dict[tuple[str, str], int] = {}
     short = set()
     for one in wants.sets:
-        for resource, amount in one.each.items():
+        for resource, amount in asked_of(Same(one.spec)).items():
             flavor, mode, _ = given[one.name]["flavors"][resource]
             use[flavor, resource] = use.get((flavor, resource), 0) + amount * one.count
             if mode == "Preempt":
@@ -172,7 +173,7 @@ def preempted_fairly(name: str, case: Case) -> tuple[Any, Any]:
     wants = wanting(reading.one(case["incoming"], "Workload"), case["target"])
     use: dict[tuple[str, str], int] = {}
     for one in wants.sets:
-        for resource, amount in one.each.items():
+        for resource, amount in asked_of(Same(one.spec)).items():
             use[case["flavor"], resource] = use.get((case["flavor"], resource), 0) + amount * one.count
     rules = Rules(fair=tuple(case["strategies"]) or STRATEGIES)
     queue = state.tree.queues[case["target"]]
@@ -204,7 +205,7 @@ def scheduled(name: str, case: Case) -> tuple[Any, Any]:
 
 def searched(_: str, case: Case) -> tuple[Any, Any]:
     """With how many pods it starts of those that may be fewer, where no more than the limit fit; and whether it may."""
-    sets = tuple(Wanted(name=str(n), count=one, each={}, least=least) for n, (one, least) in enumerate(case["sets"]))
+    sets = tuple(QueuedSet(name=str(n), count=one, least=least) for n, (one, least) in enumerate(case["sets"]))
     wants = Wanting(key="w", queue="q", sets=sets)
     if not wants.spare:
         return case["want"], [0, False]
