@@ -19,7 +19,7 @@ from planner.rollout.prepared import compiled
 from planner.rollout.queued import let_in_now
 from planner.rollout.run import simulate
 from planner.scheduling.kueue.clusters import lacking, played, rules_of, with_nominal
-from planner.scheduling.kueue.cycle import State, nominate
+from planner.scheduling.kueue.cycle import QuotaState, nominate
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import state_of, wanting
@@ -184,7 +184,7 @@ _SAID: Final = {
 
 
 # ── what would let it in ─────────────────────────────────────────────────────────────────────────────────────────────
-def _remedies(state: State, then: Snapshot, order: Sequence[Verdict]) -> Iterator[tuple[str, Text]]:
+def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> Iterator[tuple[str, Text]]:
     """Nominal quota of somebody who doesn't use it, moved: put to the rules, and told where it lets the workload in.
 
     Of the first in each queue that isn't let in: whoever stands behind it needs that one gone first.
@@ -200,7 +200,7 @@ def _remedies(state: State, then: Snapshot, order: Sequence[Verdict]) -> Iterato
             yield one.key, said
 
 
-def _let_in(state: State, order: Sequence[Verdict]) -> None:
+def _let_in(state: QuotaState, order: Sequence[Verdict]) -> None:
     """Those are let in that will be, and those go that will be evicted for them."""
     for one in order:
         for target in one.targets:
@@ -210,7 +210,7 @@ def _let_in(state: State, order: Sequence[Verdict]) -> None:
             state.tree.hold(Held(key=one.key, queue=one.queue, uses=one.uses, priority=one.priority))
 
 
-def _remedy(state: State, one: Verdict, record: QueuedWorkload) -> Text:
+def _remedy(state: QuotaState, one: Verdict, record: QueuedWorkload) -> Text:
     by_flavor: dict[str, list[Lack]] = {}
     for lack in one.lacks:
         if lack.kind != NO_MATCH:
@@ -228,7 +228,7 @@ def _remedy(state: State, one: Verdict, record: QueuedWorkload) -> Text:
 
 
 def _lets_in(
-    state: State, one: Verdict, record: QueuedWorkload, lacks: Sequence[Lack], moved: Sequence[tuple[str, int]]
+    state: QuotaState, one: Verdict, record: QueuedWorkload, lacks: Sequence[Lack], moved: Sequence[tuple[str, int]]
 ) -> bool:
     """Whether it fits once what it lacks has been moved; `state` is as before afterwards."""
     tree, undo = state.tree, []
@@ -255,7 +255,7 @@ def _donor(tree: Tree, queue: str, lack: Lack) -> tuple[str, int] | None:
 
 # ── when, and where ──────────────────────────────────────────────────────────────────────────────────────────────────
 def _when(
-    snapshot: Snapshot, state: State, one: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload],
+    snapshot: Snapshot, state: QuotaState, one: Verdict, order: Sequence[Verdict], records: Mapping[str, QueuedWorkload],
     runs: Lengths | None,
 ) -> dict[str, Any]:  # fmt: skip
     """In how many seconds enough has ended that it is let in, as fields of `Waiting`: at the latest, by the limits of time of those
@@ -283,7 +283,9 @@ def _untold(why: str, runs: Lengths | None) -> dict[str, Any]:
     return {"untold": Text(why), "usual": Text("" if runs is None else f"not known: {why}")}
 
 
-def _fits_after(state: State, wanted: Wanting, ends: Iterable[tuple[float, Held]]) -> tuple[float | None, set[str]]:
+def _fits_after(
+    state: QuotaState, wanted: Wanting, ends: Iterable[tuple[float, Held]]
+) -> tuple[float | None, set[str]]:
     """When it fits, those that hold quota going one after another, and who went; the rules are asked after each. `state` is as before
     afterwards."""
     gone, found = [], None
@@ -311,7 +313,7 @@ def _bands(
 
 
 def _usual(
-    state: State, wanted: Wanting, held: Sequence[Held], limits: Sequence[tuple[float, Held]], bands: Mapping[str, tuple[str, RunBand]],
+    state: QuotaState, wanted: Wanting, held: Sequence[Held], limits: Sequence[tuple[float, Held]], bands: Mapping[str, tuple[str, RunBand]],
 ) -> dict[str, Any]:  # fmt: skip
     """Who has no band may end now, and by its limit at the latest."""
     limit = {each.key: at for at, each in limits}

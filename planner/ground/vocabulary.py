@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import pkgutil
 from typing import Final
+
+import msgspec
+
+_LISTS: Final = msgspec.json.decode(
+    pkgutil.get_data(__package__, "vocabulary.json") or b""
+)  # names that only stand beside others like them
 
 # Resources
 CPU: Final = "cpu"
@@ -22,12 +29,8 @@ ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"
 OLD_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"  # before 1.17; volumes and old nodes carry them still
 OLD_REGION: Final = "failure-domain.beta.kubernetes.io/region"
-RACKS: Final = (  # what machines that fail together may share, as GPU feature discovery, Topograph, GKE, EKS and Kueue's examples say
-    "nvidia.com/gpu.clique", "network.topology.nvidia.com/accelerator", "accelerator.topograph.run/domain",
-    "network.topology.nvidia.com/leaf", "fabric.topograph.run/tier-0", "cloud.google.com/gce-topology-subblock",
-    "cloud.google.com/gce-topology-block", "topology.k8s.aws/network-node-layer-3", "topology.kubernetes.io/rack",
-    "cloud.provider.com/topology-rack", "cloud.provider.com/topology-block",
-)  # fmt: skip
+RACKS: Final = tuple[str, ...](_LISTS["racks"])
+"""What machines that fail together may share, as GPU feature discovery, Topograph, GKE, EKS and Kueue's examples say."""
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"  # on every Namespace: its own name
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 ARCHITECTURE: Final = "kubernetes.io/arch"
@@ -105,13 +108,7 @@ KUEUE_LEAST_PODS: Final = "kueue.x-k8s.io/job-min-parallelism"  # an annotation 
 KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"  # a label of Pods, or an annotation: let in together
 KUEUE_GROUP_COUNT: Final = "kueue.x-k8s.io/pod-group-total-count"  # an annotation of these
 KUEUE_ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"  # a scheduling gate of pods that wait for it
-KUEUE_NOTES: Final = frozenset({KUEUE_LEAST_PODS, KUEUE_POD_GROUP, KUEUE_GROUP_COUNT} | {
-    f"kueue.x-k8s.io/{name}" for name in (
-        "podset-required-topology", "podset-preferred-topology", "podset-unconstrained-topology", "podset-group-name", "podset-slice-size",
-        "podset-slice-required-topology", "podset-slice-required-topology-constraints", "elastic-job", "admission-gated-by", "priority-boost",
-        "job-completions-equal-parallelism", "pod-group-fast-admission", "pod-group-serving", "workload-allowed-resource-flavors",
-    )
-})  # fmt: skip
+KUEUE_NOTES: Final = frozenset({KUEUE_LEAST_PODS, KUEUE_POD_GROUP, KUEUE_GROUP_COUNT, *_LISTS["kueue_notes"]})
 """Annotations of objects and pod templates that Kueue decides by: kueue at ff69552e79ad, `apis/` and `pkg/`."""
 
 KEPT_ANNOTATIONS: Final = frozenset(
@@ -157,25 +154,9 @@ TAINT_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
 
 
-IN_TREE_DRIVERS: Final = {
-    "awsElasticBlockStore": "ebs.csi.aws.com",
-    "azureDisk": "disk.csi.azure.com",
-    "azureFile": "file.csi.azure.com",
-    "cinder": "cinder.csi.openstack.org",
-    "gcePersistentDisk": "pd.csi.storage.gke.io",
-    "portworxVolume": "pxd.portworx.com",
-    "vsphereVolume": "csi.vsphere.vmware.com",
-}
+IN_TREE_DRIVERS: Final[dict[str, str]] = _LISTS["in_tree_drivers"]
 """Volume source → the CSI driver that it is translated to. Source: kubernetes `csi-translation-lib/plugins`."""
-IN_TREE_PROVISIONERS: Final = {
-    "kubernetes.io/aws-ebs": IN_TREE_DRIVERS["awsElasticBlockStore"],
-    "kubernetes.io/azure-disk": IN_TREE_DRIVERS["azureDisk"],
-    "kubernetes.io/azure-file": IN_TREE_DRIVERS["azureFile"],
-    "kubernetes.io/cinder": IN_TREE_DRIVERS["cinder"],
-    "kubernetes.io/gce-pd": IN_TREE_DRIVERS["gcePersistentDisk"],
-    "kubernetes.io/portworx-volume": IN_TREE_DRIVERS["portworxVolume"],
-    "kubernetes.io/vsphere-volume": IN_TREE_DRIVERS["vsphereVolume"],
-}
+IN_TREE_PROVISIONERS: Final[dict[str, str]] = _LISTS["in_tree_provisioners"]
 """StorageClass provisioner → the CSI driver that makes its volumes."""
 
 
@@ -193,9 +174,6 @@ def is_extended_resource(name: str) -> bool:
     return not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
 
 
-CACHES: Final = frozenset({"memcached"})
-DATA_STORES: Final = CACHES | {
-    "redis", "valkey", "keydb", "dragonfly", "etcd", "zookeeper", "consul", "postgres", "postgresql", "mysql", "mariadb", "mongo", "mongodb",
-    "cassandra", "scylla", "elasticsearch", "opensearch", "kafka", "rabbitmq", "nats", "clickhouse", "influxdb", "cockroach", "minio",
-}  # fmt: skip
+CACHES: Final = frozenset[str](_LISTS["caches"])
+DATA_STORES: Final = CACHES | frozenset[str](_LISTS["data_stores"])
 """Images, by their last name, of programs that keep data."""

@@ -45,7 +45,7 @@ class DomainSums:
 
 
 @dataclass(slots=True, eq=False)
-class Count:
+class PodCount:
     """Pods per node that satisfy `matches(namespace, labels)`: int64[node]."""
 
     matches: Callable[[str, Labels], bool]
@@ -276,9 +276,9 @@ class State:
         self.disks = dict(base.disks)
         self._owned: set[int] = set()  # ids of arrays copied from the cluster
         self._relevant: dict[tuple[Shape, bool], tuple[int, list[Term]]] = {}
-        self._counts: dict[_Selected | _Matching, Count] = {}
-        self._counts_in: dict[str | None, list[Count]] = {}  # by the namespace that they are about
-        self._by_shape: dict[Shape, list[Count]] = {}
+        self._counts: dict[_Selected | _Matching, PodCount] = {}
+        self._counts_in: dict[str | None, list[PodCount]] = {}  # by the namespace that they are about
+        self._by_shape: dict[Shape, list[PodCount]] = {}
         self._carries: dict[Shape, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
         self.volumes = Volumes(cluster)
         self._devices: Devices | None = None
@@ -288,12 +288,12 @@ class State:
         self.rankings: dict[Shape, tuple[tuple[int, int], object]] = {}  # per shape, kept by planner.scheduling.ranking
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _count(self, asked: _Selected | _Matching) -> Count:
+    def _count(self, asked: _Selected | _Matching) -> PodCount:
         found = self._counts.get(asked)
         if found is None:
             by_node = self.cluster.remember(_scan, asked).copy()
             matches = partial(asked.matches, self.cluster)
-            found = self._counts[asked] = Count(matches, asked.skips_terminating, by_node, asked.only_in)
+            found = self._counts[asked] = PodCount(matches, asked.skips_terminating, by_node, asked.only_in)
             self._counts_in.setdefault(asked.only_in, []).append(found)
             for shape, counts in self._by_shape.items():
                 if found.knows(shape):
@@ -303,19 +303,19 @@ class State:
                     found.by_node[node] += standing if found.skips_terminating else placed
         return found
 
-    def selected(self, namespace: str, selector: LabelSelector | None) -> Count:
+    def selected(self, namespace: str, selector: LabelSelector | None) -> PodCount:
         """Pods of `namespace` that `selector` selects and that aren't terminating (topology spread).
 
         An empty selector selects nothing here (podtopologyspread `countPodsMatchSelector`).
         """
         return self._count(_Selected(namespace, selector))
 
-    def matching_all(self, terms: tuple[Term, ...]) -> Count:
+    def matching_all(self, terms: tuple[Term, ...]) -> PodCount:
         """Pods that match every one of `terms`, terminating ones included (pod affinity)."""
         return self._count(_Matching(terms))
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _counts_of(self, shape: Shape) -> list[Count]:
+    def _counts_of(self, shape: Shape) -> list[PodCount]:
         """The counts in which pods of the shape are."""
         counts = self._by_shape.get(shape)
         if counts is None:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.flavors import Assigner, Flavors, fewer
 from planner.scheduling.kueue.preemption import possible, targets
-from planner.scheduling.kueue.tree import FlavorResource, Held, Node, Queue, Share, Tree, Use
+from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Share, Tree, Use
 from planner.scheduling.kueue.wanting import Assignment, Mode, Possible, Target, Wanting
 
 
-class Status(StrEnum):
+class CycleStatus(StrEnum):
     """What became of a workload in a cycle."""
 
     ADMITTED = "admitted"
@@ -29,7 +29,7 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
-class State(NamedTuple):
+class QuotaState(NamedTuple):
     """What a cycle knows: quotas and who holds some, the flavors, and Kueue's configuration."""
 
     tree: Tree
@@ -44,7 +44,7 @@ class Entry:
 
     def __init__(self, wanting: Wanting, queue: Queue, assignment: Assignment, found: list[Target]) -> None:
         self.wanting, self.queue, self.assignment, self.targets = wanting, queue, assignment, found
-        self.status = Status.SKIPPED
+        self.status = CycleStatus.SKIPPED
 
     @property
     def is_still_looking(self) -> bool:
@@ -61,7 +61,7 @@ class Entry:
 
 
 def nominate(
-    state: State,
+    state: QuotaState,
     wanting: Wanting,
     tried: Sequence[Mapping[str, int]] = (),
     allowed: Mapping[str, Mapping[str, str]] | None = None,
@@ -106,7 +106,7 @@ def nominate(
 
 
 def run(
-    state: State, heads: Sequence[Wanting], tried: Mapping[str, Sequence[Mapping[str, int]]] | None = None
+    state: QuotaState, heads: Sequence[Wanting], tried: Mapping[str, Sequence[Mapping[str, int]]] | None = None
 ) -> list[Entry]:
     """One cycle: `heads`, one of each queue, in the order in which they were dealt with; who is admitted holds quota.
 
@@ -126,34 +126,34 @@ def run(
     for queue, use in promised:
         queue.remove_all(use)
     for entry in done:
-        if entry.status == Status.ADMITTED:
+        if entry.status == CycleStatus.ADMITTED:
             tree.hold(entry.held)
     return done
 
 
-def _process(state: State, entry: Entry, gone: dict[str, Held]) -> Use:
+def _process(state: QuotaState, entry: Entry, gone: dict[str, Held]) -> Use:
     """What becomes of one, and what it takes for the rest of the cycle."""
     if any(one.held.key in gone for one in entry.targets):
         _again(state, entry, gone)
     assignment = entry.assignment
     if assignment.mode == Mode.NO_FIT:
-        entry.status = Status.NO_FIT
+        entry.status = CycleStatus.NO_FIT
         return {}
     if assignment.mode == Mode.PREEMPT and not entry.targets:
-        entry.status = Status.NO_CANDIDATES
+        entry.status = CycleStatus.NO_CANDIDATES
         return {} if entry.queue.spec.reclaim == "Any" else _reserved(entry)
     if assignment.mode == Mode.DEFERRED_FIT:
-        entry.status = Status.DEFERRED
+        entry.status = CycleStatus.DEFERRED
         return assignment.use
     if any(one.held.key in gone for one in entry.targets) or not _fits(state.tree, entry, gone):
-        entry.status = Status.SKIPPED
+        entry.status = CycleStatus.SKIPPED
         return {}
     gone.update((one.held.key, one.held) for one in entry.targets)
-    entry.status = Status.PREEMPTS if assignment.mode == Mode.PREEMPT else Status.ADMITTED
+    entry.status = CycleStatus.PREEMPTS if assignment.mode == Mode.PREEMPT else CycleStatus.ADMITTED
     return assignment.use
 
 
-def _again(state: State, entry: Entry, gone: Mapping[str, Held]) -> None:
+def _again(state: QuotaState, entry: Entry, gone: Mapping[str, Held]) -> None:
     """Others in this cycle evict some of those it would: what it needs beyond that."""
     allowed = {
         one.name: {resource: given.flavor for resource, given in one.flavors.items()} for one in entry.assignment.sets
@@ -214,7 +214,7 @@ def _fairly(entries: list[Entry]) -> Iterator[Entry]:
         yield winner
 
 
-def _shares(root: Node, left: Mapping[str, Entry]) -> dict[tuple[str, str], tuple[Share, bool]]:
+def _shares(root: QuotaNode, left: Mapping[str, Entry]) -> dict[tuple[str, str], tuple[Share, bool]]:
     """Of each cohort and workload below it: the share of its side with it, and whether that borrows what it asks for."""
     found: dict[tuple[str, str], tuple[Share, bool]] = {}
     for queue in root.every_queue():
@@ -231,7 +231,7 @@ def _shares(root: Node, left: Mapping[str, Entry]) -> dict[tuple[str, str], tupl
 
 
 def _winner(
-    cohort: Node, left: Mapping[str, Entry], shares: Mapping[tuple[str, str], tuple[Share, bool]]
+    cohort: QuotaNode, left: Mapping[str, Entry], shares: Mapping[tuple[str, str], tuple[Share, bool]]
 ) -> Entry | None:
     found = [one for child in cohort.cohorts if (one := _winner(child, left, shares)) is not None]
     found += [left[queue.name] for queue in cohort.queues if queue.name in left]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from math import inf
 
 from planner.scheduling.kueue.candidates import FAIR, IN_QUEUE, RECLAIM, Preemptor, fill_back, order, restore
-from planner.scheduling.kueue.tree import Held, Node, Queue, Share
+from planner.scheduling.kueue.tree import Held, Queue, QuotaNode, Share
 from planner.scheduling.kueue.wanting import Target
 
 STRATEGIES = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
@@ -81,7 +81,7 @@ def _first(preemptor: Preemptor, candidates: list[Held], strategy: str, found: l
     return False, again
 
 
-def _passes(strategy: str, mine: Share, before: Share, queue: Queue, theirs: Node, one: Held) -> bool:
+def _passes(strategy: str, mine: Share, before: Share, queue: Queue, theirs: QuotaNode, one: Held) -> bool:
     if strategy == STRATEGIES[1]:
         return mine.against(before) < 0
     queue.remove_all(one.uses)
@@ -126,9 +126,9 @@ class _Ordering:
                 return found
         return None
 
-    def _below(self, cohort: Node) -> Queue | None:
+    def _below(self, cohort: QuotaNode) -> Queue | None:
         queue, share = self._highest_queue(cohort)
-        below: Node | None = None
+        below: QuotaNode | None = None
         of_cohort = Share(ratio=-1.0)
         for child in cohort.cohorts:
             if id(child) in self.dropped:
@@ -145,7 +145,7 @@ class _Ordering:
             return self._below(below)
         return queue
 
-    def _highest_queue(self, cohort: Node) -> tuple[Queue | None, Share]:
+    def _highest_queue(self, cohort: QuotaNode) -> tuple[Queue | None, Share]:
         highest: Queue | None = None
         share = Share(ratio=-1.0)
         for queue in cohort.queues:
@@ -164,13 +164,13 @@ class _Ordering:
         mine, theirs = (order(self.waiting[one.name][0], self._queue.name) for one in (queue, other))
         return mine < theirs
 
-    def below_common(self, queue: Queue) -> tuple[Node, Node]:
+    def below_common(self, queue: Queue) -> tuple[QuotaNode, QuotaNode]:
         """Of both queues what is just below the lowest cohort that both are in."""
         common = next(one for one in queue.ancestors() if id(one) in self._above)
         return _below(self._queue, common), _below(queue, common)
 
 
-def _below(node: Node, ancestor: Node) -> Node:
+def _below(node: QuotaNode, ancestor: QuotaNode) -> QuotaNode:
     while node.parent is not None and node.parent is not ancestor:
         node = node.parent
     return node

@@ -15,7 +15,7 @@ from planner.kubernetes.queues import FAIR_SINCE
 from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import Entry, State, Status, run
+from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, run
 from planner.scheduling.kueue.standing import (
     ADMITTED,
     EVICTED,
@@ -78,7 +78,7 @@ class Verdict(Record):
 class _Play:
     """`waiting`: by queue; `aside`: who doesn't fit for now; `shapes`: an entry of each kind that was set aside."""
 
-    def __init__(self, state: State, queues: Mapping[str, ClusterQueue]) -> None:
+    def __init__(self, state: QuotaState, queues: Mapping[str, ClusterQueue]) -> None:
         self.state, self.queues = state, queues
         self.found: dict[str, Verdict] = {}
         self.places: dict[str, int] = {}
@@ -236,7 +236,7 @@ def _heads(made: _Play) -> Iterator[Wanting]:
 def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
     """Whether the queue moves, and whether somebody goes."""
     one, queue = entry.wanting, made.waiting[entry.queue.name]
-    if entry.status == Status.ADMITTED:
+    if entry.status == CycleStatus.ADMITTED:
         checks = made.queues[one.queue].checks
         flavors = {given.flavor for each in entry.assignment.sets for given in each.flavors.values()}
         asked = [name for name, of in checks if not of or flavors & set(of)]
@@ -245,7 +245,7 @@ def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
         made.told(one, outcome, given=entry.assignment.sets, uses=entry.assignment.use, why=why)
         queue.pop(0)
         return True, False
-    if entry.status == Status.PREEMPTS:
+    if entry.status == CycleStatus.PREEMPTS:
         for target in entry.targets:
             made.state.tree.let_go(target.held)
             if (before := made.found.get(target.held.key)) is not None:
@@ -255,12 +255,12 @@ def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
         made.told(one, Outcome.EVICTS, given=found.sets, uses=found.use, lacks=found.lacks, targets=targets)
         queue.pop(0)
         return True, True
-    if entry.is_still_looking and entry.status in (Status.NO_FIT, Status.NO_CANDIDATES):
+    if entry.is_still_looking and entry.status in (CycleStatus.NO_FIT, CycleStatus.NO_CANDIDATES):
         tried = [{name: given.tried for name, given in each.flavors.items()} for each in entry.assignment.sets]
         if made.tried.get(one.key) != tried:
             made.tried[one.key] = tried
             return True, False
-    if entry.status in (Status.SKIPPED, Status.DEFERRED):
+    if entry.status in (CycleStatus.SKIPPED, CycleStatus.DEFERRED):
         return False, False
     _wait(made, entry)
     if not entry.queue.is_strict:

@@ -20,14 +20,14 @@ from planner.scheduling.kueue.candidates import (
     restore,
 )
 from planner.scheduling.kueue.fair import fair_targets
-from planner.scheduling.kueue.tree import FlavorResource, Held, Node, Queue, Tree, Use, lowest_that_fits
+from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Tree, Use, lowest_that_fits
 from planner.scheduling.kueue.wanting import Possible, Target, Wanting
 
 
 class _Candidate(NamedTuple):
     held: Held
     reason: str
-    above: Node | None  # the cohort that it shares with who wants
+    above: QuotaNode | None  # the cohort that it shares with who wants
     only_without_borrowing: bool
 
 
@@ -117,7 +117,7 @@ def _candidates(preemptor: Preemptor) -> tuple[list[_Candidate], list[_Candidate
     if queue.parent is None or queue.spec.reclaim == "Never":
         return own, reclaimed, by_priority
     has_advantage, left = _fits_in_own(queue, preemptor.use)
-    below: Node | None = None
+    below: QuotaNode | None = None
     for root in queue.ancestors():
         into = reclaimed if has_advantage else by_priority
         for other in _in_subtree(root, below, queue, short):
@@ -128,13 +128,15 @@ def _candidates(preemptor: Preemptor) -> tuple[list[_Candidate], list[_Candidate
     return own, reclaimed, by_priority
 
 
-def _fits_in_own(node: Node, wanted: Use) -> tuple[bool, Use]:
+def _fits_in_own(node: QuotaNode, wanted: Use) -> tuple[bool, Use]:
     """Whether it fits into the quota of the subtree, and what of it is left for those above (`QuantitiesFitInQuota`)."""
     fits = not any(node.borrows_with(fr, amount) for fr, amount in wanted.items())
     return fits, {fr: max(0, amount - node.kept_free(fr)) for fr, amount in wanted.items()}
 
 
-def _in_subtree(cohort: Node, without: Node | None, queue: Queue, short: frozenset[FlavorResource]) -> Iterator[Queue]:
+def _in_subtree(
+    cohort: QuotaNode, without: QuotaNode | None, queue: Queue, short: frozenset[FlavorResource]
+) -> Iterator[Queue]:
     """Queues that borrow, all cohorts on the way to them as well."""
     for child in cohort.cohorts:
         if child is not without and not child.is_within(short):
@@ -144,7 +146,7 @@ def _in_subtree(cohort: Node, without: Node | None, queue: Queue, short: frozens
             yield other
 
 
-def _of_queue(preemptor: Preemptor, other: Queue, above: Node | None, has_advantage: bool) -> Iterator[_Candidate]:
+def _of_queue(preemptor: Preemptor, other: Queue, above: QuotaNode | None, has_advantage: bool) -> Iterator[_Candidate]:
     queue, wanting = preemptor.queue, preemptor.wanting
     is_own = other is queue
     policy = queue.spec.within_queue if is_own else queue.spec.reclaim

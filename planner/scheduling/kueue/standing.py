@@ -12,9 +12,9 @@ from typing import Final
 from planner.ground.records import replace
 from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import State
+from planner.scheduling.kueue.cycle import QuotaState
 from planner.scheduling.kueue.flavors import Flavors
-from planner.scheduling.kueue.tree import FlavorResource, Held, Node, Queue, Tree
+from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Tree
 from planner.scheduling.kueue.wanting import Wanting
 
 RESERVED, ADMITTED, FINISHED, EVICTED = "QuotaReserved", "Admitted", "Finished", "Evicted"
@@ -22,16 +22,16 @@ _QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")
 """Reasons of an eviction after which a workload stands behind those that came before it."""
 
 
-def state_of(snapshot: Snapshot, rules: Rules = Rules()) -> State:  # noqa: B008 a tuple
+def state_of(snapshot: Snapshot, rules: Rules = Rules()) -> QuotaState:  # noqa: B008 a tuple
     """Quotas, and who holds some. It is changed by what is played on it: one for each question."""
-    cohorts = [(Node(one.name, one.groups, one.weight), one.parent) for one in snapshot.cohorts]
+    cohorts = [(QuotaNode(one.name, one.groups, one.weight), one.parent) for one in snapshot.cohorts]
     tree = Tree(cohorts, [(Queue(one), one.cohort) for one in snapshot.cluster_queues])
     held = map(held_by, snapshot.queued_workloads)
     tree.hold_all(one for one in held if one is not None and one.queue in tree.queues)
     levels = {one.name: one.levels for one in snapshot.topologies}
     flavors = {one.name: one for one in snapshot.resource_flavors}
     known = {one.name: levels.get(one.topology) for one in snapshot.resource_flavors if one.topology}
-    return State(tree, Flavors(flavors, known), rules)
+    return QuotaState(tree, Flavors(flavors, known), rules)
 
 
 def held_by(workload: QueuedWorkload) -> Held | None:

@@ -40,26 +40,26 @@ class Held(Record):
     is_evicted: bool = False
 
 
-class Node:
+class QuotaNode:
     """A cohort, or, as `Queue`, a ClusterQueue. `use` is changed as workloads come and go, and all above it with it."""
 
     def __init__(self, name: str, groups: Iterable[QuotaGroup] = (), weight: float = 1.0) -> None:
         self.name, self.weight = name, weight
         self.quotas = {(one.flavor, one.resource): one for group in groups for one in group.quotas}
-        self.parent: Node | None = None
-        self.cohorts: list[Node] = []
+        self.parent: QuotaNode | None = None
+        self.cohorts: list[QuotaNode] = []
         self.queues: list[Queue] = []
         self.subtree = {fr: one.nominal for fr, one in self.quotas.items()}
         self.use: Use = {}
 
-    def ancestors(self) -> Iterator[Node]:
+    def ancestors(self) -> Iterator[QuotaNode]:
         """From its parent to the root."""
         at = self.parent
         while at is not None:
             yield at
             at = at.parent
 
-    def root(self) -> Node:
+    def root(self) -> QuotaNode:
         at = self
         while at.parent is not None:
             at = at.parent
@@ -149,7 +149,7 @@ class Node:
         return Share(self.weight, ratio, dominant, tuple(of))
 
 
-class Queue(Node):
+class Queue(QuotaNode):
     """A ClusterQueue, whose own words for what it may do are in `spec`."""
 
     def __init__(self, spec: ClusterQueue) -> None:
@@ -205,9 +205,9 @@ class Share(NamedTuple):
 class Tree:
     """All ClusterQueues and cohorts, and who holds quota."""
 
-    def __init__(self, cohorts: Iterable[tuple[Node, str]], queues: Iterable[tuple[Queue, str]]) -> None:
+    def __init__(self, cohorts: Iterable[tuple[QuotaNode, str]], queues: Iterable[tuple[Queue, str]]) -> None:
         """Each with its parent's name, "" for none; a cohort that is named and has no object has no quota of its own."""
-        self.cohorts: dict[str, Node] = {}
+        self.cohorts: dict[str, QuotaNode] = {}
         self.queues: dict[str, Queue] = {}
         parents = []
         for cohort, parent in cohorts:
@@ -216,12 +216,12 @@ class Tree:
         for queue, parent in queues:
             self.queues[queue.name] = queue
             if parent:
-                above = self.cohorts.setdefault(parent, Node(parent))
+                above = self.cohorts.setdefault(parent, QuotaNode(parent))
                 queue.parent = above
                 above.queues.append(queue)
         for cohort, parent in parents:
             if parent:
-                above = self.cohorts.setdefault(parent, Node(parent))
+                above = self.cohorts.setdefault(parent, QuotaNode(parent))
                 cohort.parent = above
                 above.cohorts.append(cohort)
         self.cycles = self._without_cycles()
@@ -279,7 +279,7 @@ def at_nominal(quota: FlavorQuota, nominal: int) -> FlavorQuota:
     return replace(quota, nominal=nominal, lending_limit=lending)
 
 
-def _again(cohort: Node, fr: FlavorResource) -> None:
+def _again(cohort: QuotaNode, fr: FlavorResource) -> None:
     """What one flavor's resource comes to in a cohort, from the queues up."""
     for child in cohort.cohorts:
         _again(child, fr)
@@ -288,7 +288,7 @@ def _again(cohort: Node, fr: FlavorResource) -> None:
     cohort.use[fr] = sum(max(0, one.use.get(fr, 0) - one.kept(fr)) for one in children)
 
 
-def _gather(cohort: Node) -> None:
+def _gather(cohort: QuotaNode) -> None:
     """What its children lend it, and what they use of that."""
     for child in cohort.cohorts:
         _gather(child)
@@ -297,7 +297,7 @@ def _gather(cohort: Node) -> None:
             cohort.subtree[fr] = cohort.subtree.get(fr, 0) + quota - child.kept(fr)
 
 
-def height(cohort: Node) -> int:
+def height(cohort: QuotaNode) -> int:
     """How many levels of cohorts are below it, itself counted where it has children."""
     own = min(len(cohort.cohorts) + len(cohort.queues), 1)
     return max((own, *(height(one) + 1 for one in cohort.cohorts)))

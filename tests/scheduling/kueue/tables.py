@@ -19,7 +19,7 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.records import QueuedSet, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import State, Status, run
+from planner.scheduling.kueue.cycle import CycleStatus, QuotaState, run
 from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.flavors import Assigner, fewer
 from planner.scheduling.kueue.play import over_its_limit
@@ -30,7 +30,7 @@ from planner.scheduling.kueue.wanting import Mode, Possible, Wanting, asked_of
 TABLES = Path(__file__).parent / "tables"
 Case = dict[str, Any]
 _MODES = {"NoFit": Mode.NO_FIT, "Preempt": Mode.PREEMPT, "Fit": Mode.FIT, "DeferredFit": Mode.DEFERRED_FIT}
-_TRIED_AGAIN = (Status.PREEMPTS, Status.DEFERRED, Status.SKIPPED)
+_TRIED_AGAIN = (CycleStatus.PREEMPTS, CycleStatus.DEFERRED, CycleStatus.SKIPPED)
 _POSSIBLE = {"NoCandidates": Possible.NONE, "Preempt": Possible.PREEMPT, "Reclaim": Possible.RECLAIM}
 
 
@@ -224,7 +224,7 @@ def _by_queue(objects: Snapshot) -> dict[str, list[Any]]:
     return {name: in_order(some) for name, some in found.items()}
 
 
-def _cycle_of(state: State, objects: Snapshot, waiting: dict[str, list[Any]]) -> Any:
+def _cycle_of(state: QuotaState, objects: Snapshot, waiting: dict[str, list[Any]]) -> Any:
     records = {one.key: one for one in objects.queued_workloads}
     by_name = {one.name: one for one in objects.cluster_queues}
     heads: list[Any] = []
@@ -255,12 +255,12 @@ def _cycle_of(state: State, objects: Snapshot, waiting: dict[str, list[Any]]) ->
     left = {queue: [one.key for one in some] for queue, some in waiting.items() if some and queue in by_name}
     for entry in entries:
         key, queue = entry.wanting.key, entry.queue.name
-        if entry.status == Status.ADMITTED:
+        if entry.status == CycleStatus.ADMITTED:
             assignments[key] = (
                 queue, {one.name: ({res: given.flavor for res, given in one.flavors.items()}, one.pods) for one in entry.assignment.sets},
             )  # fmt: skip
             continue
-        if entry.status == Status.PREEMPTS:
+        if entry.status == CycleStatus.PREEMPTS:
             preempted |= {
                 (*one.held.key.split("/"), one.reason) for one in entry.targets if one.held.key not in evicted
             }
