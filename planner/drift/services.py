@@ -262,11 +262,6 @@ def is_as_it_is(container: Container, suggestion: Suggestion) -> bool:
 
 def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
     """One finding a service whose trouble a difference to another environment explains."""
-    return findings_of(drift((snapshot,)))
-
-
-def findings_of(report: DriftReport) -> tuple[Finding, ...]:
-    """The findings of a report that was made already."""
     return tuple(
         Finding(
             severity=Severity.WARNING,
@@ -279,6 +274,6 @@ def findings_of(report: DriftReport) -> tuple[Finding, ...]:
                 if one.environment == found.environment
             ),
         )
-        for service in report.services
+        for service in drift((snapshot,)).services
         for found in service.explanations
     )

@@ -15,7 +15,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 from planner.ground.records import Record
-from planner.ground.words import Text
 
 
 class Reading(StrEnum):
@@ -35,19 +34,10 @@ class Fate(StrEnum):
 
 
 class CacheRoom(Record):
-    """Room for file cache under a limit. `room_bytes` is None where use is unknown; `is_lower_bound`: it may be more."""
+    """Room for file cache under a limit. `room_bytes` is None where use is unknown, and a lower bound by the working set."""
 
     room_bytes: int | None
-    is_lower_bound: bool
     reason: str
-
-
-class SecondRead(Record):
-    """A file's second reading in sequence: how many of its bytes come from disk (None: unknown)."""
-
-    reading: Reading
-    disk_bytes: int | None
-    sentence: Text
 
 
 def cache_room(
@@ -70,30 +60,20 @@ def cache_room(
     """
     used = working_set_bytes if anonymous_bytes is None else anonymous_bytes
     if used is None:
-        return CacheRoom(room_bytes=None, is_lower_bound=False, reason="its use isn't known: no PodMetrics")
+        return CacheRoom(room_bytes=None, reason="its use isn't known: no PodMetrics")
     if limit_bytes is not None:
         basis = "limit minus working set" if anonymous_bytes is None else "limit minus anonymous memory"
-        return CacheRoom(
-            room_bytes=max(0, limit_bytes - used), is_lower_bound=anonymous_bytes is None, reason=f"estimate: {basis}"
-        )
+        return CacheRoom(room_bytes=max(0, limit_bytes - used), reason=f"estimate: {basis}")
     if node_free_bytes is None:
-        return CacheRoom(room_bytes=None, is_lower_bound=False, reason="no limit, and the node's use isn't known")
-    return CacheRoom(
-        room_bytes=max(0, node_free_bytes), is_lower_bound=False, reason="estimate: no limit, so what its node has left"
-    )
+        return CacheRoom(room_bytes=None, reason="no limit, and the node's use isn't known")
+    return CacheRoom(room_bytes=max(0, node_free_bytes), reason="estimate: no limit, so what its node has left")
 
 
-def read_again(file_bytes: int, room: CacheRoom) -> SecondRead:
-    """What a second reading of `file_bytes`, in sequence, takes from disk."""
+def read_again(file_bytes: int, room: CacheRoom) -> Reading:
+    """Where a second reading of `file_bytes`, in sequence, comes from: of what is larger than the room all from disk."""
     if room.room_bytes is None:
-        return SecondRead(reading=Reading.UNKNOWN, disk_bytes=None, sentence=Text(f"unknown: {room.reason}"))
-    if file_bytes <= room.room_bytes:
-        return SecondRead(reading=Reading.CACHED, disk_bytes=0, sentence=Text("stays in memory: nothing is read again"))
-    return SecondRead(
-        reading=Reading.FROM_DISK,
-        disk_bytes=file_bytes,
-        sentence=Text("larger than the room for cache: all of it comes from disk each time"),
-    )
+        return Reading.UNKNOWN
+    return Reading.CACHED if file_bytes <= room.room_bytes else Reading.FROM_DISK
 
 
 def heap_fate(heap_bytes: int, limit_bytes: int | None, swap_bytes: int | None) -> Fate:

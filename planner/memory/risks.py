@@ -6,7 +6,9 @@ The thresholds here are Headroom's own choice and stand as constants with the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Sized
+from pkgutil import get_data
 from typing import Final
 
 from planner.ground.vocabulary import MEMORY
@@ -46,6 +48,21 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (severity[finding.severity], finding.object, finding.code)))
 
 
+_TOLD: Final[dict[str, dict[str, str]]] = json.loads(get_data(__name__, "risks.json") or b"")  # of the package
+"""Code → its severity, `what` and `mend` with the names of what is put in."""
+
+
+def _risk(code: str, about: str, **words: object) -> Finding:
+    severity, what, mend = _TOLD[code].values()
+    return Finding(
+        severity=Severity(severity),
+        code=code,
+        object=about,
+        what=what.format_map(words),
+        mend=mend.format_map(words),
+    )
+
+
 def _evicted_though_within_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
     """A limit far over the request, and a working set over the request: evicted first, though it "has the memory"."""
     hit = [
@@ -60,39 +77,31 @@ def _evicted_though_within_limit(group: _Found, _settings: KubeletSettings) -> F
     if not hit:
         return None
     pod, one = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
-    used = one.working_set_bytes or 0
-    limit = f"limit {written(one.limit_bytes, MEMORY)}" if one.limit_bytes else "no limit"
-    return Finding(
-        severity=Severity.WARNING,
-        code="memory-evicted-first-within-limit",
-        object=pod.workload,
-        what=f"{_which(hit, group)} of container {one.name} use up to {measured_bytes(used)} with a request of "
-        f"{written(one.request_bytes, MEMORY)} ({limit}): when the node runs short they are evicted before every pod "
-        "that stays within its request, though the limit says they may have the memory",
-        mend=f"Raise the request to at least {measured_bytes(used)}, so that the scheduler keeps it free for them",
+    return _risk(
+        "memory-evicted-first-within-limit",
+        pod.workload,
+        which=_which(hit, group),
+        name=one.name,
+        used=measured_bytes(one.working_set_bytes or 0),
+        request=written(one.request_bytes, MEMORY),
+        limit=f"limit {written(one.limit_bytes, MEMORY)}" if one.limit_bytes else "no limit",
     )
 
 
 def _near_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
     hit = [
-        (pod, one)
+        (used / limit, pod, one)
         for pod, one in group
-        if one.limit_bytes
-        and one.working_set_bytes
-        and one.working_set_bytes * 100 >= one.limit_bytes * NEAR_LIMIT_PERCENT
+        if (limit := one.limit_bytes or 0)
+        and (used := one.working_set_bytes or 0)
+        and used * 100 >= limit * NEAR_LIMIT_PERCENT
     ]
     if not hit:
         return None
-    pod, one = max(hit, key=lambda pair: (pair[1].working_set_bytes or 0) / (pair[1].limit_bytes or 1))
+    _, pod, one = max(hit, key=lambda of: of[0])
     used, limit = one.working_set_bytes or 0, one.limit_bytes or 0
-    return Finding(
-        severity=Severity.WARNING,
-        code="memory-near-limit",
-        object=pod.workload,
-        what=f"{_which(hit, group)} of container {one.name} are within 10% of the limit: {measured_bytes(used)} of "
-        f"{written(limit, MEMORY)} ({used * 100 // limit}%). At the limit the kernel kills the container",
-        mend="Raise the limit, or find what grows; file cache that can be dropped is not in this figure",
-    )
+    words = {"used": measured_bytes(used), "limit": written(limit, MEMORY), "percent": used * 100 // limit}
+    return _risk("memory-near-limit", pod.workload, which=_which(hit, group), name=one.name, **words)
 
 
 def _priority_does_not_protect(group: _Found, _settings: KubeletSettings) -> Finding | None:
@@ -101,17 +110,9 @@ def _priority_does_not_protect(group: _Found, _settings: KubeletSettings) -> Fin
     if not hit:
         return None
     pod, one = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
-    known = one.working_set_bytes is not None
-    use = f"uses {measured_bytes(one.working_set_bytes or 0)} of" if known else "has"
-    return Finding(
-        severity=Severity.INFO,
-        code="memory-priority-does-not-protect",
-        object=pod.workload,
-        what=f"priority {pod.priority} lets its pods be evicted late, but container {one.name} can still be OOM-killed "
-        f"by its own limit: it {use} {written(one.limit_bytes or 0, MEMORY)}" + ("" if known else ", use unknown"),
-        mend="Keep the limit well above the largest working set seen; request = limit for every container "
-        "(class Guaranteed) protects it from a node's shortage as well",
-    )
+    used, limit = one.working_set_bytes, written(one.limit_bytes or 0, MEMORY)
+    use = f"has {limit}, use unknown" if used is None else f"uses {measured_bytes(used)} of {limit}"
+    return _risk("memory-priority-does-not-protect", pod.workload, priority=pod.priority, name=one.name, use=use)
 
 
 def _cold_without_swap(group: _Found, settings: KubeletSettings) -> Finding | None:
@@ -129,15 +130,14 @@ def _cold_without_swap(group: _Found, settings: KubeletSettings) -> Finding | No
         return None
     pod, one = max(hit, key=lambda pair: _held(pair[1]))
     gets_swap = pod.qos is QosClass.BURSTABLE and one.request_bytes != (one.limit_bytes or 0)
-    also = "" if gets_swap else ", and make the request smaller than the limit: only such containers are given swap"
-    return Finding(
-        severity=Severity.INFO,
-        code="memory-cold-without-swap",
-        object=pod.workload,
-        what=f"{_which(hit, group)} of container {one.name} hold up to {measured_bytes(_held(one))} at "
-        f"{one.cpu_millicores}m CPU or less: much of it is likely cold, and without swap it stays in memory (estimate "
-        "from one moment's CPU use)",
-        mend=f"Give the node pool swap and swapBehavior LimitedSwap{also}; or let it be evicted first",
+    return _risk(
+        "memory-cold-without-swap",
+        pod.workload,
+        which=_which(hit, group),
+        name=one.name,
+        held=measured_bytes(_held(one)),
+        millicores=one.cpu_millicores,
+        also="" if gets_swap else ", and make the request smaller than the limit: only such containers are given swap",
     )
 
 
@@ -162,44 +162,22 @@ def _best_effort_on_gpu_nodes(nodes: Iterable[NodeReport]) -> Iterator[Finding]:
             if pod.qos is QosClass.BEST_EFFORT:
                 by_workload.setdefault(pod.workload, []).append(pod)
     for workload, pods in by_workload.items():
-        places = len({pod.node for pod in pods})
-        yield Finding(
-            severity=Severity.WARNING,
-            code="memory-best-effort-on-gpu-node",
-            object=workload,
-            what=f"{count(len(pods), 'pod')} of class BestEffort on {count(places, 'GPU node')}: nothing is kept for "
-            "them, the scheduler doesn't count them, and what they take can cost the GPU pods beside them their memory",
-            mend="Give every container a memory request and limit, or keep them off GPU nodes with a taint",
-        )
+        places = count(len({pod.node for pod in pods}), "GPU node")
+        yield _risk("memory-best-effort-on-gpu-node", workload, pods=count(len(pods), "pod"), nodes=places)
 
 
 def _nodes_near_eviction(nodes: Iterable[NodeReport]) -> Iterator[Finding]:
     for node in nodes:
-        share = node.known_share
-        if share is None or share * 100 < NODE_NEAR_PERCENT:
-            continue
-        yield Finding(
-            severity=Severity.WARNING,
-            code="memory-node-near-eviction",
-            object=NODE.key("", node.name),
-            what=str(node.sentence).removesuffix("."),
-            mend="Raise the requests of pods that use more than they ask for, so that fewer are placed there",
-        )
+        if node.known_share is not None and node.known_share * 100 >= NODE_NEAR_PERCENT:
+            said = str(node.sentence).removesuffix(".")
+            yield _risk("memory-node-near-eviction", NODE.key("", node.name), sentence=said)
 
 
 def _without_metrics(cluster: ClusterMemory) -> Iterator[Finding]:
     pods = cluster.pods
-    unknown = sum(pod.working_set_bytes is None for pod in pods)
-    if unknown:
-        yield Finding(
-            severity=Severity.INFO,
-            code="memory-use-unknown",
-            object="",
-            what=f"memory use is unknown for {unknown:,} of {count(len(pods), 'pod')} on nodes: no PodMetrics. Class and "
-            "cgroup values don't need it, the order of eviction and the room left do",
-            mend='Add the output of: kubectl get --raw "/apis/metrics.k8s.io/v1beta1/pods"',
-        )
+    if unknown := sum(pod.working_set_bytes is None for pod in pods):
+        yield _risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(pods), "pod"))
 
 
-def _which(hit: _Found, group: _Found) -> str:
+def _which(hit: Sized, group: Sized) -> str:
     return count(len(hit), "pod") if len(hit) == len(group) else f"{len(hit):,} of {count(len(group), 'pod')}"

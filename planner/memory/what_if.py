@@ -62,15 +62,8 @@ class Difference(Record):
     before: int | str | None
     after: int | str | None
 
-    @property
-    def before_text(self) -> str:
-        return self._text(self.before)
-
-    @property
-    def after_text(self) -> str:
-        return self._text(self.after)
-
-    def _text(self, value: int | str | None) -> str:
+    def text(self, value: int | str | None) -> str:
+        """`before` or `after` in words."""
         if value is None:
             return "not set" if self.field.startswith("memory.") else "unknown"
         return measured_bytes(value) if isinstance(value, int) and self.field not in tuple(Value) else str(value)

@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from json import dumps
+from json import dumps, loads
+from pkgutil import get_data
 from typing import Any, Final
 
 from planner.ground.records import Record
@@ -27,34 +28,12 @@ from planner.pricing.cluster import ClusterCost, NodeCost, UnusedCommitment
 
 VERSION: Final = "1.2"
 
-COLUMNS: Final = (
-    "AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingAccountType", "BillingCurrency",
-    "BillingPeriodEnd", "BillingPeriodStart", "CapacityReservationId", "CapacityReservationStatus", "ChargeCategory",
-    "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart",
-    "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName", "CommitmentDiscountQuantity",
-    "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit", "ConsumedQuantity", "ConsumedUnit",
-    "ContractedCost", "ContractedUnitPrice", "EffectiveCost", "InvoiceId", "InvoiceIssuerName", "ListCost",
-    "ListUnitPrice", "PricingCategory", "PricingCurrency", "PricingCurrencyContractedUnitPrice",
-    "PricingCurrencyEffectiveCost", "PricingCurrencyListUnitPrice", "PricingQuantity", "PricingUnit", "ProviderName",
-    "PublisherName", "RegionId", "RegionName", "ResourceId", "ResourceName", "ResourceType", "ServiceCategory",
-    "ServiceName", "ServiceSubcategory", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId",
-    "SubAccountName", "SubAccountType", "Tags",
-)  # fmt: skip
-OWN: Final = (
-    "x_Projection", "x_AllocatedTo", "x_Share", "x_NodePool", "x_MachineType", "x_Provisioning", "x_GpuCost", "x_CpuCost",
-    "x_MemoryCost",
-)  # fmt: skip
-
-OF_COMMITMENTS: Final = (
-    "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName", "CommitmentDiscountQuantity",
-    "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit",
-)  # fmt: skip
-"""Filled where the account's commitments are given, and then in the rows they are about."""
-UNKNOWN: Final = (
-    "BillingAccountId", "BillingAccountName", "BillingAccountType", "CapacityReservationId", "CapacityReservationStatus",
-    "ChargeClass", *OF_COMMITMENTS, "InvoiceId", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId",
-    "SubAccountName", "SubAccountType",
-)  # fmt: skip
+_NAMES: Final[dict[str, list[str]]] = loads(
+    get_data(__name__, "focus.json") or b""
+)  # of the package, read as its code is
+COLUMNS, OWN, OF_COMMITMENTS, UNKNOWN = (tuple(names) for names in _NAMES.values())
+"""The specification's, Headroom's own; of both those that are filled where the account's commitments are given, and then in the rows
+they are about; and those that nothing in a cluster or a price book tells."""
 _DIGITS: Final = 6  # of quantities and of costs that are a unit price times a quantity, so that the product is the cost
 
 

@@ -11,8 +11,10 @@ and commitments of N1 by their descriptions as they stand in public price tools.
 
 from __future__ import annotations
 
+import json
 import re
 from enum import StrEnum
+from pkgutil import get_data
 from typing import Final
 
 from planner.ground.records import Record
@@ -73,39 +75,12 @@ _SPOT_ATTACHED: Final = re.compile(r" attached to (?:Spot )?Preemptible VMs\b")
 _COMMITMENT: Final = re.compile(r"Commitment v1: (.+?) in .+ for ([13]) Years?\Z")
 _PLACE: Final = re.compile(r" (?:running )?in .+\Z")
 
-# The GPU as its SKU spells it → the book's word. Exact: "Nvidia Tesla A100" is not "Nvidia Tesla A100 80GB" (trap 3).
-_GPU_NAMES: Final = {
-    "Nvidia Tesla T4 GPU": "T4",
-    "Nvidia Tesla P4 GPU": "P4",
-    "Nvidia Tesla P100 GPU": "P100",
-    "Nvidia Tesla V100 GPU": "V100",
-    "Nvidia Tesla A100 GPU": "A100",
-    "Nvidia Tesla A100 80GB GPU": "A100-80GB",
-    "Nvidia L4 GPU": "L4",
-    "Nvidia H100 80GB GPU": "H100",
-    "Nvidia H100 80GB Mega GPU": "H100-MEGA",
-    "Nvidia H100 80GB Plus GPU": "H100-MEGA",
-    "Nvidia H100 Mega 80GB GPU": "H100-MEGA",
-    "H200 141GB GPU": "H200",
-    "Nvidia H200 141GB GPU": "H200",
-    "RTX 6000 96GB": "RTX-PRO-6000",
-    "RTX 6000 96GB GPU": "RTX-PRO-6000",
-    "A4 Nvidia B200 (1 gpu slice)": "B200",
-}
+_NAMES: Final[dict[str, dict[str, str]]] = json.loads(get_data(__name__, "skus.json") or b"")
+"""``gpus``: the GPU as its SKU spells it → the book's word. Exact: "Nvidia Tesla A100" is not "Nvidia Tesla A100 80GB" (trap 3).
+``families``: what stands before "Instance" where it isn't the series' own name → the family."""
 # "N2 Instance Core", "N2D AMD Instance Ram", "A3Plus Instance Core", "N2 Custom Extended Instance Ram", "A2 Core" …
 _HOST: Final = re.compile(r"(?P<family>.+?)(?: Instance)? (?P<part>Core|Cpu|Ram)\Z", re.IGNORECASE)
 _SERIES: Final = re.compile(r"([A-Z]\d[A-Z]?)(?: AMD| Arm)?\Z")
-_SPELT_OUT: Final = {
-    "N1 Predefined": "n1",
-    "Compute optimized": "c2",
-    "Memory-optimized": "m1",
-    "A3Plus": "a3plus",
-    "A3Ultra": "a3ultra",
-    "Custom": "n1-custom",
-    "Custom Extended": "n1-custom-ext",
-    "N1 Custom": "n1-custom",
-    "N1 Custom Extended": "n1-custom-ext",
-}
 _CUSTOM: Final = re.compile(
     r"(?:(?P<series>[A-Z]\d[A-Z]?)(?: AMD)? Custom|Custom (?P<after>[A-Z]\d[A-Z]?))(?P<extended> Extended)?\Z"
 )
@@ -191,8 +166,8 @@ def _take_mode(text: str, usage_type: str) -> tuple[str, Provisioning]:
 def _product(
     name: str, bought: Provisioning, *, is_commitment: bool
 ) -> tuple[Component, str, Provisioning] | Rejection:
-    if name in _GPU_NAMES:
-        return Component.GPU, _GPU_NAMES[name], bought
+    if name in _NAMES["gpus"]:
+        return Component.GPU, _NAMES["gpus"][name], bought
     if name == "SSD backed Local Storage":
         return Component.LOCAL_SSD, LOCAL_SSD, bought
     if is_commitment and name in ("Cpu", "Ram"):  # N1's commitments name no family
@@ -206,8 +181,8 @@ def _product(
 
 def _family(name: str) -> str:
     """The family of a host SKU's words before "Instance", as the book spells it; "" if they name none."""
-    if name in _SPELT_OUT:
-        return _SPELT_OUT[name]
+    if name in _NAMES["families"]:
+        return _NAMES["families"][name]
     custom = _CUSTOM.match(name)
     if custom is not None:
         series = (custom["series"] or custom["after"]).lower()

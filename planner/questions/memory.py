@@ -334,8 +334,8 @@ _DIFFERENCES: Final[Listing[MemoryWhatIf, Difference]] = Listing(
         Column("object"),
         Column("container", lambda one: one.container or None, words=lambda one: one.container),
         Column("value", lambda one: one.field, words=lambda one: str(one.field)),
-        Column("now", lambda one: one.before, words=lambda one: one.before_text),
-        Column("then", lambda one: one.after, words=lambda one: one.after_text),
+        Column("now", lambda one: one.before, words=lambda one: one.text(one.before)),
+        Column("then", lambda one: one.after, words=lambda one: one.text(one.after)),
     ),
 )
 

@@ -258,11 +258,6 @@ _SEVERITY = {
 
 def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
     """One finding a loop that is still alive."""
-    return findings_of(restarts(snapshot))
-
-
-def findings_of(report: RestartReport) -> tuple[Finding, ...]:
-    """The findings of a report that was made already."""
     return tuple(
         Finding(
             severity=_SEVERITY[loop.activity],
@@ -271,6 +266,6 @@ def findings_of(report: RestartReport) -> tuple[Finding, ...]:
             what=str(loop.sentence).removesuffix("."),
             mend=loop.diagnosis.cure,
         )
-        for loop in report.loops
+        for loop in restarts(snapshot).loops
         if loop.activity is not Activity.SETTLED
     )

@@ -219,7 +219,7 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
                 {
                     "Container": f"{pod.key}/{one.name}",
                     "Room for cache": "unknown" if room.room_bytes is None else words.measured_bytes(room.room_bytes),
-                    f"File of {size_gib:g} GiB, again": _READING[read_again(size, room).reading],
+                    f"File of {size_gib:g} GiB, again": _READING[read_again(size, room)],
                     f"Heap of {size_gib:g} GiB": _FATE[heap_fate(size, one.limit_bytes, one.cgroup.memory_swap_max)],
                     "Basis": room.reason,
                 }

@@ -55,14 +55,14 @@ def test_the_feature_alone_changes_values_of_every_container() -> None:
         ("dev/other", "memory.high"),
         ("dev/other", "memory.low"),
     }
-    texts = {(one.object, one.field): (one.before_text, one.after_text) for one in found}
+    texts = {(one.object, one.field): (one.text(one.before), one.text(one.after)) for one in found}
     assert texts["dev/other", "memory.low"] == ("not set", "1 GiB")
 
 
 def test_values_in_words() -> None:
     def words(field: str, before: int | None, after: int) -> tuple[str, str]:
         one = Difference(object="dev/a", container="", field=field, before=before, after=after)
-        return one.before_text, one.after_text
+        return one.text(one.before), one.text(one.after)
 
     assert words("oom_score_adj", 938, -997) == ("938", "-997")
     assert words("eviction rank", None, 1) == ("unknown", "1")
