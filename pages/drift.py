@@ -1,15 +1,16 @@
 import streamlit as st
 
-from planner.questions.drift import narrowed
-from planner.ui import drift_inputs, drift_view, filtered, link, session, usage_inputs
+from planner.questions.drift import QUESTION, narrowed
+from planner.questions.question import Given
+from planner.ui import cache, downloads, drift_inputs, drift_view, filtered, link, session, usage_inputs
 
 st.title("Drift")
 snapshot = session.cluster()
 others = drift_inputs.other_clusters()
 answer = st.container()
-settings = drift_inputs.settings(drift_view.environments(snapshot, others))
-whole = drift_view.compared(snapshot, settings, usage_inputs.history(snapshot), others)
-report = narrowed(whole, filtered.kept(snapshot))
+settings = drift_inputs.settings((snapshot, *others))
+given = Given(usages=usage_inputs.history(snapshot), others=others)
+report = narrowed(cache.ask(QUESTION, snapshot, settings, given), filtered.kept(snapshot))
 with answer:
     drift_view.headline(report)
     drift_view.services(report)
@@ -24,4 +25,4 @@ if report.services:
 
 drift_inputs.upload()
 usage_inputs.ask(snapshot)
-drift_view.download(report, settings, (snapshot, *others))
+downloads.answer(QUESTION, (snapshot, *others), settings, report, rows="all")

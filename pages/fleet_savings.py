@@ -9,7 +9,7 @@ from planner.ui import (
     fleet_view,
     link,
     own_history,
-    price_age,
+    prices,
     savings_view,
     session,
 )
@@ -25,7 +25,7 @@ fleet = fleet_view.fleet_of(found)
 
 with said:
     fleet_view.head(found)
-    price_age.show(fleet.as_of)
+    prices.say_age(fleet.as_of)
 order, ways, bears = link.tabs(
     ["In this order", "Every way of buying it", "Who bears it, before and after"], key="part"
 )

@@ -1,16 +1,17 @@
 import streamlit as st
 
 from planner.figures import memory_eviction
+from planner.ground.words import literal
 from planner.questions import memory as plan_memory
 from planner.questions.question import Given
-from planner.ui import cache, charts, filtered, link, memory_inputs, memory_view, session
+from planner.ui import cache, charts, downloads, filtered, link, memory_inputs, memory_view, session
 
 st.title("Memory")
 snapshot = session.cluster()
 said = st.container()
-kubelet = memory_inputs.kubelet(snapshot)
-settings = plan_memory.MemorySettings(kubelet=kubelet.settings)
-whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
+kubelet, stats = memory_inputs.kubelet(snapshot)
+settings = plan_memory.MemorySettings(kubelet=kubelet)
+whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=stats))
 plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
 with said:
     memory_view.stop_without_nodes(plan.cluster)
@@ -28,7 +29,7 @@ with nodes:
 with first:
     st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
     node = memory_inputs.node(plan.cluster)
-    st.markdown(memory_view.node_sentence(node))
+    st.markdown(literal(node.sentence))
     eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
     with eviction:
         if any(pod.eviction_rank for pod in node.pods):
@@ -41,7 +42,6 @@ with first:
     with page_cache:
         memory_view.page_cache(node, memory_inputs.size_gib())
 with change:
-    asked = memory_inputs.what_if(snapshot, kubelet.settings)
-    question = plan_memory.memory_what_if
-    memory_view.what_if(cache.answer(question, snapshot, kubelet.settings, asked.change, asked.settings, kubelet.stats))
-memory_view.download(snapshot, kubelet.settings, plan)
+    asked, then = memory_inputs.what_if(snapshot, kubelet)
+    memory_view.what_if(cache.answer(plan_memory.memory_what_if, snapshot, kubelet, asked, then, stats))
+downloads.answer(plan_memory.QUESTION, snapshot, settings, plan, rows="containers")

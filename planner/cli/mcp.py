@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _SNAPSHOT: Final = "headroom://snapshot"
 _FINDINGS: Final = "headroom://findings"
-_NOT_OF_ONE: Final = ("fleet", "trends", "commitments")  # they need other clusters, or a store
+_NOT_OF_ONE: Final = ("report", "fleet", "trends", "commitments")  # a file; they need other clusters, or a store
 _SAID: Final = (
     "Headroom tells before a change is applied whether a Kubernetes rollout will finish, why not, and what each way out costs. "
     "Every tool reads one snapshot and changes nothing. A verdict is completes, stuck, needs_growth or unknown; unknown is an answer. "
@@ -182,13 +182,10 @@ def _read(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _is_for_agents(name: str, question: Question[Any, Any]) -> bool:
-    """Whether nothing but a snapshot and settings is needed."""
-    return name not in _NOT_OF_ONE and Want.GPU_USE not in question.wants
-
-
-TOOLS: Final = tuple(name for name in INDEX if name != "report" and _is_for_agents(name, question_called(name)))
-"""The questions that are tools."""
+TOOLS: Final = tuple(
+    name for name in INDEX if name not in _NOT_OF_ONE and Want.GPU_USE not in question_called(name).wants
+)
+"""The questions that are tools: nothing but a snapshot and settings is needed."""
 
 
 def _tools() -> Iterator[types.Tool]:

@@ -42,7 +42,7 @@ def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
     assert command is not None
     if any(_has(words, option) for option in _WORKLOAD_OPTIONS):
         words = _in_namespace(words, found.get("namespace") or _namespace_of(found.get("context", "")))
-    if _takes_namespace(command):
+    if any("--namespace" in one.opts for one in command.params):
         reads_manifests = any(_has(words, option) for option in _MANIFEST_OPTIONS)
         namespace = found.get("namespace") or (_namespace_of(found.get("context", "")) if reads_manifests else "")
         words[place:place] = ["--namespace", namespace] if namespace else []
@@ -53,10 +53,6 @@ def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
 
 def _has(words: Sequence[str], option: str) -> bool:
     return any(word == option or word.startswith(f"{option}=") for word in words)
-
-
-def _takes_namespace(command: click.Command) -> bool:
-    return any("--namespace" in one.opts for one in command.params)
 
 
 def _taken(words: list[str]) -> tuple[dict[str, str], list[str]]:

@@ -12,6 +12,7 @@ from planner.cli import terminal
 from planner.cli.given import FILE, price_book, price_options, say_age
 from planner.cli.output import output_option, write_document, write_rows
 from planner.ground.errors import InputError
+from planner.ground.tables import alike
 from planner.pricing.book import format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
 from planner.pricing.lists import format_list
@@ -174,13 +175,9 @@ def _document(book: PriceBook, lines: tuple[PriceLine, ...]) -> dict[str, Any]:
 def _print_table(book: PriceBook, lines: tuple[PriceLine, ...]) -> None:
     terminal.say_rows([_table_row(line) for line in lines], unknown="no price")
     terminal.say(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
-    places: dict[str, list[str]] = {}
-    for line in lines:
-        for note in line.notes:
-            places.setdefault(note, []).append(f"{line.name}, {line.region_id}")
-    for note, found in places.items():
-        where = f"{found[0]} and {len(found) - 1} more" if len(found) > 1 else found[0]
-        click.echo(f"  {note} [{where}]")
+    for (note, first), *more in alike([(note, line) for line in lines for note in line.notes], lambda one: one[0]):
+        others = f" and {len(more)} more" if more else ""
+        click.echo(f"  {note} [{first.name}, {first.region_id}{others}]")
 
 
 def _table_row(line: PriceLine) -> dict[str, object]:

@@ -11,6 +11,7 @@ from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain, short
+from planner.ground.tables import alike
 from planner.ground.words import count, listing
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.units import Offer
@@ -87,13 +88,10 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
 
 def _rows(nodes: Sequence[NodeSeats]) -> list[tuple[str, NodeSeats | None]]:
     """(label, node) by pool, each pool under a row of its own name."""
-    by_pool: dict[tuple[str, str], list[NodeSeats]] = {}
-    for node in nodes:
-        by_pool.setdefault((node.node_pool, node.name), []).append(node)
     said = dict(zip((node.node for node in nodes), short([node.node for node in nodes]), strict=True))
     rows: list[tuple[str, NodeSeats | None]] = []
-    for (pool, model), members in by_pool.items():
-        rows.append((f"<b>{plain(pool or NO_POOL)}</b> {plain(model)}", None))
+    for members in alike(nodes, lambda node: (node.node_pool, node.name)):
+        rows.append((f"<b>{plain(members[0].node_pool or NO_POOL)}</b> {plain(members[0].name)}", None))
         rows += [
             (plain(f"{said[node.node]} ({node.out_of_use})" if node.out_of_use else said[node.node]), node)
             for node in members

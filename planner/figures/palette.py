@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from planner.rollout.answers import PodState, Verdict
-from planner.rollout.wording import GLYPH
 
 BLUE: Final = "#0072B2"
 GREEN: Final = "#009E73"
@@ -29,37 +28,21 @@ LINE: Final = "#8A97A5"  # axes' marks and annotations: 3:1 against both the lig
 CLEAR: Final = "rgba(0,0,0,0)"
 FREE: Final = "rgba(138,151,165,0.28)"  # an empty seat, on the light and on the dark page
 
-POD_STATE: Final = {
-    PodState.OLD_READY: BLUE,
-    PodState.OLD_NOT_READY: PURPLE,
-    PodState.NEW_READY: GREEN,
-    PodState.NEW_STARTING: SKY,
-    PodState.PENDING: ORANGE,
-    PodState.TERMINATING: GREY,
+_POD_STATES: Final = {  # colour, pattern, name
+    PodState.OLD_READY: (BLUE, "", "old, Ready"),
+    PodState.OLD_NOT_READY: (PURPLE, "x", "old, not Ready"),
+    PodState.NEW_READY: (GREEN, "", "new, Ready"),
+    PodState.NEW_STARTING: (SKY, "/", "new, starting"),
+    PodState.PENDING: (ORANGE, ".", "pending"),
+    PodState.TERMINATING: (GREY, "\\", "terminating"),
 }
-POD_STATE_PATTERN: Final = {
-    PodState.OLD_READY: "",
-    PodState.OLD_NOT_READY: "x",
-    PodState.NEW_READY: "",
-    PodState.NEW_STARTING: "/",
-    PodState.PENDING: ".",
-    PodState.TERMINATING: "\\",
-}
-POD_STATE_NAME: Final = {
-    PodState.OLD_READY: "old, Ready",
-    PodState.OLD_NOT_READY: "old, not Ready",
-    PodState.NEW_READY: "new, Ready",
-    PodState.NEW_STARTING: "new, starting",
-    PodState.PENDING: "pending",
-    PodState.TERMINATING: "terminating",
-}
+POD_STATE, POD_STATE_PATTERN, POD_STATE_NAME = ({one: look[i] for one, look in _POD_STATES.items()} for i in range(3))
 VERDICT: Final = {
     Verdict.COMPLETES: GREEN,
     Verdict.STUCK: VERMILION,
     Verdict.NEEDS_GROWTH: ORANGE,
     Verdict.UNKNOWN: GREY,
 }
-VERDICT_GLYPH: Final = GLYPH
 
 
 def steps(colours: Sequence[str]) -> list[tuple[float, str]]:

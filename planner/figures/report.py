@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from planner.figures import film
 from planner.figures.first_page import lines
-from planner.figures.of_answers import charts
+from planner.figures.of_answers import Chart, charts
 from planner.ground.tables import UNKNOWN, columns, is_amounts, shown
 from planner.ground.words import count, duration, printable, sentence
 from planner.questions.report import Review, Written
@@ -54,7 +54,7 @@ def html(review: Review) -> str:
     """The whole file."""
     answer, snapshot = review.answer, review.snapshot
     title = f"Capacity review of {snapshot.source}"
-    drawn = list(_charts(review))
+    drawn = [(name, one) for name, asked in review.asked.items() for one in charts(name, asked.answer)]
     parts = [
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>",
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
@@ -103,7 +103,7 @@ def _first_page(review: Review) -> Iterator[str]:
     )
 
 
-def _chapter(place: int, one: Written, drawn: Iterable[tuple[str, str, Any, str]]) -> str:
+def _chapter(place: int, one: Written, drawn: Iterable[tuple[str, Chart]]) -> str:
     chapter = one.chapter
     body = [f"<section id='c{place}'><h2>{_text(chapter.title)}</h2>"]
     if chapter.not_known:
@@ -111,7 +111,7 @@ def _chapter(place: int, one: Written, drawn: Iterable[tuple[str, str, Any, str]
     elif one.said:
         body.append(f"<p>{_text(one.said)}</p>")
     body += [
-        _chart(figure, alt) for question, table, figure, alt in drawn if (question, table) == (chapter.question, chapter.table)
+        _chart(found.figure, found.alt) for question, found in drawn if (question, found.table) == (chapter.question, chapter.table)
     ]  # fmt: skip
     if one.shown:
         body.append(_table(one.shown))
@@ -133,13 +133,6 @@ def _film(review: Review) -> Iterator[str]:
         f"<script type='application/json' id='told'>{content}</script>\n<script>{film.script()}\n"
         "film(document.querySelector('.show'), JSON.parse(document.getElementById('told').textContent));</script></section>"
     )
-
-
-def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:
-    """(question, table, figure, what it says) of every chart; where there is nothing to draw there is none."""
-    for question, asked in review.asked.items():
-        for one in charts(question, asked.answer):
-            yield question, one.table, one.figure, one.alt
 
 
 def _chart(figure: Any, alt: str) -> str:

@@ -48,8 +48,3 @@ def figure(break_even: BreakEven, marks: Sequence[tuple[str, float]]) -> go.Figu
     drawn.update_xaxes(type="log", title_text="Losses per VM-hour (shaded: low to high)", dtick=1, automargin=True)
     drawn.update_yaxes(title_text="Saved, USD a month", tickformat="$,.0f")
     return laid_out(drawn, 320)
-
-
-def alt(break_even: BreakEven) -> str:
-    """The takeaway."""
-    return str(break_even.sentence)

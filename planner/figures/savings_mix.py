@@ -64,8 +64,3 @@ def words(point: MixPoint) -> str:
         f"{point.spot_nodes} spot, {point.base_nodes} on demand: {usd(point.net_usd.mean)} a month, "
         f"{duration(point.shortfall_hours * 3_600)} with too few ready nodes"
     )
-
-
-def alt(mix: Mix) -> str:
-    """The takeaway."""
-    return str(mix.sentence)

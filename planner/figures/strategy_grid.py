@@ -12,6 +12,7 @@ from planner.figures.drawing import drawn
 from planner.ground.words import count, duration, usd
 from planner.rollout.answers import GridCell, StrategyGrid, Verdict
 from planner.rollout.choice import Choice
+from planner.rollout.wording import GLYPH
 
 _CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
 _TIME_BELOW = 11  # columns up to which a cell has room for the time under the number
@@ -30,7 +31,8 @@ def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choic
     A Plotly heatmap's cells can't be selected in Streamlit, so a transparent square lies on each; its ``customdata`` is
     ``[maxSurge, maxUnavailable]``.
     """
-    marks = _marks(choice)
+    options = choice.options if choice else ()
+    marks = {one.pair: "★" if one.is_recommended else "◆" for one in options if one.is_best}
     surges, unavailables = [str(value) for value in grid.surges], [str(value) for value in grid.unavailables]
     drawn = go.Figure(
         go.Heatmap(
@@ -75,7 +77,7 @@ def _text(cell: GridCell, columns: int, marks: Mapping[tuple[int, int], str]) ->
         return "–"
     if columns > _GLYPH_BELOW:
         return ""
-    glyph = palette.VERDICT_GLYPH[cell.verdict]
+    glyph = GLYPH[cell.verdict]
     mark = marks.get((cell.max_surge, cell.max_unavailable), "")
     if cell.verdict is not Verdict.COMPLETES or columns > _WORDS_BELOW:
         return mark or glyph
@@ -87,11 +89,6 @@ def _minutes(seconds: float) -> str:
     """``15m``, ``3.9m``: two digits are enough to choose by."""
     minutes = seconds / 60
     return f"{minutes:.0f}m" if minutes >= 10 else f"{minutes:.1f}m"
-
-
-def _marks(choice: Choice | None) -> dict[tuple[int, int], str]:
-    options = choice.options if choice else ()
-    return {one.pair: "★" if one.is_recommended else "◆" for one in options if one.is_best}
 
 
 def _squares(cells: list[GridCell], prices: dict[tuple[int, int], StrategyPrice], size: int) -> go.Scatter:

@@ -90,10 +90,6 @@ def _number(one: Fit) -> str:
     return "?" if one.unknown else f"{one.count:,}{'+' if one.is_at_least else ''}"
 
 
-def _stops(one: Fit) -> str:
-    return f"not known: {one.unknown}" if one.unknown else stops(one.obstacles)
-
-
 def fit_columns(fits: Sequence[Fit]) -> tuple[Column[Fit], ...]:
     """What is shown of any shapes: what they ask for has a column a resource."""
     asked = sorted({name for one in fits for name in one.requests})
@@ -106,7 +102,7 @@ def fit_columns(fits: Sequence[Fit]) -> tuple[Column[Fit], ...]:
         Column("on_nodes", heading=None),
         Column("quota_lets_in", lambda one: one.quota_limit, heading=None),
         Column("stops", lambda one: one.unknown or "; ".join(map(str, one.obstacles)), heading="what stops the next",
-            words=_stops,
+            words=lambda one: f"not known: {one.unknown}" if one.unknown else stops(one.obstacles),
         ),
         Column("where", lambda one: "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
             words=lambda one: "" if one.unknown else where(one),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
+from planner.ground.tables import alike
 from planner.ground.words import moment
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
@@ -56,13 +56,6 @@ def _since(one: HeldIdle) -> str:
     return f"{moment(one.idle_since)}{' or before' if one.is_since_before else ''}"
 
 
-def _by_workload(found: IdleAnswer) -> list[list[HeldIdle]]:
-    groups: dict[str, list[HeldIdle]] = defaultdict(list)
-    for one in found.pods:
-        groups[one.workload].append(one)
-    return list(groups.values())
-
-
 def _sum(amounts: list[float | None]) -> float | None:
     known = [one for one in amounts if one is not None]
     return round(sum(known), 2) if len(known) == len(amounts) else None
@@ -93,9 +86,9 @@ _PODS: Final[Listing[IdleAnswer, HeldIdle]] = Listing(
         ),
     ),
 )  # fmt: skip
-_WORKLOADS: Final[Listing[IdleAnswer, list[HeldIdle]]] = Listing(
+_WORKLOADS: Final[Listing[IdleAnswer, tuple[HeldIdle, ...]]] = Listing(
     name="workloads",
-    items=_by_workload,
+    items=lambda found: alike(found.pods, lambda one: one.workload),
     is_shown=False,
     columns=(
         Column("workload", lambda some: some[0].workload),

@@ -132,10 +132,6 @@ class Want(StrEnum):
     ANOTHER = "another"  # perhaps a second cluster, or the same at another time
 
 
-def _no_facts(_: Any) -> Iterable[Fact]:
-    return ()
-
-
 class Question(Record, Generic[S, A]):
     """One question, and everything that is made of its answer.
 
@@ -179,7 +175,7 @@ class Question(Record, Generic[S, A]):
     about: str = ""
     wants: tuple[Want, ...] = ()
     tells: tuple[str, ...] = ()
-    facts: Callable[[A], Iterable[Fact]] = _no_facts
+    facts: Callable[[A], Iterable[Fact]] = lambda _: ()
     tables: Mapping[str, Callable[[A], Rows]] = field(default_factory=dict)
     status: Callable[[A], ExitStatus] = lambda _: ExitStatus.ANSWERED
     states: Mapping[str, ExitStatus] = field(default_factory=dict)

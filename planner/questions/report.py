@@ -132,15 +132,6 @@ def _side_by_side(said: list[str]) -> list[str]:
     return [*said[:_ENVIRONMENTS], f"and {more:,} more"] if more > 0 else said
 
 
-def _assumption_rows(found: SavingsAnswer) -> list[Row]:
-    if found.detail is None:
-        return []
-    return [
-        {"assumption": one.label, "value": one.value, "unit": one.unit, "source": one.source}
-        for one in found.detail.assumptions
-    ]
-
-
 _WORKLOADS: Final = {
     "workload": "", "verdict": "its rollout now", "reason": "cause", "headline": "why", "replicas": "", "ready": "Ready",
     "gpus": "", "gpu_model": "", "node_pools": "",
@@ -221,7 +212,7 @@ CHAPTERS: Final = (
         title="What spot savings assume, for the workload that saves most",
         question="savings",
         table="assumptions",
-        rows=_assumption_rows,
+        shown=dict.fromkeys(("assumption", "value", "unit", "source"), ""),
         closer=_most_saving,
     ),
     Chapter(

@@ -3,12 +3,12 @@
 A page reads like this (pages/memory.py)::
 
     snapshot = session.cluster()
-    kubelet = memory_inputs.kubelet(snapshot)
-    settings = plan_memory.MemorySettings(kubelet=kubelet.settings)
-    whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
+    kubelet, stats = memory_inputs.kubelet(snapshot)
+    settings = plan_memory.MemorySettings(kubelet=kubelet)
+    whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=stats))
     plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
     risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part", holds=ON_LINK)
-    memory_view.download(snapshot, kubelet.settings, plan)
+    downloads.answer(plan_memory.QUESTION, snapshot, settings, plan, rows="containers")
 
 `session` holds the cluster the user looks at, the embedded demo at first. `…_inputs` are widgets made by `asked`
 (those of a question's settings) and `link`, so that every input is in the URL; `filtered` is the link's filter; `…_view`

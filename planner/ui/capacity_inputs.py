@@ -33,8 +33,7 @@ _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
-    nothing: tuple[PoolLimits, ...] = ()
-    return node_pools.stated(snapshot, uploads.kept(_POOLS, nothing, of=identity(snapshot)))
+    return node_pools.stated(snapshot, uploads.kept(_POOLS, (), of=identity(snapshot)))
 
 
 def settings(snapshot: Snapshot) -> CapacitySettings:
@@ -44,11 +43,10 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
         if not stated(snapshot):
             st.caption("Nobody says yet: give a file, or type limits. Until then growth is unknown.")
         asked.show("limits", placeholder=_LIMITS)
-        nothing: tuple[PoolLimits, ...] = ()
         known = uploads.ask(
             "gcloud container node-pools list (JSON), Karpenter NodePools with a list of instance types, the "
             "cluster-autoscaler-status ConfigMap, the cloud's quotas",
-            key=_POOLS, types=["json", "yaml", "yml"], nothing=nothing, of=identity(snapshot),
+            key=_POOLS, types=["json", "yaml", "yml"], nothing=(), of=identity(snapshot),
             read=lambda files: tuple(one for name, data in files for one in node_pools.read_bytes(data, name=name)),
         )  # fmt: skip
         if known:

@@ -18,6 +18,7 @@ from planner.capacity.left import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
 from planner.ground import words
 from planner.ground.records import replace
+from planner.ground.tables import alike
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.nodes import NO_POOL
@@ -193,10 +194,8 @@ def _number(one: Fit) -> str:
 
 def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
     """Shapes with the same answer in one row, under the first one's name."""
-    groups: dict[object, list[Fit]] = {}
-    for one in fits:
-        groups.setdefault((one.requests, one.known_count, one.obstacles), []).append(one)
-    return [(_first_of([one.shape for one in group]), group[0]) for group in groups.values()]
+    groups = alike(fits, lambda one: (one.requests, one.known_count, one.obstacles))
+    return [(_first_of([one.shape for one in group]), group[0]) for group in groups]
 
 
 def _first_of(names: Sequence[str]) -> str:
@@ -291,19 +290,18 @@ def _drain(drain: DrainResult, place: int) -> None:
         {"pod": one.pod, "workload": one.workload, "node": one.node, "budget": one.budget or "none", "why": one.why}
         for one in drain.held_back[:_SHOWN_HELD]
     ]
-    if held:
-        st.caption("Held back")
-        said = f"{len(drain.held_back)} pods held back by disruption budgets"
-        tables.show(held, alt=said, key=f"held-{place}", within=_FRAMED_PIXELS)
     waiting = [
         {"workload": one.workload, "pods": one.count, "waited before": one.before, "kube-scheduler says": one.message}
         for one in drain.unplaced
         if one.count > one.before
     ]
-    if waiting:
-        st.caption("Find no other node")
-        said = f"{len(waiting)} workloads with pods that find no node"
-        tables.show(waiting, alt=said, key=f"unplaced-{place}", within=_FRAMED_PIXELS)
+    for title, key, rows, said in (
+        ("Held back", "held", held, f"{len(drain.held_back)} pods held back by disruption budgets"),
+        ("Find no other node", "unplaced", waiting, f"{len(waiting)} workloads with pods that find no node"),
+    ):
+        if rows:
+            st.caption(title)
+            tables.show(rows, alt=said, key=f"{key}-{place}", within=_FRAMED_PIXELS)
 
 
 @errors.part
@@ -328,17 +326,17 @@ def beside(answer: WhatIfAnswer) -> None:
                 drawn = capacity_pools.figure(one.pools, unit)
                 drawn["layout"]["xaxis"]["range"] = [0, widest * 1.08]  # both sides on one scale
                 charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit))
-    groups: dict[tuple[int, int], list[str]] = {}
-    for change in answer.fits:
-        if change.before != change.after:
-            groups.setdefault((change.before, change.after), []).append(change.shape)
+    changed = [one for one in answer.fits if one.before != one.after]
     st.header("What fits, where it changes")
     tables.show(
         [
-            {"shape": _first_of(names), "today": now, "then": later, "difference": later - now}
-            for (now, later), names in groups.items()
+            {
+                "shape": _first_of([one.shape for one in some]), "today": some[0].before, "then": some[0].after,
+                "difference": some[0].after - some[0].before,
+            }
+            for some in alike(changed, lambda one: (one.before, one.after))
         ],
-        alt=f"How many more pods fit changes for {words.count(sum(map(len, groups.values())), 'shape')}",
+        alt=f"How many more pods fit changes for {words.count(len(changed), 'shape')}",
         empty="As many more of every shape fit.",
     )  # fmt: skip
     if answer.completing_after is None:

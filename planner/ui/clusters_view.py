@@ -20,10 +20,9 @@ _MOST = 8
 
 def clusters() -> tuple[Snapshot, ...]:
     """Those that are chosen: what this session has, and the store's; else the one that every page looks at."""
-    names = session.names()
     kept = {f"{name} (store)": name for name in stored.clusters()}
     chosen = link.choices(
-        "Clusters", [*names, *kept], key="clusters", max_selections=_MOST, placeholder="this one alone"
+        "Clusters", [*session.names(), *kept], key="clusters", max_selections=_MOST, placeholder="this one alone"
     )
     found = [stored.latest(kept[name]) if name in kept else session.called(name) for name in chosen]
     return tuple(found) or (session.cluster(),)

@@ -14,10 +14,10 @@ from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.pricing.cluster import ClusterCost
 from planner.pricing.commitments import COLUMNS, parse_commitments
 from planner.pricing.focus import VERSION, unfilled
-from planner.pricing.model import OwnedCommitment, PriceBook
+from planner.pricing.model import PriceBook
 from planner.questions.costs import QUESTION, CostsSettings
 from planner.sources import bounded
-from planner.ui import charts, downloads, errors, link, price_age, prices, sheet, uploads
+from planner.ui import charts, downloads, errors, link, prices, sheet, uploads
 
 _POOL = (
     "node_pool", "usd_per_month", "idle_usd_per_month", "idle_gpu_usd_per_month", "nodes", "nodes_without_price", "bought",
@@ -58,9 +58,8 @@ def head(bill: ClusterBill, book: PriceBook) -> None:
 def commitments() -> None:
     """The account's commitments, given once for every page."""
     with st.expander("Commitments that the account owns", icon=":material/handshake:"):
-        nothing: tuple[OwnedCommitment, ...] = ()
         uploads.ask(
-            "Commitments, CSV", key=prices.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=nothing,
+            "Commitments, CSV", key=prices.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=(),
             help=f"Columns {', '.join(COLUMNS)}; the last two may be empty. Not part of the link; counts on every page.",
             read=lambda files: parse_commitments(
                 bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
@@ -111,4 +110,4 @@ def _age(cost: ClusterCost, book: PriceBook) -> None:
     oldest = f", the oldest used of {cost.as_of}" if cost.as_of else ""
     said = words.sentence(f"{cost.prices_source or book.source}: list prices in USD{oldest}")
     st.caption(words.literal(said))
-    price_age.show(cost.as_of or book.as_of)
+    prices.say_age(cost.as_of or book.as_of)

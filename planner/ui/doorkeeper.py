@@ -23,7 +23,6 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-import streamlit as st
 from starlette.requests import cookie_parser
 from streamlit.auth_util import get_cookie_with_chunks, set_cookie_with_chunks
 from streamlit.web.server.server_util import get_cookie_secret
@@ -36,7 +35,7 @@ from planner.serve.paths import METRICS, REVIEWS
 from planner.sources import access
 from planner.sources.access import Person, Refused, SignIn
 from planner.sources.sessions import SignedOut
-from planner.ui.web import MACHINES, name_of
+from planner.ui.web import MACHINES, base_path, name_of
 
 RETURN: Final = "headroom_return"
 """The cookie that remembers where a link led to while its reader signs in."""
@@ -125,7 +124,7 @@ class Doorkeeper:
         return name_of(header(scope, b"host")) != name_of(self._sign_in.host)
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send, sign_in: SignIn) -> None:
-        cookies, path = _cookies(scope), _path(scope)
+        cookies, path = cookie_parser(header(scope, b"cookie")), _path(scope)
         found = self._judged(cookies, sign_in)
         person = found if isinstance(found, Person) else None
         if person is None and not is_open(path, self._pages):
@@ -140,7 +139,7 @@ class Doorkeeper:
             await self._app(scope, receive, send)
         else:
             if path == _SIGN_OUT and _is_led_here(scope):
-                await _refuse(scope, receive, send, 403, _ASK.format(place=_base() + _SIGN_OUT), kind="html")
+                await _refuse(scope, receive, send, 403, _ASK.format(place=base_path() + _SIGN_OUT), kind="html")
                 return
             if path == _SIGN_OUT and person is not None:
                 self._signed_out.add(claims_of(cookies), person.until)
@@ -219,7 +218,7 @@ class _Answer:
         """Remember a page that somebody asked for who has to sign in first."""
         query = self._scope["query_string"].decode("latin-1")
         asked = str(self._scope["path"]) + (f"?{query}" if query else "")
-        if len(asked) > _LONGEST_RETURN or (asked == f"{_base()}/" and RETURN not in self._cookies):
+        if len(asked) > _LONGEST_RETURN or (asked == f"{base_path()}/" and RETURN not in self._cookies):
             return headers
         return [*headers, (b"set-cookie", _cookie(quote(asked, safe="/"), _RETURN_SECONDS))]
 
@@ -235,14 +234,9 @@ class _Answer:
 
 
 # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _base() -> str:
-    told = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{told}" if told else ""
-
-
 def _path(scope: Scope) -> str:
     """The path below the base path."""
-    path, base = str(scope["path"]), _base()
+    path, base = str(scope["path"]), base_path()
     return (path[len(base) :] or "/") if base and (path == base or path.startswith(f"{base}/")) else path
 
 
@@ -258,14 +252,10 @@ def is_own_place(text: str, pages: frozenset[str]) -> bool:
     """Whether it is a page of this dashboard: no address of another one, however it is written."""
     path = text.partition("?")[0]
     is_plain = text.startswith("/") and text.isprintable() and not set("\\#") & set(text)
-    return is_plain and (path.removeprefix(_base()) or "/") in pages
+    return is_plain and (path.removeprefix(base_path()) or "/") in pages
 
 
 # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _cookies(scope: Scope) -> dict[str, str]:
-    return cookie_parser(header(scope, b"cookie"))
-
-
 def _is_persons(name: str) -> bool:
     return name.startswith((USER_COOKIE_NAME, TOKENS_COOKIE_NAME))
 
@@ -315,7 +305,7 @@ def _is_kept_of_person(set_cookie: bytes) -> bool:
 
 
 def _cookie(value: str, seconds: int) -> bytes:
-    return f"{RETURN}={value}; Path={_base() or '/'}; Max-Age={seconds}; HttpOnly; SameSite=Lax".encode()
+    return f"{RETURN}={value}; Path={base_path() or '/'}; Max-Age={seconds}; HttpOnly; SameSite=Lax".encode()
 
 
 def _is_navigation(scope: Scope) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner.drift.members import environment_names
 from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, EnvironmentSuggestion, MatchBy, ServiceDrift
 from planner.ground import words
 from planner.ground.errors import InputError
@@ -21,9 +22,9 @@ _MOST_SUGGESTIONS = 4
 _MOST_LIKE_PRODUCTION = "the most production-like"
 
 
-def settings(environments: Sequence[str]) -> DriftSettings:
+def settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
     """How services are recognised; every part of it is in the link."""
-    asked = Asked(DriftSettings)
+    asked, environments = Asked(DriftSettings), environment_names(snapshots)
     with st.expander("Which workloads are the same service", icon=":material/tune:"):
         left, right = st.columns(2)
         with left:
@@ -60,18 +61,14 @@ def everything() -> bool:
 
 def other_clusters() -> tuple[Snapshot, ...]:
     """The clusters uploaded in this session to compare with."""
-    nothing: tuple[Snapshot, ...] = ()
-    return uploads.kept(_OTHERS, nothing)
+    return uploads.kept(_OTHERS, ())
 
 
 def upload() -> None:
     """Another cluster beside this one, for services whose environments are clusters."""
     with st.expander("Compare with another cluster", icon=":material/upload_file:"):
         st.caption("Its snapshot stays in this session's memory, beside the cluster every page looks at.")
-        nothing: tuple[Snapshot, ...] = ()
-        for snapshot in uploads.ask(
-            "Upload snapshots", key=_OTHERS, types=kubectl.UPLOADED, nothing=nothing, read=_read
-        ):
+        for snapshot in uploads.ask("Upload snapshots", key=_OTHERS, types=kubectl.UPLOADED, nothing=(), read=_read):
             st.caption(f"{words.literal(snapshot.source)}, taken {words.moment(snapshot.taken_at)}")
             if lost := findings.lost(snapshot):
                 st.warning(f"Of {words.literal(snapshot.source)} {lost}", title="△ Not all of it")

@@ -7,32 +7,16 @@ from collections.abc import Container, Mapping, Sequence
 import streamlit as st
 
 from planner.drift import telling
-from planner.drift.members import environment_names
 from planner.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
 from planner.drift.rows import matrix_rows
 from planner.ground import words
 from planner.ground.tables import alike
-from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
-from planner.questions.drift import DriftSettings
-from planner.questions.question import Given
-from planner.ui import cache, downloads, drift_inputs, errors, filtered, tables, tiles, verdict
+from planner.ui import cache, drift_inputs, errors, filtered, tables, tiles, verdict
 
 _MOST_EXPLAINED = 3
 _BESIDE = 2  # suggestions in a row
-
-
-def compared(
-    snapshot: Snapshot, settings: DriftSettings, usages: tuple[Usage, ...] | None, others: Sequence[Snapshot]
-) -> DriftReport:
-    """The comparison, kept by all clusters that are in it."""
-    return cache.ask(plan_drift.QUESTION, snapshot, settings, Given(usages=usages, others=tuple(others)))
-
-
-def environments(snapshot: Snapshot, others: Sequence[Snapshot]) -> tuple[str, ...]:
-    """The names of all environments, to choose from."""
-    return environment_names((snapshot, *others))
 
 
 @errors.part
@@ -163,9 +147,3 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
         st.code(adopted.command, language=None, wrap_lines=True)
     with st.expander("As YAML", icon=":material/code:"):
         st.code(adopted.patch_yaml, language=None)
-
-
-@errors.part
-def download(report: DriftReport, settings: DriftSettings, snapshots: Sequence[Snapshot]) -> None:
-    """The answer as JSON, and every value as CSV."""
-    downloads.answer(plan_drift.QUESTION, snapshots, settings, report, rows="all")

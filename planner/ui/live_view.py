@@ -169,9 +169,10 @@ def age(context: str) -> None:
     if is_behind and is_due:
         st.rerun(scope="app")
     seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
+    said = "as it is now" if seconds < 1.5 else f"as it was {words.duration(round(seconds))} ago"
     asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
     st.caption(
-        f":material/sensors: Live: {_as_it(seconds)}",
+        f":material/sensors: Live: {said}",
         help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {words.duration(condition.age_seconds)} old; "
         f"{asked}. A page that takes long is answered anew the seldomer.",
     )
@@ -208,7 +209,3 @@ def _looking() -> int:
         if now - at > LOOKING_SECONDS:
             _looked_at.pop(session, None)
     return max(1, len(_looked_at))
-
-
-def _as_it(seconds: float) -> str:
-    return "as it is now" if seconds < 1.5 else f"as it was {words.duration(round(seconds))} ago"

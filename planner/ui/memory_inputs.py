@@ -6,7 +6,6 @@ from typing import Final
 
 import streamlit as st
 
-from planner.ground.records import Record
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.nodes import is_gke
@@ -32,22 +31,9 @@ _AS_NOW: Final = "as now"
 _NOTHING: Final = "nothing"
 
 
-class WhatIfInputs(Record):
-    """`change` is None where no workload is changed."""
-
-    change: MemoryChange | None
-    settings: KubeletSettings
-
-
-class KubeletInputs(Record):
-    """`stats`: the kubelets' own metrics, where somebody gave them."""
-
-    settings: KubeletSettings
-    stats: tuple[NodeMemoryStats, ...]
-
-
-def kubelet(snapshot: Snapshot) -> KubeletInputs:
-    """How the kubelets are set up now; Kubernetes' defaults until somebody says otherwise."""
+def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats, ...]]:
+    """How the kubelets are set up now, Kubernetes' defaults until somebody says otherwise; and their own metrics, where somebody gave
+    them."""
     asked = Asked(KubeletSettings)
     with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):
         names = [one.name for one in THRESHOLD_DEFAULTS]
@@ -73,15 +59,14 @@ def kubelet(snapshot: Snapshot) -> KubeletInputs:
             asked.show("swap", placeholder="none")
         stats = _stats(snapshot)
     thresholds = {"hard": defaults.hard, "soft": defaults.soft}
-    return KubeletInputs(settings=asked.settings(**(thresholds | asked.values)), stats=stats)
+    return asked.settings(**(thresholds | asked.values)), stats
 
 
 def _stats(snapshot: Snapshot) -> tuple[NodeMemoryStats, ...]:
     """Kubelets' own metrics, one file a node; kept in this session only, so not part of a link."""
-    nothing: tuple[NodeMemoryStats, ...] = ()
     return uploads.ask(
         "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
-        key="_kubelet_metrics", nothing=nothing, of=identity(snapshot),
+        key="_kubelet_metrics", nothing=(), of=identity(snapshot),
         help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
         read=lambda files: tuple(
             cadvisor.parse(bounded.checked(data, name).decode("utf-8", "replace"), name) for name, data in files
@@ -116,8 +101,8 @@ def size_gib() -> float:
     )
 
 
-def what_if(snapshot: Snapshot, settings: KubeletSettings) -> WhatIfInputs:
-    """A workload's other request and limit, and other settings of the kubelets."""
+def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange | None, KubeletSettings]:
+    """A workload's other request and limit, None where none is changed; and other settings of the kubelets."""
     keys = workload_keys(snapshot)
     bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.holds_room}
     left, right = st.columns(2)
@@ -129,7 +114,7 @@ def what_if(snapshot: Snapshot, settings: KubeletSettings) -> WhatIfInputs:
             names = [one.name for one in running_containers(bound[workload].spec)]
             container = link.select("Container", names, key="container")
         change = _change(workload, container)
-    return WhatIfInputs(change=None if change is None or change.is_empty else change, settings=_changed(settings))
+    return None if change is None or change.is_empty else change, _changed(settings)
 
 
 def _change(workload: str, container: str) -> MemoryChange:

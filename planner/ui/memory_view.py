@@ -12,15 +12,13 @@ from planner.figures import memory_nodes
 from planner.figures.memory_eviction import MOST_PODS
 from planner.figures.memory_nodes import MOST_NODES
 from planner.ground import words
-from planner.kubernetes.records import Finding, Snapshot
-from planner.memory.kubelet import KubeletSettings
+from planner.kubernetes.records import Finding
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import (
     charts,
-    downloads,
     errors,
     filtered,
     findings,
@@ -114,11 +112,6 @@ def nodes(plan: MemoryPlan) -> None:
             on_pick=lambda place: memory_inputs.look_at(plan.cluster.nodes[place].name),
         )  # fmt: skip
         st.caption("Select a row: *Who goes first on a node* is about that node then.")
-
-
-def node_sentence(node: NodeReport) -> str:
-    """The node's sentence, for a place that reads Markdown."""
-    return words.literal(node.sentence)
 
 
 @errors.part
@@ -230,12 +223,6 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
         empty="No containers on this node.",
         columns={"Container": st.column_config.TextColumn(width=200)},
     )
-
-
-@errors.part
-def download(snapshot: Snapshot, kubelet: KubeletSettings, plan: MemoryPlan) -> None:
-    """The answer as JSON, and the containers' values as CSV."""
-    downloads.answer(memory.QUESTION, snapshot, memory.MemorySettings(kubelet=kubelet), plan, rows="containers")
 
 
 @errors.part

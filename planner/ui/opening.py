@@ -37,11 +37,6 @@ def rollout(workload: str) -> Target | None:
     return Target(page="rollout.py", query={"workload": workload}) if kind_in(workload).rolls_out else None
 
 
-def savings(workload: str) -> Target:
-    """What spot would save for a workload alone."""
-    return Target(page="spot_savings.py", query={"workload": workload})
-
-
 def of(finding: Finding) -> Target | None:
     """Where a finding is told in full; None for one about what was read, and for kinds without a page."""
     key = finding.object

@@ -55,9 +55,8 @@ def _worked_out(key: str, _watch: Watch) -> OwnHistory:  # noqa: ARG001 - what i
 
 def _upload(key: str, label: str) -> tuple[Life, ...]:
     """Too long for a link, so it stays in this session."""
-    nothing: tuple[Life, ...] = ()
     return uploads.ask(
-        f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=5, nothing=nothing,
+        f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=5, nothing=(),
         help='Columns "hours" and "ended" (yes or no: still so). Not part of the link.',
         read=lambda files: parse_lives(
             bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]

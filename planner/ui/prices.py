@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.words import count, literal
 from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.records import Snapshot
-from planner.pricing.book import PriceTable
+from planner.pricing.book import PriceTable, age_warning
 from planner.pricing.machine import ANYWHERE, OF_POOL
 from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
 from planner.pricing.node import price_node
@@ -80,9 +81,8 @@ def ask(snapshot: Snapshot) -> None:
     without = snapshot.derived.once(_without_price, snapshot, book())
     is_open = bool(snapshot.nodes) and sum(without.values()) == len(snapshot.nodes)
     with st.expander("Prices of your own", icon=":material/sell:", expanded=is_open):
-        nothing: tuple[PriceTable, ...] = ()
         uploads.ask(
-            "Prices, CSV", key=_OWN, types=["csv"], most_mib=5, nothing=nothing, help="As headroom's --prices takes them: "
+            "Prices, CSV", key=_OWN, types=["csv"], most_mib=5, nothing=(), help="As headroom's --prices takes them: "
             "machine_type, region, total_ondemand, total_spot. Not part of the link; they count on every page.",
             read=lambda files: tuple(read.own_table(bounded.text_of(data, name, mend="Save it as CSV in UTF-8"), name) for name, data in files),
         )  # fmt: skip
@@ -130,6 +130,12 @@ def _of_pools(given: Mapping[str, tuple[float | None, float | None]]) -> PriceTa
 def _started_with() -> tuple[OwnedCommitment, ...]:
     file = os.environ.get("HEADROOM_COMMITMENTS")
     return read.load_commitments(Path(file)) if file else ()
+
+
+def say_age(as_of: str) -> None:
+    """A warning where prices of this ISO date ("" none was used) are old, by this machine's clock: a page promises money with them."""
+    if as_of and (warning := age_warning(as_of, time.time())):
+        st.caption(f"△ {literal(warning)} Newer ones can be given as *Prices of your own*.")
 
 
 @st.cache_resource(show_spinner="Reading the history of prices …")

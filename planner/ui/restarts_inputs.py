@@ -18,7 +18,6 @@ from planner.sources import pod_logs
 from planner.ui import errors, link, live_view, sign_in, uploads
 
 _LOGS = "_uploaded_logs"
-_NONE: tuple[PodLog, ...] = ()
 _JOINED = "_uploaded_logs_joined"
 
 
@@ -35,7 +34,7 @@ def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
 
 
 def _added(snapshot: Snapshot) -> tuple[PodLog, ...]:
-    return uploads.kept(_LOGS, _NONE, of=identity(snapshot))
+    return uploads.kept(_LOGS, (), of=identity(snapshot))
 
 
 def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, ...]:
@@ -68,7 +67,7 @@ def add_logs(snapshot: Snapshot) -> None:
                 )
             return _newest(_added(snapshot), [log for logs in found for log in logs])
 
-        uploads.ask("Log files", key=_LOGS, types=["txt", "log"], nothing=_NONE, of=identity(snapshot), read=read)
+        uploads.ask("Log files", key=_LOGS, types=["txt", "log"], nothing=(), of=identity(snapshot), read=read)
 
 
 def _read_live(snapshot: Snapshot) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -16,6 +18,7 @@ from planner.kubernetes.kinds import CANARY, RECREATE, ROLLING_TEXT, ROLLING_UPD
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
+from planner.rollout import answers
 from planner.rollout.scaled import At
 from planner.ui import capacity_inputs, errors, filtered, link
 from planner.ui.asked import Asked
@@ -157,15 +160,12 @@ def answer_adopted() -> None:
         st.rerun(scope="app")
 
 
-def adopt_strategy(max_surge: int, max_unavailable: int) -> None:
-    """Set the widgets to a cell of the strategy grid; for callbacks."""
-    st.session_state["strategy"], st.session_state[_ADOPTED] = ROLLING_UPDATE, True
-    st.session_state["max_surge"], st.session_state["max_unavailable"] = str(max_surge), str(max_unavailable)
-
-
-def adopt_recreate() -> None:
-    """Set the strategy to Recreate; for callbacks."""
-    st.session_state["strategy"], st.session_state[_ADOPTED] = RECREATE, True
+def adopt_strategy(pair: Sequence[int]) -> None:
+    """Set the widgets to a strategy, maxSurge and maxUnavailable of a cell of the grid or what stands for Recreate; for callbacks."""
+    is_recreate = tuple(pair) == answers.RECREATE
+    st.session_state["strategy"], st.session_state[_ADOPTED] = RECREATE if is_recreate else ROLLING_UPDATE, True
+    if not is_recreate:
+        st.session_state["max_surge"], st.session_state["max_unavailable"] = map(str, pair)
 
 
 def adopt_patch(patch: str) -> None:

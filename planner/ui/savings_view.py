@@ -22,7 +22,7 @@ from planner.spot.inputs import Derived
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.workload import SavingsDetail
-from planner.ui import charts, errors, frame, price_age, prices, savings_inputs, tables, tiles
+from planner.ui import charts, errors, frame, prices, savings_inputs, tables, tiles
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -77,7 +77,7 @@ def verdicts(detail: SavingsDetail) -> None:
     derived, fitness = detail.derived, detail.suitability
     box, title, icon = _VERDICT[_verdict(detail)]
     box(words.literal(detail.sentence), title=title, icon=icon)
-    price_age.show(derived.as_of)
+    prices.say_age(derived.as_of)
     if derived.is_on_spot:
         told = "this is what they save against on-demand ones, not a further saving"
         st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {told}.")
@@ -177,7 +177,7 @@ def break_even(saved: Savings, assumptions: Assumptions) -> None:
         ("high", assumptions.hazard_high_per_hour),
     )
     if found.curve:
-        charts.show(savings_break_even.figure(found, marks), key="even", alt=savings_break_even.alt(found))
+        charts.show(savings_break_even.figure(found, marks), key="even", alt=str(found.sentence))
     st.caption(words.literal(found.sentence))
     if saved.best_checkpoint_minutes is not None and saved.young_checkpoint_minutes is not None:
         st.caption(
@@ -190,7 +190,7 @@ def break_even(saved: Savings, assumptions: Assumptions) -> None:
 def mixes(mix: Mix, assumptions: Assumptions) -> None:
     """The frontier, drawn and in words, and which point is chosen."""
     st.header("How much of the pool on spot")
-    charts.pick(savings_mix.figure(mix), key="mix", alt=savings_mix.alt(mix), on_pick=savings_inputs.choose_base)
+    charts.pick(savings_mix.figure(mix), key="mix", alt=str(mix.sentence), on_pick=savings_inputs.choose_base)
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
     hours, needed = words.duration(chosen.shortfall_hours * 3_600), words.count(assumptions.needed_nodes, "node")
     short = f", {hours} with fewer than {needed} ready" if assumptions.needed_nodes else ""

@@ -91,28 +91,19 @@ def _started_with(spec: str) -> Snapshot:
     return cluster_source.read_cluster(spec)
 
 
-def _names() -> dict[str, Snapshot | None]:
+def names() -> dict[str, Snapshot | None]:
     """What can be looked at, by the name it is called here; None for an embedded one that isn't read yet."""
-    names: dict[str, Snapshot | None] = dict.fromkeys(_EMBEDDED)
+    found: dict[str, Snapshot | None] = dict.fromkeys(_EMBEDDED)
     for one in given():
         name = f"{one.source} (given)" if one.source in _EMBEDDED else one.source
-        names[name if name not in names else f"{name}, {words.moment(one.taken_at)}, {one.digest[:6]}"] = one
-    return names
-
-
-def names() -> tuple[str, ...]:
-    """What can be looked at, as it is called here."""
-    return tuple(_names())
+        found[name if name not in found else f"{name}, {words.moment(one.taken_at)}, {one.digest[:6]}"] = one
+    return found
 
 
 def called(name: str) -> Snapshot:
     """What is called so."""
-    return _called(name)
-
-
-def _called(name: str) -> Snapshot:
     played = replay.moment() if name == demo.DEMO_NAME else None
-    return _names()[name] or sign_in.seen(played or _embedded(name))
+    return names()[name] or sign_in.seen(played or _embedded(name))
 
 
 @st.cache_resource(show_spinner=False)
@@ -129,19 +120,19 @@ def choose() -> None:
     for one in st.session_state.get(_GIVEN, ()):
         kept.keep(one.digest[:_DIGITS], one, len(one.nodes) + len(one.pods))
     _follow_link()
-    names = _names()
+    every = names()
     if _NEXT in st.session_state:
         digest, asked = st.session_state.pop(_NEXT), wanted()
         if asked is None or digest.startswith(asked.digest):
             st.session_state.pop(_WANTED, None)
             look_at(digest)
-    elif st.session_state.get(CHOICE) not in names and wanted() is None and _is_unread():
+    elif st.session_state.get(CHOICE) not in every and wanted() is None and _is_unread():
         st.session_state[_WANTED] = Wanted(name=_start(), digest="", taken="")
-    elif st.session_state.get(CHOICE) not in names and wanted() is None:
+    elif st.session_state.get(CHOICE) not in every and wanted() is None:
         embedded = _start() if _start() in _EMBEDDED else demo.DEMO_NAME
-        st.session_state[CHOICE] = list(names)[-1] if given() else embedded
+        st.session_state[CHOICE] = list(every)[-1] if given() else embedded
     index = 0 if wanted() is None else None
-    st.selectbox("Cluster", list(names), index=index, key=CHOICE, placeholder="not here", on_change=_chosen)
+    st.selectbox("Cluster", list(every), index=index, key=CHOICE, placeholder="not here", on_change=_chosen)
     if wanted() is None:
         _write_link()
 
@@ -155,7 +146,7 @@ def _is_unread() -> bool:
 
 def look_at(digest: str) -> None:
     """Choose the snapshot given with this digest; before the widget, or in a callback."""
-    st.session_state[CHOICE] = next(name for name, one in _names().items() if one and one.digest == digest)
+    st.session_state[CHOICE] = next(name for name, one in names().items() if one and one.digest == digest)
 
 
 def look_at_anyway(digest: str) -> None:
@@ -183,7 +174,7 @@ def _follow_link() -> None:
 
 
 def _found(asked: Wanted) -> str | None:
-    return next((name for name, one in _names().items() if _is(asked, name, one)), None)
+    return next((name for name, one in names().items() if _is(asked, name, one)), None)
 
 
 def _is(asked: Wanted, name: str, held: Snapshot | None) -> bool:
@@ -191,9 +182,7 @@ def _is(asked: Wanted, name: str, held: Snapshot | None) -> bool:
         return asked.name == name
     if held is None and asked.name != name:  # an embedded one that nobody asks for isn't read
         return False
-    return len(asked.digest) >= min(_DIGITS, len(_called(name).digest)) and _called(name).digest.startswith(
-        asked.digest
-    )
+    return len(asked.digest) >= min(_DIGITS, len(called(name).digest)) and called(name).digest.startswith(asked.digest)
 
 
 def wanted() -> Wanted | None:
@@ -232,8 +221,8 @@ def _write_link() -> None:
 def cluster() -> Snapshot:
     """The snapshot every page answers for."""
     name = st.session_state.get(CHOICE)
-    if isinstance(name, str) and name in _names():
-        return _called(name)
+    if isinstance(name, str) and name in names():
+        return called(name)
     return given()[-1] if given() else sign_in.seen(_embedded(demo.DEMO_NAME))
 
 

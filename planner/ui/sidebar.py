@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
+from planner.figures import report as report_figure
 from planner.ground import words
 from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.records import Snapshot
+from planner.questions import report
+from planner.questions.question import Given
+from planner.questions.report import ReportSettings
 from planner.rollout import glossary
 from planner.sources import demo
-from planner.ui import filtered, findings, inventory_view, prices, review, session, sign_in
+from planner.ui import capacity_inputs, filtered, findings, inventory_view, prices, session, sign_in
 
 
 def show() -> None:
@@ -34,6 +41,28 @@ def show() -> None:
             for finding in findings.age(snapshot):
                 st.caption(f"{findings.GLYPH[finding.severity]} {words.literal(words.sentence(finding.what))}")
         filtered.control(snapshot)
-        review.button(snapshot)
+        _review(snapshot)
         with st.popover("What the words mean", icon=":material/menu_book:"):
             st.markdown(glossary.as_markdown())
+
+
+def _review(snapshot: Snapshot) -> None:
+    """The capacity review of the cluster, made when it is asked for: one HTML file that works without a network."""
+    is_embedded = session.is_demo()
+
+    def made() -> str:
+        given = Given(
+            limits=capacity_inputs.stated(snapshot), book=prices.book(), now=time.time(), is_embedded=is_embedded
+        )
+        return report_figure.html(report.review(snapshot, ReportSettings(), given))
+
+    st.download_button(
+        "Capacity review",
+        data=made,
+        file_name="capacity-review.html",
+        mime="text/html",
+        icon=":material/summarize:",
+        on_click="ignore",
+        key="download-review",
+        help="Everything the pages say, with charts, in one HTML file for a review meeting. It works offline.",
+    )

@@ -45,11 +45,6 @@ def person() -> Person | None:
     return found if isinstance(found, Person) else None
 
 
-def is_let_in() -> bool:
-    """Whether pages may be shown to whoever asks."""
-    return configured() is None or person() is not None
-
-
 def _judged() -> Person | Refused | None:
     sign_in = configured()
     claims = st.user.to_dict()
@@ -88,7 +83,7 @@ def _patterns() -> tuple[str, ...] | None:
 
 def ask() -> None:
     """Where whoever asks isn't let in: the page that says so, and nothing after it."""
-    if not is_let_in():
+    if configured() is not None and person() is None:
         _show()
         st.stop()
 

@@ -23,7 +23,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout import remedy_costs
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
-from planner.ui import cache, errors, link, price_age, prices, sheet
+from planner.ui import cache, errors, link, prices, sheet
 from planner.ui.asked import Asked
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
@@ -90,7 +90,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
             )
     _table(costs)
     _basis(costs, needs)
-    price_age.show(costs.as_of)
+    prices.say_age(costs.as_of)
     return costs
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Final
+from collections.abc import Hashable
+from typing import Any, Final, cast
 
 import streamlit as st
 
@@ -57,14 +58,18 @@ def is_there() -> bool:
     return False
 
 
-@st.cache_resource(ttl="5m", show_spinner="Reading the store …")
+@st.cache_resource(ttl="5m", max_entries=64, show_spinner="Reading the store …")
+def _read(url: str, what: str, *about: Hashable, **more: Hashable) -> Any:
+    """What the store's method `what` reads."""
+    return getattr(Store(url), what)(*about, **more)
+
+
 def _clusters(url: str) -> tuple[str, ...]:
-    return Store(url).clusters()
+    return cast("tuple[str, ...]", _read(url, "clusters"))
 
 
-@st.cache_resource(ttl="5m", show_spinner="Reading the store …")
 def _snapshots(url: str, cluster: str) -> tuple[StoredSnapshot, ...]:
-    return Store(url).snapshots((cluster,))
+    return cast("tuple[StoredSnapshot, ...]", _read(url, "snapshots", (cluster,)))
 
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
@@ -77,14 +82,9 @@ def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
     return Store(url).snapshot(one)
 
 
-@st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")
-def _node_watch(url: str, until: float) -> Watch:
-    return Store(url).node_watch(until=until)
-
-
 def node_watch(until: float) -> Watch:
     """When the spot nodes of all its clusters came and went, by `until`."""
-    return _node_watch(os.environ[VARIABLE], until)
+    return cast("Watch", _read(os.environ[VARIABLE], "node_watch", until=until))
 
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
@@ -195,13 +195,8 @@ def two_moments(*, is_made: bool = True) -> tuple[tuple[Snapshot, Snapshot], His
         with right:
             later = link.select("To", newest_first, key="to", is_always=bool(made))
     first, last = sorted((texts[earlier], texts[later]), key=lambda one: one.taken_at)
-    said = _history_until(url, cluster, last.taken_at) if sign_in.sees_all() else None
+    said = _read(url, "history", (cluster,), until=last.taken_at) if sign_in.sees_all() else None
     return (_called(url, first), _called(url, last)), said
-
-
-@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
-def _history_until(url: str, cluster: str, until: float) -> History:
-    return Store(url).history((cluster,), until=until)
 
 
 def moment() -> None:

@@ -62,7 +62,7 @@ def show(
         _chosen(grid, found, rollout, result)
     with picture:
         drawn, said = strategy_grid.figure(grid, costs, found), strategy_grid.alt(grid, costs)
-        charts.pick(drawn, key="grid", alt=said, on_pick=_adopt)
+        charts.pick(drawn, key="grid", alt=said, on_pick=rollout_inputs.adopt_strategy)
         st.caption(
             "In a cell: the fewest pods Ready at any moment, and the minutes it takes. ★ recommended, ◆ nothing beats it, framed: "
             "today's. Click one, or pick it by name beside the grid."
@@ -147,7 +147,7 @@ def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result:
             f"Look at {best.name}",
             key="look-recommended",
             icon=":material/star:",
-            on_click=_adopt_pair,
+            on_click=rollout_inputs.adopt_strategy,
             args=(best.pair,),
         )
 
@@ -163,19 +163,7 @@ def _name(cell: GridCell) -> str:
 def _picked(pairs: dict[str, Pair]) -> None:
     pair = pairs.get(str(st.session_state[_PICK]))
     if pair is not None:
-        _adopt_pair(pair)
-
-
-def _adopt(pair: list[int]) -> None:
-    """A click on the grid."""
-    _adopt_pair((pair[0], pair[1]))
-
-
-def _adopt_pair(pair: Pair) -> None:
-    if pair == RECREATE:
-        rollout_inputs.adopt_recreate()
-    else:
-        rollout_inputs.adopt_strategy(*pair)
+        rollout_inputs.adopt_strategy(pair)
 
 
 def _with_brought(

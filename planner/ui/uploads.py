@@ -13,6 +13,7 @@ from planner.ground.records import Record
 from planner.ui import errors, session
 
 T = TypeVar("T")
+N = TypeVar("N")
 
 
 class Kept(Record):
@@ -70,13 +71,13 @@ def ask(
     *,
     key: str,
     read: Callable[[Sequence[tuple[str, bytes]]], T],
-    nothing: T,
+    nothing: N,
     of: object = None,
     types: Sequence[str] | None = None,
     several: bool = True,
     most_mib: int | None = None,
     help: str | None = None,  # noqa: A002 - Streamlit's name
-) -> T:
+) -> T | N:
     """An uploader that is emptied as soon as its files, (name, bytes) each, are read; what they say stays until removed.
 
     A file that can't be read changes nothing: the error is shown, and what was given before still holds.

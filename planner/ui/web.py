@@ -148,6 +148,12 @@ def own_names() -> list[str]:
     return [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told, COMMUNITY]
 
 
+def base_path() -> str:
+    """What every address of this server begins with: "", or as ``/headroom``."""
+    told = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{told}" if told else ""
+
+
 def browser_of(cookies: Mapping[str, str]) -> str:
     """Which browser sends them; "" without a cookie as `Guard` sets them."""
     told = str(cookies.get(BROWSER, ""))
@@ -159,9 +165,8 @@ def _new_browser(scope: Scope, *, is_https: bool) -> list[tuple[bytes, bytes]]:
     is_page = scope["type"] == "http" and "text/html" in header(scope, b"accept")
     if not is_page or browser_of(cookie_parser(header(scope, b"cookie"))):
         return []
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     secure = "; Secure" if is_https or scope.get("scheme") == "https" else ""
-    cookie = f"{BROWSER}={secrets.token_urlsafe(32)}; Path=/{base}; HttpOnly; SameSite=Lax{secure}"
+    cookie = f"{BROWSER}={secrets.token_urlsafe(32)}; Path={base_path() or '/'}; HttpOnly; SameSite=Lax{secure}"
     return [(b"set-cookie", cookie.encode())]
 
 

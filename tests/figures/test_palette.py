@@ -5,6 +5,7 @@ import pytest
 
 from planner.figures import palette
 from planner.rollout.answers import PodState, Verdict
+from planner.rollout.wording import GLYPH
 
 THEME = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 
@@ -45,7 +46,7 @@ def test_marks_of_axes_stand_out(scheme: str) -> None:
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_a_verdict_has_a_glyph_and_a_colour_words_can_be_read_on(verdict: Verdict) -> None:
-    assert palette.VERDICT_GLYPH[verdict]
+    assert GLYPH[verdict]
     assert contrast(palette.INK, palette.VERDICT[verdict]) >= 4.5
 
 
