@@ -7,10 +7,14 @@ k8s.io/api 1.36, `core/v1`, `apps/v1`, `batch/v1`, `policy/v1`, `scheduling/v1`,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from planner.inventory import wire
 from planner.kubernetes import queues
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.listed import LISTED
 
@@ -49,8 +53,7 @@ def kind_of_shape(one: Fields) -> str:
     told = _by_link(metadata.get("selfLink"))
     if told:
         return told
-    spec, status = _fields(one, "spec"), _fields(one, "status")
-    return next((kind for kind, fits in _SHAPES if fits(one, spec, status)), "")
+    return next((shape.kind for shape in _SHAPES if shape.fits(one)), "")
 
 
 def _by_link(link: object) -> str:
@@ -69,75 +72,37 @@ def _fields(one: Fields, name: str) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
-def _is_pod(_: Fields, spec: Fields, __: Fields) -> bool:
-    return isinstance(spec.get("containers"), list)
+_SORTS: Final[dict[str, Callable[[Any], bool]]] = {
+    "": lambda _: True,
+    **{sort.__name__: partial(lambda sort, value: isinstance(value, sort), sort) for sort in (list, dict, int, str)},
+    "texts": lambda value: isinstance(value, dict) and bool(value) and all(isinstance(one, str) for one in value.values()),
+    "of a Deployment": lambda owners: isinstance(owners, list)
+    and any(isinstance(one, dict) and one.get("kind") == DEPLOYMENT.name for one in owners),
+    "of a Namespace": lambda phase: phase in ("Active", "Terminating"),
+    "more than finalizers": lambda spec: isinstance(spec, dict) and bool(spec.keys() - {"finalizers"}),
+}  # fmt: skip
 
 
-def _is_node(_: Fields, spec: Fields, status: Fields) -> bool:
-    return "allocatable" in status or bool({"nodeInfo", "daemonEndpoints"} & status.keys()) or "podCIDR" in spec
+class _Shape(msgspec.Struct):
+    """A row of ``shapes.json``: fields that are there, all of some, any of others, and none of the last. Behind a colon stands what has to
+    be there (`_SORTS`)."""
+
+    kind: str
+    all: tuple[str, ...] = ()
+    any: tuple[str, ...] = ()
+    none: tuple[str, ...] = ()
+
+    def fits(self, one: Fields) -> bool:
+        has = partial(_has, one)
+        return all(map(has, self.all)) and any(map(has, self.any or self.all)) and not any(map(has, self.none))
 
 
-def _is_replica_set(one: Fields, spec: Fields, status: Fields) -> bool:
-    if "template" not in spec or "strategy" in spec or "updateStrategy" in spec:
-        return False
-    owners = _fields(one, "metadata").get("ownerReferences")
-    of_deployment = isinstance(owners, list) and any(
-        isinstance(o, dict) and o.get("kind") == DEPLOYMENT.name for o in owners
-    )
-    return of_deployment or (
-        "fullyLabeledReplicas" in status and _fields(spec, "selector").get("matchLabels") is not None
-    )
+def _has(one: Fields, place: str) -> bool:
+    path, _, sort = place.partition(":")
+    *above, last = path.split(".")
+    for name in above:
+        one = _fields(one, name)
+    return last in one and _SORTS[sort](one[last])
 
 
-def _is_job(_: Fields, spec: Fields, __: Fields) -> bool:
-    return "template" in spec and bool({"completions", "parallelism", "backoffLimit", "completionMode"} & spec.keys())
-
-
-def _is_stateful_set(_: Fields, spec: Fields, __: Fields) -> bool:
-    return "template" in spec and bool({"serviceName", "podManagementPolicy", "volumeClaimTemplates"} & spec.keys())
-
-
-def _is_daemon_set(_: Fields, spec: Fields, status: Fields) -> bool:
-    return "template" in spec and ("updateStrategy" in spec or "desiredNumberScheduled" in status)
-
-
-def _is_deployment(_: Fields, spec: Fields, __: Fields) -> bool:
-    return "template" in spec and "selector" in spec and bool({"strategy", "progressDeadlineSeconds"} & spec.keys())
-
-
-def _is_text_map(value: object) -> bool:
-    return isinstance(value, dict) and bool(value) and all(isinstance(one, str) for one in value.values())
-
-
-def _is_budget(_: Fields, spec: Fields, status: Fields) -> bool:
-    return "disruptionsAllowed" in status or (
-        "selector" in spec and "template" not in spec and bool({"minAvailable", "maxUnavailable"} & spec.keys())
-    )
-
-
-_SHAPES: Final[tuple[tuple[str, Callable[[Fields, Fields, Fields], bool]], ...]] = (
-    ("Pod", _is_pod),
-    ("Node", _is_node),
-    ("CronJob", lambda _, spec, __: "jobTemplate" in spec),
-    ("ReplicaSet", _is_replica_set),
-    ("Job", _is_job),
-    ("StatefulSet", _is_stateful_set),
-    ("DaemonSet", _is_daemon_set),
-    ("Deployment", _is_deployment),
-    ("ReplicationController", lambda _, spec, __: "template" in spec and _is_text_map(spec.get("selector"))),
-    ("PodDisruptionBudget", _is_budget),
-    ("Event", lambda one, _, __: "reason" in one and bool({"involvedObject", "regarding"} & one.keys())),
-    ("PodMetrics", lambda one, _, __: isinstance(one.get("containers"), list) and "timestamp" in one),
-    ("PersistentVolumeClaim", lambda _, spec, __: "accessModes" in spec and "resources" in spec),
-    ("PersistentVolume", lambda _, spec, __: "accessModes" in spec and "capacity" in spec),
-    ("ResourceQuota", lambda _, spec, __: "hard" in spec),
-    ("LimitRange", lambda _, spec, __: isinstance(spec.get("limits"), list)),
-    ("PriorityClass", lambda one, _, __: isinstance(one.get("value"), int) and "spec" not in one),
-    ("StorageClass", lambda one, _, __: isinstance(one.get("provisioner"), str)),
-    ("Namespace", lambda _, spec, status: status.get("phase") in ("Active", "Terminating")
-     and not spec.keys() - {"finalizers"}),
-    ("NodeMetrics", lambda one, _, __: isinstance(one.get("usage"), dict) and "timestamp" in one),
-    ("Service", lambda _, spec, __: "ports" in spec and ("clusterIP" in spec or "selector" in spec)),
-    ("Endpoints", lambda one, _, __: isinstance(one.get("subsets"), list)),
-    ("ConfigMap or Secret", lambda one, _, __: isinstance(one.get("data"), dict) and "spec" not in one),
-)  # fmt: skip
+_SHAPES: Final = msgspec.json.decode(table_beside(__name__, "json"), type=tuple[_Shape, ...])

@@ -301,8 +301,16 @@ class Container(Wire):
     security_context: SecurityContext | None = None
 
 
-class ClaimSource(Wire):
+class Disk(Wire):
+    """A claim, or a disk by whatever its kind tells it apart."""
+
     claim_name: str = ""
+    pd_name: str = ""
+    volume_id: str = field(name="volumeID", default="")
+    disk_uri: str = field(name="diskURI", default="")
+    iqn: str = ""
+    pool: str | None = None
+    image: str = ""
     read_only: bool | None = None
 
 
@@ -316,32 +324,6 @@ class HostPath(Wire):
 class EmptyDir(Wire):
     medium: str | None = None
     size_limit: str | int | float | None = None
-
-
-class GcePersistentDisk(Wire):
-    pd_name: str = ""
-    read_only: bool | None = None
-
-
-class AwsElasticBlockStore(Wire):
-    volume_id: str = field(name="volumeID", default="")
-    read_only: bool | None = None
-
-
-class AzureDisk(Wire):
-    disk_uri: str = field(name="diskURI", default="")
-    read_only: bool | None = None
-
-
-class Rbd(Wire):
-    pool: str | None = None
-    image: str = ""
-    read_only: bool | None = None
-
-
-class Iscsi(Wire):
-    iqn: str = ""
-    read_only: bool | None = None
 
 
 class PersistentVolumeClaimSpec(Wire):
@@ -365,14 +347,14 @@ class Volume(Wire):
     """The sources of `VolumeSource` in core/v1; exactly one is set (none: an emptyDir)."""
 
     name: str = ""
-    persistent_volume_claim: ClaimSource | None = None
+    persistent_volume_claim: Disk | None = None
     ephemeral: EphemeralVolume | None = None
     empty_dir: EmptyDir | None = None
-    gce_persistent_disk: GcePersistentDisk | None = None
-    aws_elastic_block_store: AwsElasticBlockStore | None = None
-    azure_disk: AzureDisk | None = None
-    rbd: Rbd | None = None
-    iscsi: Iscsi | None = None
+    gce_persistent_disk: Disk | None = None
+    aws_elastic_block_store: Disk | None = None
+    azure_disk: Disk | None = None
+    rbd: Disk | None = None
+    iscsi: Disk | None = None
     host_path: HostPath | None = None
     secret: Present | None = None
     config_map: Present | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -566,54 +566,35 @@ def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
 
 
 def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
-    claim, ephemeral, empty = volume.persistent_volume_claim, volume.ephemeral, volume.empty_dir
-    if claim is not None:
-        return model.Volume(
-            name=volume.name,
-            kind="persistentVolumeClaim",
-            claim_name=claim.claim_name,
-            read_only=bool(claim.read_only),
-        )
-    if ephemeral is not None:
-        template = ephemeral.volume_claim_template or wire.ClaimTemplate()
-        return model.Volume(
-            name=volume.name, kind="ephemeral", claim_template=read_claim_template(shared, template.spec)
-        )
-    if empty is not None:
-        size = empty.size_limit
-        return model.Volume(
-            name=volume.name,
-            kind="emptyDir",
-            medium=empty.medium or "",
-            size_limit_bytes=None if size is None else amount(size, "sizeLimit"),
-        )
-    for attribute, kind in _SOURCES.items():
-        source = getattr(volume, attribute)
-        if source is not None:
-            return model.Volume(
-                name=volume.name,
-                kind=kind,
-                host_path=(source.directory or "") if isinstance(source, wire.HostPath) else "",
-                disk_id=_disk_id(source),
-                read_only=bool(getattr(source, "read_only", False)),
-            )
-    return model.Volume(name=volume.name, kind="emptyDir")
+    if volume.ephemeral is not None:
+        template = volume.ephemeral.volume_claim_template or wire.ClaimTemplate()
+        claim = read_claim_template(shared, template.spec)
+        return model.Volume(name=volume.name, kind="ephemeral", claim_template=claim)
+    empty = volume.empty_dir or wire.EmptyDir()
+    kind, source = next(
+        ((kind, one) for name, kind in _SOURCES.items() if (one := getattr(volume, name)) is not None),
+        ("emptyDir", empty),
+    )
+    disk = source if isinstance(source, wire.Disk) else wire.Disk()
+    return model.Volume(
+        name=volume.name,
+        kind=kind,
+        claim_name=disk.claim_name,
+        medium=empty.medium or "",
+        size_limit_bytes=None if empty.size_limit is None else amount(empty.size_limit, "sizeLimit"),
+        host_path=(source.directory or "") if isinstance(source, wire.HostPath) else "",
+        disk_id=_disk_id(kind, disk),
+        read_only=bool(disk.read_only),
+    )
 
 
-def _disk_id(source: Any) -> str:
+def _disk_id(kind: str, disk: wire.Disk) -> str:
     """What identifies a disk that only one pod may write to (kube-scheduler `volumerestrictions`)."""
-    match source:
-        case wire.GcePersistentDisk():
-            return source.pd_name
-        case wire.AwsElasticBlockStore():
-            return source.volume_id
-        case wire.AzureDisk():
-            return source.disk_uri
-        case wire.Rbd():
-            return f"{source.pool or 'rbd'}/{source.image}"
-        case wire.Iscsi():
-            return source.iqn
-    return ""
+    return (
+        f"{disk.pool or 'rbd'}/{disk.image}"
+        if kind == "rbd"
+        else disk.pd_name or disk.volume_id or disk.disk_uri or disk.iqn
+    )
 
 
 def _pod_claim(claim: wire.PodResourceClaim) -> model.PodClaim:
