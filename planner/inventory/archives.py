@@ -81,7 +81,7 @@ class Walk:
         """
         self.unpacked_bytes += count
         if self.unpacked_bytes > self.limit_bytes:
-            raise TooLarge(f"it unpacks to more than {_in_units(self.limit_bytes)}", where=where, mend=_RAISE)
+            raise TooLarge(f"it unpacks to more than {in_units(self.limit_bytes)}", where=where, mend=_RAISE)
 
     def foresee(self, count: int, where: str) -> None:
         """Refuse `count` bytes more before any of them is read, with what reading them would take.
@@ -93,9 +93,9 @@ class Walk:
         """
         if self.unpacked_bytes + count > self.limit_bytes:
             seconds = count / _READ_A_SECOND
-            takes = f"reading it would take up to {_in_units(2 * count)} of memory and about {words.duration(seconds)}"
+            takes = f"reading it would take up to {in_units(2 * count)} of memory and about {words.duration(seconds)}"
             raise TooLarge(
-                f"it has {_in_units(count)}, more than {_in_units(self.limit_bytes)}: {takes}", where=where, mend=_RAISE
+                f"it has {in_units(count)}, more than {in_units(self.limit_bytes)}: {takes}", where=where, mend=_RAISE
             )
 
     def take_value(self, where: str) -> None:
@@ -532,7 +532,8 @@ def _check_directory(stream: BinaryIO, name: str) -> None:
         raise TooLarge(what, where=name, mend="Give an archive with fewer files")
 
 
-def _in_units(count: int) -> str:
+def in_units(count: int) -> str:
+    """``64 MiB``."""
     for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if count >= size:
             return f"{count / size:.4g} {unit}"

@@ -8,7 +8,7 @@ so a change gives what reading the changed object from the API server would give
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -36,7 +36,6 @@ from planner.kubernetes.records import (
     Finding,
     Labels,
     LabelSelector,
-    Requirement,
     Strategy,
     Workload,
 )
@@ -209,29 +208,14 @@ def read_changed(before: Workload, document: Object) -> Workload:
     template = after.template
     if template.manifest == before.template.manifest:
         template = before.template
-    return replace(
-        before,
-        labels=after.labels,
-        annotations=after.annotations,
-        replicas=after.replicas,
-        selector=after.selector,
-        template=template,
-        strategy=after.strategy,
-        min_ready_seconds=after.min_ready_seconds,
-        progress_deadline_seconds=after.progress_deadline_seconds,
-        revision_history_limit=after.revision_history_limit,
-        is_paused=after.is_paused,
-        pod_management_policy=after.pod_management_policy,
-        service_name=after.service_name,
-        start_ordinal=after.start_ordinal,
-        claim_templates=after.claim_templates,
-        completions=after.completions,
-        backoff_limit=after.backoff_limit,
-        active_deadline_seconds=after.active_deadline_seconds,
-        template_of=after.template_of,
-        groups=after.groups,
-        worker_template=after.worker_template,
-    )
+    return replace(before, template=template, **{name: getattr(after, name) for name in _SAID})
+
+
+_SAID: Final = (  # fields of a workload that its document says, beside the template
+    "labels", "annotations", "replicas", "selector", "strategy", "min_ready_seconds", "progress_deadline_seconds",
+    "revision_history_limit", "is_paused", "pod_management_policy", "service_name", "start_ordinal", "claim_templates", "completions",
+    "backoff_limit", "active_deadline_seconds", "template_of", "groups", "worker_template",
+)  # fmt: skip
 
 
 def read_workload_document(kind: str, document: Object, where: str) -> Workload:
@@ -260,12 +244,10 @@ def _check_template(decoded: wire.Workload, document: Object, kind: str, where: 
 def _selector_document(selector: LabelSelector) -> Object:
     return {
         "matchLabels": dict(selector.match_labels),
-        "matchExpressions": [_requirement_document(one) for one in selector.match_expressions],
+        "matchExpressions": [
+            {"key": one.key, "operator": one.operator, "values": list(one.values)} for one in selector.match_expressions
+        ],
     }
-
-
-def _requirement_document(requirement: Requirement) -> Object:
-    return {"key": requirement.key, "operator": requirement.operator, "values": list(requirement.values)}
 
 
 def _strategy_document(workload: Workload) -> Object:

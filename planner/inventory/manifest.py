@@ -855,11 +855,6 @@ def _with_status(record: Any, old: Any) -> Any:
     if isinstance(record, ClusterQueue) and isinstance(old, ClusterQueue):  # whether it is active then isn't known
         return replace(record, has_share=old.has_share)
     if isinstance(record, PodDisruptionBudget) and isinstance(old, PodDisruptionBudget):
-        return replace(
-            record,
-            disruptions_allowed=old.disruptions_allowed,
-            current_healthy=old.current_healthy,
-            desired_healthy=old.desired_healthy,
-            expected_pods=old.expected_pods,
-        )
+        told = ("disruptions_allowed", "current_healthy", "desired_healthy", "expected_pods")
+        return replace(record, **{name: getattr(old, name) for name in told})
     return record

@@ -20,6 +20,7 @@ import msgspec
 
 from planner.inventory import wire
 from planner.inventory.fields import FIELDS
+from planner.kubernetes.beside import table_beside
 
 Object = dict[str, Any]
 _key = bytes(32)
@@ -31,23 +32,7 @@ _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 _READ_AND_DROPPED: dict[type[msgspec.Struct], tuple[str, ...]] = {wire.HostPath: ("path",)}
 """Fields that are decoded to see something of them, and then dropped; only digests are kept."""
 # Source: kubernetes pkg/apis/core/v1/defaults.go; what the API server fills in, or drops when it is empty
-_DEFAULTS: dict[str, tuple[Any, ...]] = {
-    "terminationMessagePath": ("/dev/termination-log",),
-    "terminationMessagePolicy": ("File",),
-    "dnsPolicy": ("ClusterFirst",),
-    "enableServiceLinks": (True,),
-    "scheme": ("HTTP",),
-    "path": ("/",),
-    "defaultMode": (420,),
-    "expirationSeconds": (3600,),
-    "apiVersion": ("v1",),
-    "divisor": ("0",),
-    "volumeMode": ("Filesystem",),
-    "stdin": (False,),
-    "stdinOnce": (False,),
-    "tty": (False,),
-    "readOnly": (False,),
-}
+_DEFAULTS: dict[str, list[Any]] = msgspec.json.decode(table_beside(__name__, "json"))
 
 
 def use_key(key: bytes) -> None:

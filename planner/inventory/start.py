@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
+import msgspec
+
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.records import CommandForm
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
@@ -16,18 +20,10 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,62}\Z")
 _WRITTEN = re.compile(rf"(?:{'|'.join(CommandForm)})(?: [A-Za-z0-9_][A-Za-z0-9._+-]{{0,62}})?\Z")
 _SEPARATORS = re.compile(r"&&|\|\||[;\n]|(?<![>&<])&(?![>&\d])")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-# They replace themselves with the program after so many words of their own (options apart).
-_STEPS_ASIDE = {
-    "gosu": 1,
-    "su-exec": 1,
-    "nice": 0,
-    "ionice": 0,
-    "nohup": 0,
-    "setpriv": 0,
-    "stdbuf": 0,
-    "chpst": 0,
-    "catchsegv": 0,
-}
+_NAMES: dict[str, dict[str, Any]] = msgspec.json.decode(table_beside(__name__, "json"))
+_STEPS_ASIDE = _NAMES[
+    "steps aside"
+]  # they replace themselves with the program after so many words of their own (options apart)
 _TAKES_VALUE = frozenset(
     {"-n", "-c", "-u", "-s", "-k", "-i", "-o", "-e", "--adjustment", "--signal", "--kill-after", "--class"}
 )
@@ -37,16 +33,7 @@ _SLEEP_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _STATEMENTS = re.compile(r"[;\n]")
 _LEAVES = frozenset({"exit", "exec", "return", "if", "for", "while", "until", "case", "{"})
 _PYTHON = re.compile(r"python[0-9.]*\Z")
-# What `python -m` starts that is known by another name than Python's.
-_MODULES = {
-    "celery": "celery",
-    "gunicorn": "gunicorn",
-    "hypercorn": "hypercorn",
-    "torch.distributed.launch": "torchrun",
-    "torch.distributed.run": "torchrun",
-    "uvicorn": "uvicorn",
-    "vllm.entrypoints.openai.api_server": "vllm",
-}
+_MODULES: dict[str, str] = _NAMES["modules"]  # what `python -m` starts that is known by another name than Python's
 _SET_UP = frozenset({"set", "cd", "export", "source", ".", "ulimit", "umask", "echo", "sleep", "mkdir", "true", ":"})
 
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 from planner.ground import quantity, vocabulary
 from planner.ground.errors import InputError
-from planner.inventory.archives import LARGEST_UNPACKED_BYTES
+from planner.inventory.archives import LARGEST_UNPACKED_BYTES, in_units
 
 T = TypeVar("T")
 
@@ -194,14 +194,6 @@ def read_text(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES, mend: str = 
         data = sys.stdin.buffer.read(min(limit, limit_bytes()) + 1)
         return text_of(data, "standard input", limit=limit, mend=mend)
     return text_of(read_file(path, limit=limit), str(path), limit=limit, mend=mend)
-
-
-def in_units(count: int) -> str:
-    """``64 MiB``."""
-    for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if count >= size:
-            return f"{count / size:.4g} {unit}"
-    return f"{count} bytes"
 
 
 def _shown(name: str) -> str:

@@ -21,6 +21,7 @@ from planner.ground.errors import SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import account, wire
+from planner.inventory.archives import in_units
 from planner.inventory.findings import finding
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.listed import LISTED
@@ -365,7 +366,7 @@ class Api:
                 body += piece
                 self._left_bytes -= len(piece)
                 if self._left_bytes < 0:
-                    what = f"its answers have more than {bounded.in_units(self._limit_bytes)}"
+                    what = f"its answers have more than {in_units(self._limit_bytes)}"
                     mend = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory"
                     raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
         return _Answer(status=stream.status, body=bytes(body), retry_after_seconds=retry_after_seconds(stream))

@@ -15,6 +15,7 @@ import yaml
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record
+from planner.inventory.archives import in_units
 from planner.inventory.documents import objects_of
 from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded
@@ -64,7 +65,7 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
                 continue
             texts.append(text)
             if sum(map(len, texts)) > bounded.LARGEST_TEXT_BYTES:
-                most = bounded.in_units(bounded.LARGEST_TEXT_BYTES)
+                most = in_units(bounded.LARGEST_TEXT_BYTES)
                 raise InputError(f"together they are larger than {most}", where=str(name), mend="Give fewer files")
             for key, place in _located(text, "stdin" if file == STDIN else file):
                 places.setdefault(key, place)

@@ -36,7 +36,7 @@ from planner.history.manifest import Entry, Reading
 from planner.history.names import Partition, Place
 from planner.history.rows import Rows
 from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, ColumnType, Table
-from planner.inventory.archives import LARGEST_RATIO, Walk, grown
+from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.inventory.queue_runs import RunSeen, RunsSeen
 from planner.kubernetes.records import Snapshot
@@ -377,7 +377,7 @@ class Store:
                 files = self._files.get_file_info(some.files)
                 most = _FREE_BYTES + LARGEST_RATIO * sum(one.size or 0 for one in files)
             if size > most:
-                what = f"its files unpack to more than {bounded.in_units(size)} of rows, which no history does"
+                what = f"its files unpack to more than {in_units(size)} of rows, which no history does"
                 raise SourceError(what, where=self.url, mend="Ask who wrote them; or ask for fewer days or clusters")
         return pa.Table.from_batches(batches, schema=scanner.projected_schema)
 
@@ -820,7 +820,7 @@ def _held(found: Any) -> pa.Table | None:
             batches.append(batch)
             size += batch.nbytes
             if size > LARGEST_ANSWER_BYTES:
-                what = f"it answers with more than {bounded.in_units(LARGEST_ANSWER_BYTES)}"
+                what = f"it answers with more than {in_units(LARGEST_ANSWER_BYTES)}"
                 raise InputError(what, where="SQL", mend="Sum up in SQL, or add LIMIT")
         return pa.Table.from_batches(batches, schema=reader.schema)
 

@@ -13,6 +13,7 @@ import msgspec
 import urllib3
 
 from planner.ground.errors import SourceError
+from planner.inventory.archives import in_units
 from planner.sources import bounded
 from planner.sources.connection import Connection, retry_after_seconds
 
@@ -112,7 +113,7 @@ def _events(connection: Connection, path: str, response: urllib3.BaseHTTPRespons
             rest += piece
             if b"\n" not in piece:
                 if len(rest) > _LONGEST_EVENT_BYTES:
-                    what = f"an event has more than {bounded.in_units(_LONGEST_EVENT_BYTES)}"
+                    what = f"an event has more than {in_units(_LONGEST_EVENT_BYTES)}"
                     raise SourceError(what, where=f"{connection.name}, {path}", mend=connection.mend)
                 continue
             whole, _, after = bytes(rest).rpartition(b"\n")
