@@ -39,6 +39,7 @@ from planner.inventory.through import through
 from planner.kubernetes import queues
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.commands import command
 from planner.kubernetes.composed import Composed, FoundSet
 from planner.kubernetes.jobs import wanted_pods
@@ -203,7 +204,7 @@ def read_manifest(
         raise ChangeError("it is empty", where=MANIFEST, mend=_GIVE)
     workloads: dict[str, AppliedWorkload] = {}
     placed: dict[str, PlacedWorkload] = {}
-    unknown = [_unread(one) for one in unread]
+    unknown = [_unknown("unreadable", name, problem=why) for name, _, why in (one.partition(": ") for one in unread)]
     findings: list[Finding] = []
     if repeated:
         findings.append(finding("key-repeated", keys=words.listing(repeated)))
@@ -386,8 +387,7 @@ def unread_in(key: str, given: Object, *, is_patch: bool = False) -> list[Unknow
     places += ["status"] if is_patch and row is not None and given.get("status") else []
     if not places:
         return []
-    what = f"{words.listing(places)} of {key} may change its pods, and isn't read"
-    return [UnknownObject(key=key, what=what, mend="To see the rest, ask without it", may_help=True)]
+    return [_unknown("not read", key, fields=words.listing(places))]
 
 
 def _leaves_out(before: Workload, after: Workload, given: Object) -> bool:
@@ -426,8 +426,7 @@ def _autoscaled(
             is_hidden = snapshot.lacks(kind_in(key).name) and kind_in(key).rolls_out
             held = held_below(snapshot).get(key) if given is None else None
             if is_hidden or (held and brought_within(autoscalers_of(then, key), held.pods) != held.pods):
-                what = f"an autoscaler of the manifest scales {key}, and its replicas aren't known"
-                unknown.append(UnknownObject(key=key, what=what, may_help=True))
+                unknown.append(_unknown("scaled", key))
             continue
         after = given.after if given is not None else before
         replicas = settled(then, after)
@@ -506,11 +505,11 @@ def _placed(
         told_gpus = sum(groups * each.count * requested_gpus(each.template.spec) for each in sets)
         return _told_in_part(_key(kind, namespace, name), more, told_gpus)
     if not sets or not groups:
-        return _without_pods(_key(kind, namespace, name))
+        return _unknown("without pods", _key(kind, namespace, name), may_help=False)
     if kind == ROLLOUT.name:
         strategy = _read([one])[kind][0].strategy
         if refused := invalid(strategy.canary or strategy.blue_green):
-            return UnknownObject(key=_key(kind, namespace, name), what=refused, mend="Mend its strategy", may_help=True)
+            return _unknown("invalid", _key(kind, namespace, name), problem=refused)
     counted = row.counted(one) if row.counted is not None else Composed(sets=())
     placed = Placed(
         beside=tuple(PlacedSet(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
@@ -519,11 +518,8 @@ def _placed(
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, one),
         scheduler=other_scheduler(row, one),
     )  # fmt: skip
-    workload = Workload(
-        kind=kind, namespace=namespace, name=name.removesuffix("-"), template=sets[0].template, replicas=placed.pods,
-        strategy=Strategy(kind=""), labels=_labels(metadata), annotations=_labels(metadata, "annotations"),
-    )  # fmt: skip
-    return PlacedWorkload(workload=workload, placed=placed)
+    found_one = _placed_as(kind, namespace, metadata, placed, placed.pods)
+    return replace(found_one, workload=replace(found_one.workload, annotations=_labels(metadata, "annotations")))
 
 
 def _check_amounts(found: FoundSet, template: Template, where: str) -> None:
@@ -576,7 +572,9 @@ def _known_of(
     group = str(one.get("apiVersion") or "").rpartition("/")[0]
     there = was or _there_now(snapshot, key, group)
     if there is None:
-        return _not_in_the_input(key, _holds(snapshot, key)) if key in held_below(snapshot) else None
+        if key not in held_below(snapshot):
+            return None
+        return _unknown("not in the input", key, holds=_holds(snapshot, key), kind=kind_in(key).singular)
     given = read_unplayed(Shared(), one)
     sameness = compared(given, there, row)
     if sameness is not Sameness.DIFFERENT:
@@ -606,7 +604,7 @@ def read_written(
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=key) from None
     if (was is None) is not (now is None) or (was is not None and now is not None and was.said != now.said):
-        return UnknownObject(key=key, what=f"{key} isn't in the input as it was before the write", may_help=True)
+        return _unknown("not as before", key)
     rolled = _through(row, after, snapshot, was) if was is not None else None
     return rolled or _placed(row, after, 1, snapshot, Runtimes([after], snapshot, _named(after)[0]), was)
 
@@ -615,7 +613,7 @@ def read_scaled(row: Templated, key: str, replicas: int, snapshot: Snapshot) -> 
     """What ``kubectl scale`` does to an object that is there, whose kind has a row with such a subresource."""
     there = _there_now(snapshot, key, row.group)
     if there is None or row.scales not in {one.role for one in there.pods}:
-        return UnknownObject(key=key, what=f"how many pods {key} has isn't known", may_help=True)
+        return _unknown("number", key)
     pods = tuple(replace(one, count=replicas) if one.role == row.scales else one for one in there.pods)
     sets = tuple(PlacedSet(role=one.role, template=one.template, count=one.count) for one in pods)
     changed = course(snapshot, replace(there, pods=pods, applied_of_pods=""), there, row, sets)
@@ -643,15 +641,11 @@ def _holds(snapshot: Snapshot, key: str) -> str:
 
 
 def _changed(key: str, holds: str) -> UnknownObject:
-    kind = kind_in(key).name
-    what = f"{key} is there already{holds}, and its pods may change: how a {kind} changes them isn't played"
-    mend = "To see whether all its pods would find nodes beside those that are there, give it another name"
-    return UnknownObject(key=key, what=what, mend=mend, may_help=True)
+    return _unknown("changed", key, holds=holds, kind=kind_in(key).name)
 
 
 def _refused(key: str, changed: Course) -> UnknownObject:
-    what = f"{key} is there already, and {changed.refused} ({changed.words(kind_in(key).name)})"
-    return UnknownObject(key=key, what=what, mend="Delete it first, or give the new one another name", may_help=True)
+    return _unknown("refused", key, refused=changed.refused, by=changed.words(kind_in(key).name))
 
 
 def _of_course(changed: Course, row: Templated, metadata: Object, scheduler: str = "") -> PlacedWorkload:
@@ -662,18 +656,17 @@ def _of_course(changed: Course, row: Templated, metadata: Object, scheduler: str
         idle=changed.idle, old=changed.old, leaving=changed.leaving, rules=changed.updates.project, scheduler=scheduler,
         course=changed.words(row.kind),
     )  # fmt: skip
+    return _placed_as(row.kind, str(metadata["namespace"]), metadata, placed, placed.pods)
+
+
+def _placed_as(kind: str, namespace: str, metadata: Object, placed: Placed, replicas: int) -> PlacedWorkload:
+    """What is placed, under the name of its object; it may have no set."""
     workload = Workload(
-        kind=row.kind, namespace=str(metadata["namespace"]), name=str(metadata["name"]),
-        template=changed.sets[0].template if changed.sets else Template(labels=EMPTY, spec=PodSpec()), replicas=placed.pods,
+        kind=kind, namespace=namespace, name=str(metadata.get("name") or metadata.get("generateName")).removesuffix("-"),
+        template=placed.sets[0].template if placed.sets else Template(labels=EMPTY, spec=PodSpec()), replicas=replicas,
         strategy=Strategy(kind=""), labels=_labels(metadata),
     )  # fmt: skip
     return PlacedWorkload(workload=workload, placed=placed)
-
-
-def _not_in_the_input(key: str, holds: str) -> UnknownObject:
-    what = f"{key} is there already{holds}, and the input doesn't hold the object itself: whether its pods change isn't known"
-    mend = f"Add it to the input, as kubectl get {kind_in(key).singular} -o json writes it"
-    return UnknownObject(key=key, what=what, mend=mend, may_help=True)
 
 
 def _there(one: Object, sets: list[PlacedSet], row: Templated | None, sameness: Sameness) -> PlacedWorkload:
@@ -682,12 +675,7 @@ def _there(one: Object, sets: list[PlacedSet], row: Templated | None, sameness: 
     placed = Placed(
         sets=tuple(sets), gang=row.gang if row else Gang.NONE, idle=Idle.THERE, is_assumed=sameness is Sameness.ASSUMED
     )
-    workload = Workload(
-        kind=str(one.get("kind")), namespace=str(metadata.get("namespace") or DEFAULT_NAMESPACE), name=str(metadata["name"]),
-        template=sets[0].template if sets else Template(labels=EMPTY, spec=PodSpec()), replicas=0,
-        strategy=Strategy(kind=""), labels=_labels(metadata),
-    )  # fmt: skip
-    return PlacedWorkload(workload=workload, placed=placed)
+    return _placed_as(str(one.get("kind")), str(metadata.get("namespace") or DEFAULT_NAMESPACE), metadata, placed, 0)
 
 
 def _of_jobs(workloads: dict[str, AppliedWorkload]) -> list[PlacedWorkload | UnknownObject]:
@@ -701,10 +689,7 @@ def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
     assert before is not None  # a new one is placed
     mine, theirs = after.template, before.template
     if (mine.spec, mine.unread) != (theirs.spec, theirs.unread):
-        what = f"{after.key} is there already with another pod template, and the API server refuses to change a Job's"
-        return UnknownObject(
-            key=after.key, what=what, mend="Delete it first, or give the new one another name", may_help=True
-        )
+        return _unknown("job's template", after.key)
     wanted = wanted_pods(after)
     sets = (PlacedSet(role="", template=mine, count=wanted),)
     if not applied.moves_pods or before.is_finished:
@@ -712,10 +697,7 @@ def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
             workload=replace(after, replicas=0), placed=Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
         )
     if before.replicas != after.replicas or before.completions != after.completions:
-        what = (
-            f"{after.key} is there already, and its pods would be {after.replicas:,} at a time, not {before.replicas:,}"
-        )
-        return UnknownObject(key=after.key, what=what, may_help=True)
+        return _unknown("job's number", after.key, then=after.replicas, now=before.replicas)
     idle = Idle.SUSPENDED if after.is_paused else Idle.NO
     number = 0 if idle else wanted
     return PlacedWorkload(workload=replace(after, replicas=number), placed=Placed(sets=sets, gang=Gang.NONE, idle=idle))
@@ -752,20 +734,13 @@ def _told(found: PlacedWorkload) -> list[Finding]:
     return [finding("suspended", found.workload.key, said=placed.idle_words)]
 
 
-def _without_pods(key: str) -> UnknownObject:
-    what = f"{key} has no pod template with containers and pods to make"
-    mend = "Its pods come from another object, a preset or a scale of 0; give that one, or a Pod like them"
-    return UnknownObject(key=key, what=what, mend=mend)
-
-
 def _told_in_part(key: str, more: Untold, told_gpus: int = 0) -> UnknownObject:
     """Pods of a known kind that its own fields don't tell: from a runtime, a preset, a place that isn't known; `told_gpus` they do."""
     where = (
         f": those of {words.listing(more.places)} come from another object, or aren't known here" if more.places else ""
     )
-    what = f"{key} doesn't tell all of its pods{where}{_asks(more)}"
-    mend = "Give that object's pods as well, or a Pod like them"
-    return UnknownObject(key=key, what=what, mend=mend, gpus=max(_most(more), told_gpus))
+    gpus = max(_most(more), told_gpus)
+    return _unknown("told in part", key, gpus=gpus, may_help=False, where=where, asks=_asks(more))
 
 
 def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedWorkload:
@@ -782,9 +757,8 @@ def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedW
     key = _key(kind, str(known.get("namespace") or ""), str(known.get("name") or known.get("generateName") or "?"))
     more = untold(None, one)
     has = f"; its pod template at {words.listing(more.places)} isn't counted in" if more.places else ""
-    what = f"{key} ({one.get('apiVersion')}) isn't in the table of kinds whose pods are known, and may make some{has}{_asks(more)}"
-    mend = "To see whether such pods find nodes, give one of them as a Pod"
-    return UnknownObject(key=key, what=what, mend=mend, gpus=_most(more))
+    version, said = one.get("apiVersion"), _asks(more)
+    return _unknown("not in the table", key, gpus=_most(more), may_help=False, version=version, has=has, asks=said)
 
 
 def _asks(more: Untold) -> str:
@@ -795,10 +769,13 @@ def _most(more: Untold) -> int:
     return sum(one.total for one in more.asked)
 
 
-def _unread(why: str) -> UnknownObject:
-    name, _, problem = why.partition(": ")
-    what = f"{name} can't be read ({problem}), and the rest is answered without it"
-    return UnknownObject(key=name, what=what, mend="Mend that file", may_help=True)
+_WHY: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[str, tuple[str, str]])
+
+
+def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **given: object) -> UnknownObject:
+    """By a row of ``manifest.json``: why it isn't known, and how to mend it."""
+    what, mend = (text.format(key=key, **given) for text in _WHY[row])
+    return UnknownObject(key=key, what=what, mend=mend, gpus=gpus, may_help=may_help)
 
 
 # ── the objects beside the workloads ─────────────────────────────────────────────────────────────────────────────────

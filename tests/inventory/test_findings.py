@@ -8,7 +8,7 @@ from string import Formatter
 
 import pytest
 
-from planner.inventory import account, findings
+from planner.inventory import account, findings, manifest
 from planner.inventory.change import NOT_READ
 from planner.inventory.parse import REFUSAL
 
@@ -45,3 +45,16 @@ def test_who_tells_gives_what_the_sentences_name(row: str, given: set[str]) -> N
 
 def test_every_row_is_told() -> None:
     assert {row for row, _ in _calls()} | _TOLD_BY_VARIABLE == set(findings._ROWS)
+
+
+def test_why_an_object_is_not_known_is_told_with_what_its_sentence_names() -> None:
+    told = {}
+    for node in ast.walk(ast.parse(Path(manifest.__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_unknown":
+            assert isinstance(node.args[0], ast.Constant)
+            told[node.args[0].value] = {one.arg for one in node.keywords} - {"gpus", "may_help"} | {"key"}
+    named = {
+        row: {name for text in texts for _, name, _, _ in Formatter().parse(text) if name}
+        for row, texts in manifest._WHY.items()
+    }
+    assert told == {row: names | {"key"} for row, names in named.items()}
