@@ -354,34 +354,28 @@ def grown(pieces: Iterator[bytes], packed: Callable[[], int], where: str, walk: 
         yield piece
 
 
-class _Given:
-    """Pieces that are given on, and how many bytes they had."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self.count = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            self.count += len(piece)
-            yield piece
-
-
 def _unpacked(pieces: Iterator[bytes], head: bytes, where: str, walk: Walk) -> Iterator[bytes]:
     """The content, unpacked where it is packed, counted."""
     for magic, name in _FOREIGN_MAGIC.items():
         if head.startswith(magic):
             raise InputError(f"it is packed by {name}, which isn't read here", where=where, mend="Unpack it first")
-    given = _Given(pieces)
+    packed = 0
+
+    def given() -> Iterator[bytes]:
+        nonlocal packed
+        for piece in pieces:
+            packed += len(piece)
+            yield piece
+
     if head.startswith(b"\x1f\x8b"):
-        found = _gunzipped(iter(given), where)
+        found = _gunzipped(given(), where)
     elif head.startswith(b"\xfd7zXZ\0"):
-        found = _expanded(iter(given), lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
+        found = _expanded(given(), lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
     elif head.startswith(b"BZh"):
-        found = _expanded(iter(given), bz2.BZ2Decompressor, "bzip2", where)
+        found = _expanded(given(), bz2.BZ2Decompressor, "bzip2", where)
     else:
         return _counted(pieces, where, walk)
-    return grown(found, lambda: given.count, where, walk)
+    return grown(found, lambda: packed, where, walk)
 
 
 def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:

@@ -123,7 +123,11 @@ def parts_of(
         if start == len(view):
             continue
         is_empty = False
-        for part in _document_parts(view, start, where, problems, walk):
+        is_json = bytes(view[start : start + 1]) in (b"{", b"[")
+        parts = (
+            _json_parts(view, start, where, problems) if is_json else _yaml_parts(view[start:], where, problems, walk)
+        )
+        for part in parts:
             yield part if is_named else _of_many(part)
     if is_empty:
         said = _BETWEEN.match(text)
@@ -155,13 +159,6 @@ def _whole(text: Content, where: str) -> Part | None:
         return _json_part(memoryview(text), where) if text[:1] in (b"{", b"[") else None
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return None
-
-
-def _document_parts(view: memoryview, start: int, where: str, problems: list[Finding], walk: Walk) -> Iterator[Part]:
-    if bytes(view[start : start + 1]) in (b"{", b"["):
-        yield from _json_parts(view, start, where, problems)
-    else:
-        yield from _yaml_parts(view[start:], where, problems, walk)
 
 
 def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list[dict[str, Any]]:

@@ -49,7 +49,8 @@ def sections(data: bytes | bytearray) -> Iterator[Section]:
             start=match.end(), end=len(data) if end < 0 else end, namespace=namespace, pod=pod, container=container,
             is_whole=end >= 0,
         )  # fmt: skip
-        start = search = len(data) if end < 0 else _line_end(data, end + len(end_line))
+        after = data.find(b"\n", end + len(end_line))
+        start = search = len(data) if end < 0 or after < 0 else after + 1
     if start < len(data):
         yield Section(start=start, end=len(data))
 
@@ -66,8 +67,3 @@ def last_lines(data: bytes) -> list[str]:
     """The lines of at most `LARGEST_LOG_BYTES` at the end of `data`, from a whole line on."""
     text = data[-LARGEST_LOG_BYTES:].decode("utf-8", errors="replace")
     return (text.partition("\n")[2] if len(data) > LARGEST_LOG_BYTES else text).splitlines()
-
-
-def _line_end(data: bytes | bytearray, position: int) -> int:
-    end = data.find(b"\n", position)
-    return len(data) if end < 0 else end + 1

@@ -579,12 +579,9 @@ def _apart(workloads: Iterable[model.Workload]) -> tuple[list[model.Workload], l
     own: list[model.Workload] = []
     made: list[model.Workload] = []
     for one in workloads:
-        (made if one.owner is not None and _makes(one.owner.kind, one.kind) else own).append(one)
+        owner = one.owner.kind if one.owner is not None else ""
+        (made if owner == POD.name or (owner and kind_called(owner).part == one.kind) else own).append(one)
     return own, made
-
-
-def _makes(owner: str, kind: str) -> bool:
-    return owner == POD.name or kind_called(owner).part == kind
 
 
 def _template_in(item: Item, kind: str) -> workloads.Raw:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,11 +18,10 @@ import msgspec
 from planner.ground import quantity
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
 from planner.inventory import wire
-from planner.inventory.records.pods import read_pod_spec
+from planner.inventory.records.pods import asked_at_once, read_pod_spec
 from planner.inventory.records.shared import Shared
 from planner.inventory.sealed import sealed
-from planner.kubernetes.records import EMPTY, Amounts, Container, PodSpec
-from planner.kubernetes.requests import at_once
+from planner.kubernetes.records import EMPTY, Amounts, PodSpec
 
 Object = dict[str, Any]
 _SOURCES = tuple(one.name for one in msgspec.structs.fields(wire.Volume) if one.name != "name")
@@ -238,18 +236,12 @@ def _spread(constraints: Iterable[wire.TopologySpreadConstraint]) -> Iterator[st
         yield f"topologySpreadConstraints: {name} is there twice"
 
 
-def _request(container: Container, resource: str) -> int:
-    amount: int = container.requests.get(resource, 0)
-    return amount
-
-
 def _pod_level(spec: PodSpec) -> Iterator[str]:
     """`validatePodResourceConsistency`: requests of all containers together, limits of each."""
     requests: Amounts = spec.pod_requests or EMPTY
     limits: Amounts = spec.pod_limits or EMPTY
     for name, amount in requests.items():
-        asked = partial(_request, resource=name)
-        together = at_once(spec.containers, spec.init_containers, asked)
+        together = asked_at_once(spec.containers, spec.init_containers, name)
         if together > amount:
             yield (
                 f"resources.requests: {name} {quantity.format_amount(amount, name)} is less than the containers' "

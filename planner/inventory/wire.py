@@ -902,10 +902,6 @@ class Device(DeviceBody):
     basic: DeviceBody | None = None
 
 
-class RequestedCapacity(Wire):
-    requests: Quantities | None = None
-
-
 class ExactRequest(Wire):
     device_class_name: str | None = None
     selectors: list[DeviceSelector] | None = None
@@ -913,17 +909,11 @@ class ExactRequest(Wire):
     count: Count | None = None
     admin_access: bool | None = None
     tolerations: list[Toleration] | None = None
-    capacity: RequestedCapacity | None = None
+    capacity: Resources | None = None
 
 
 class SubRequest(ExactRequest):
     name: str = ""
-
-
-class DeviceConstraint(Wire):
-    requests: list[str] | None = None
-    match_attribute: str | None = None
-    distinct_attribute: str | None = None
 
 
 class DeviceRequest(ExactRequest):
@@ -932,15 +922,6 @@ class DeviceRequest(ExactRequest):
     name: str = ""
     exactly: ExactRequest | None = None
     first_available: list[SubRequest] | None = None
-
-
-class DeviceClaim(Wire):
-    requests: list[DeviceRequest] | None = None
-    constraints: list[DeviceConstraint] | None = None
-
-
-class ClaimSpec(Wire):
-    devices: DeviceClaim | None = None
 
 
 class AllocatedDevice(Wire):
@@ -994,28 +975,6 @@ class TypedCondition(Wire):
     status: str = ""
     reason: str | None = None
     last_transition_time: datetime | None = None
-
-
-class TopologyRequest(Wire):
-    required: str | None = None
-    preferred: str | None = None
-    unconstrained: bool | None = None
-    pod_set_group_name: str | None = None
-
-
-class QueuedSet(Wire):
-    name: str | None = None
-    count: Count | None = None
-    min_count: Count | None = None
-    template: PodTemplate | None = None
-    topology_request: TopologyRequest | None = None
-
-
-class GrantedSet(Wire):
-    name: str | None = None
-    flavors: dict[str, str] | None = None
-    resource_usage: Quantities | None = None
-    count: Count | None = None
 
 
 class CheckState(Wire):

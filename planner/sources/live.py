@@ -33,7 +33,6 @@ from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.inventory import succession
 from planner.inventory.findings import finding
-from planner.inventory.parse import Part
 from planner.inventory.picture import Picture
 from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Finding, Presence, Snapshot
@@ -231,7 +230,7 @@ class Reader:
                 return None
             version = api.versions.get(kind, "")
             self._picture.take(kind, (item for part in parts for item in part.items), version)
-        return _path(parts), version
+        return parts[0].where, version
 
     def _served(self, api: kubernetes_api.Api) -> frozenset[str] | None:
         """The API groups of the server, asked once for all kinds that most clusters don't have."""
@@ -443,10 +442,6 @@ class _Wait:
         wait, longest = self._next, self._timing.longest_wait
         self._next = min(2 * wait, longest)
         return max(wait * random.uniform(0.5, 1.0), min(asked_seconds, longest))
-
-
-def _path(parts: list[Part]) -> str:
-    return parts[0].where
 
 
 def _number(version: str) -> int | None:

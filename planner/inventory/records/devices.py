@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from planner.inventory import wire
 from planner.inventory.records.places import OWNER, Kept, at, each, of
 from planner.inventory.records.selectors import read_taints, read_terms, read_tolerations
-from planner.inventory.records.shared import Shared, amount, given
+from planner.inventory.records.shared import Shared, amount, amount_or_none, given
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
 
@@ -61,36 +61,17 @@ def _device(_: Shared, device: wire.Device) -> model.Device:
 
 def _policy(policy: wire.CapacityPolicy, name: str) -> model.CapacityPolicy:
     steps = policy.valid_range or wire.CapacityRange()
-
-    def read(text: str | int | float | None) -> int | None:
-        return None if text is None else amount(text, name)
-
     return model.CapacityPolicy(
-        default=read(policy.default),
+        default=amount_or_none(policy.default, name),
         values=tuple(amount(one, name) for one in policy.valid_values or ()),
-        minimum=read(steps.min),
-        maximum=read(steps.max),
-        step=read(steps.step),
+        minimum=amount_or_none(steps.min, name),
+        maximum=amount_or_none(steps.max, name),
+        step=amount_or_none(steps.step, name),
     )
 
 
 def _amounts(quantities: wire.Quantities | None) -> model.Amounts:
     return FrozenMap({name: amount(text, name) for name, text in quantities.items()}) if quantities else EMPTY
-
-
-def _claim_spec(shared: Shared, spec: wire.ClaimSpec) -> model.ClaimSpec:
-    devices = spec.devices or wire.DeviceClaim()
-    return model.ClaimSpec(
-        requests=tuple(_device_request(shared, one) for one in devices.requests or ()),
-        constraints=tuple(
-            model.DeviceConstraint(
-                requests=tuple(one.requests or ()),
-                match_attribute=one.match_attribute or "",
-                distinct_attribute=one.distinct_attribute or "",
-            )
-            for one in devices.constraints or ()
-        ),
-    )
 
 
 def _counters(sets: Iterable[tuple[str, wire.CounterSet]]) -> tuple[tuple[str, str, int], ...]:
@@ -121,6 +102,19 @@ def _exact_request(shared: Shared, name: str, exact: wire.ExactRequest) -> model
     )
 
 
+_CONSTRAINT = Kept(
+    model.DeviceConstraint,
+    is_object=False,
+    requests="requests",
+    match_attribute="matchAttribute",
+    distinct_attribute="distinctAttribute",
+)
+_CLAIM = Kept(
+    model.ClaimSpec,
+    is_object=False,
+    requests=each("devices.requests", wire.DeviceRequest, _device_request),
+    constraints=each("devices.constraints", _CONSTRAINT),
+)
 DEVICE_CLASS = Kept(
     model.DeviceClass,
     selectors=at("spec.selectors", list[wire.DeviceSelector], _cel),
@@ -158,7 +152,7 @@ def _consumed(_: Shared, allocation: wire.Allocation) -> tuple[model.Amounts, ..
 _ALLOCATION = "status.allocation"
 RESOURCE_CLAIM = Kept(
     model.ResourceClaim,
-    spec=at("spec", wire.ClaimSpec, _claim_spec),
+    spec=at("spec", _CLAIM),
     owner=OWNER,
     is_allocated=at(_ALLOCATION, wire.Allocation, lambda *_: True),
     allocated=at(
@@ -172,7 +166,7 @@ RESOURCE_CLAIM = Kept(
     ),
     reserved_for=each("status.reservedFor", wire.ObjectReference, lambda _, user: user.uid or ""),
 )
-RESOURCE_CLAIM_TEMPLATE = Kept(model.ResourceClaimTemplate, spec=at("spec.spec", wire.ClaimSpec, _claim_spec))
+RESOURCE_CLAIM_TEMPLATE = Kept(model.ResourceClaimTemplate, spec=at("spec.spec", _CLAIM))
 
 
 def _taint(_: Shared, where: wire.DeviceTaintSelector | None, taint: wire.Taint | None) -> model.Taint:

@@ -44,13 +44,6 @@ def _taints(_: Shared, taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
     return read_taints(taints)
 
 
-def _allocatable(
-    shared: Shared, allocatable: wire.Quantities | None, capacity: wire.Quantities | None
-) -> model.Amounts:
-    """Without allocatable all of its capacity is (`SetDefaults_NodeStatus`)."""
-    return shared.amounts(capacity if allocatable is None else allocatable)
-
-
 def _conditions(shared: Shared, conditions: list[wire.NodeCondition]) -> Labels:
     for condition in conditions:
         shared.seconds(condition.last_heartbeat_time)
@@ -78,7 +71,10 @@ NODE = Kept(
     taints=at("spec.taints", list[wire.Taint], _taints),
     is_cordoned="spec.unschedulable",
     is_deleting=DELETING,
-    allocatable=of(_allocatable, ("status.allocatable", wire.Quantities), ("status.capacity", wire.Quantities)),
+    allocatable=of(  # without it all of its capacity is (`SetDefaults_NodeStatus`)
+        lambda shared, allocatable, capacity: shared.amounts(capacity if allocatable is None else allocatable),
+        *((f"status.{name}", wire.Quantities) for name in ("allocatable", "capacity")),
+    ),
     capacity="status.capacity",
     images=at("status.images", list[wire.Image], _images),
     provider_id=at("spec.providerID", str),

@@ -36,8 +36,8 @@ def of(read: Callable[..., Any], *values: tuple[str, Any]) -> Place:
 
 
 def at(path: str, kind: Any, read: Callable[[Shared, Any], Any] = lambda _, value: value) -> Place:
-    """``read(shared, value)`` of what is at `path`."""
-    return Place(((path, kind),), read, is_asked_of_none=False)
+    """``read(shared, value)`` of what is at `path`; of `Kept` its record."""
+    return Place(((path, kind),), kind.read if isinstance(kind, Kept) else read, is_asked_of_none=False)
 
 
 class Many(NamedTuple):
@@ -76,12 +76,6 @@ CREATED = of(lambda shared, metadata: shared.seconds(metadata.creation_timestamp
 DELETING = of(lambda _, metadata: metadata.deletion_timestamp is not None, METADATA)
 _NAME = of(lambda _, metadata: metadata.name, METADATA)
 _NAMESPACE = of(lambda shared, metadata: shared.text(metadata.namespace or DEFAULT_NAMESPACE), METADATA)
-CONDITIONS = at(
-    "status.conditions",
-    list[wire.TypedCondition],
-    lambda shared, many: shared.conditions({one.type: f"{one.status}/{one.reason or ''}" for one in many}),
-)
-"""Type → "status/reason"."""
 
 
 class _Form(NamedTuple):
@@ -166,7 +160,7 @@ def _struct(name: str, tree: dict[str, Any], base: type[msgspec.Struct] = wire.W
     fields: list[Any] = []
     for field, below in tree.items():
         kind = _struct(f"{name}.{field}", below) if isinstance(below, dict) else below
-        kind = kind.type if isinstance(kind, Many) else kind
+        kind = kind.type if isinstance(kind, Many) else kind.wire if isinstance(kind, Kept) else kind
         if field not in base.__struct_fields__:
             fields.append((field, kind | None, None))
     return msgspec.defstruct(name, fields, bases=(base,), kw_only=True, omit_defaults=True, gc=False)
@@ -176,3 +170,11 @@ def _value(decoded: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         decoded = getattr(decoded, name, None)
     return decoded
+
+
+CONDITIONS = at(
+    "status.conditions",
+    list[wire.TypedCondition],
+    lambda shared, many: shared.conditions({one.type: f"{one.status}/{one.reason or ''}" for one in many}),
+)
+"""Type → "status/reason"."""

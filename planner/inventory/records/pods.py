@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from planner.inventory.records.shared import (
     ReadObject,
     Shared,
     amount,
+    amount_or_none,
     annotations_of,
     given,
     metadata_of,
@@ -207,19 +209,14 @@ def _effective(
     current = [in_force or {}, known.allocated_resources or {}]
     if all(one == own for one in current):
         return asked
-    if not _is_infeasible(status):
+    pending = (one.reason for one in status.conditions or () if one.type == "PodResizePending")
+    if "Infeasible" not in pending:
         current.append(own)
     names = dict.fromkeys(name for amounts in current for name in amounts)
-    counted = {name: _most(name, [one[name] for one in current if name in one]) for name in names}
+    counted = {
+        name: max((one[name] for one in current if name in one), key=partial(amount, resource=name)) for name in names
+    }
     return wire.Resources(requests=counted, limits=asked.limits, claims=asked.claims)
-
-
-def _most(resource: str, quantities: list[str | int | float]) -> str | int | float:
-    return max(quantities, key=lambda one: amount(one, resource))
-
-
-def _is_infeasible(status: wire.PodStatus) -> bool:
-    return any(one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions or ())
 
 
 def _container_states(shared: Shared, status: wire.PodStatus) -> tuple[model.ContainerState, ...]:
@@ -503,17 +500,20 @@ def _pod_level(
     everyone = (*containers, *init_containers)
     for name in sorted({name for one in everyone for name in one.limits if name.startswith(HUGE_PAGES)}):
         if name not in requests and name not in limits:
-            limits[name] = _asked(containers, init_containers, name)
+            limits[name] = asked_at_once(containers, init_containers, name)
     if limits:
         for name in (CPU, MEMORY):
             if name not in requests and any(name in one.requests for one in everyone):
-                requests[name] = _asked(containers, init_containers, name)
+                requests[name] = asked_at_once(containers, init_containers, name)
         for name, limit in limits.items():
             requests.setdefault(name, limit)
     return FrozenMap(requests), FrozenMap(limits) if limits else None
 
 
-def _asked(containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str) -> int:
+def asked_at_once(
+    containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str
+) -> int:
+    """What containers ask for together."""
     return at_once(containers, init_containers, lambda one: one.requests.get(resource, 0))
 
 
@@ -581,7 +581,7 @@ def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
         kind=kind,
         claim_name=disk.claim_name,
         medium=empty.medium or "",
-        size_limit_bytes=None if empty.size_limit is None else amount(empty.size_limit, "sizeLimit"),
+        size_limit_bytes=amount_or_none(empty.size_limit, "sizeLimit"),
         host_path=(source.directory or "") if isinstance(source, wire.HostPath) else "",
         disk_id=_disk_id(kind, disk),
         read_only=bool(disk.read_only),

@@ -12,7 +12,7 @@ from planner.ground import quantity
 from planner.inventory import wire
 from planner.inventory.records.places import CONDITIONS, CREATED, OWNER, UID, Kept, at, each, first, is_there, of
 from planner.inventory.records.pods import cut, known_spec
-from planner.inventory.records.shared import Shared, amount
+from planner.inventory.records.shared import Shared, amount, amount_or_none, given
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap
 
@@ -29,8 +29,8 @@ def _quota_group(_: Shared, group: wire.ResourceGroup) -> model.QuotaGroup:
                 flavor=flavor.name,
                 resource=one.name,
                 nominal=amount(one.nominal_quota, one.name),
-                borrowing_limit=_limit(one.borrowing_limit, one.name),
-                lending_limit=_limit(one.lending_limit, one.name),
+                borrowing_limit=amount_or_none(one.borrowing_limit, one.name),
+                lending_limit=amount_or_none(one.lending_limit, one.name),
             )
             for flavor in group.flavors or ()
             for one in flavor.resources or ()
@@ -38,16 +38,8 @@ def _quota_group(_: Shared, group: wire.ResourceGroup) -> model.QuotaGroup:
     )
 
 
-def _limit(text: str | int | float | None, resource: str) -> int | None:
-    return None if text is None else amount(text, resource)
-
-
 def _policy(_: Shared, text: str) -> str | None:
     return _OLD_POLICIES.get(text, text) or None
-
-
-def _is_active(_: Shared, conditions: list[wire.TypedCondition]) -> bool | None:
-    return {one.type: one.status == "True" for one in conditions}.get("Active")
 
 
 def _checks(_: Shared, named: list[str] | None, rules: list[wire.CheckRule] | None) -> Any:
@@ -57,7 +49,7 @@ def _checks(_: Shared, named: list[str] | None, rules: list[wire.CheckRule] | No
 
 _GROUPS = each("spec.resourceGroups", wire.ResourceGroup, _quota_group)
 _WEIGHT = at("spec.fairSharing.weight", wire.Quantity, lambda _, text: float(quantity.parse_decimal(str(text))))
-_ACTIVE = at("status.conditions", _TOLD, _is_active)
+_ACTIVE = at("status.conditions", _TOLD, lambda _, many: {one.type: one.status == "True" for one in many}.get("Active"))
 
 
 def _names_of(*paths: tuple[str, Any]) -> Any:
@@ -108,28 +100,31 @@ ADMISSION_CHECK = Kept(model.AdmissionCheck, controller="spec.controllerName", i
 TOPOLOGY = Kept(model.Topology, levels=each("spec.levels", wire.TopologyLevel, lambda _, level: level.node_label))
 
 
-def _set(shared: Shared, one: wire.QueuedSet) -> model.QueuedSet:
-    template = one.template.spec if one.template is not None else None
-    request = one.topology_request
-    return model.QueuedSet(
-        name=shared.text(one.name or "main"),
-        count=1 if one.count is None else one.count,
-        spec=known_spec(shared, cut(template)).record if template is not None else model.PodSpec(),
-        least=one.min_count,
-        is_topological=request is not None
-        and (request.required is not None or request.preferred is not None or request.unconstrained is True),
-        level=(request.required or request.preferred or "") if request is not None else "",
-        group=(request.pod_set_group_name or "") if request is not None else "",
-    )
-
-
-def _granted(shared: Shared, one: wire.GrantedSet) -> model.GrantedSet:
-    return model.GrantedSet(
-        name=shared.text(one.name or "main"),
-        count=1 if one.count is None else one.count,
-        flavors=FrozenMap(one.flavors or {}),
-        use=shared.amounts(one.resource_usage),
-    )
+_MAIN = of(lambda shared, name: shared.text(name or "main"), ("name", str))
+_COUNT = of(lambda _, count: given(count, 1), ("count", wire.Count))
+_SET = Kept(
+    model.QueuedSet,
+    is_object=False,
+    name=_MAIN,
+    count=_COUNT,
+    least="minCount",
+    spec=at("template", wire.PodTemplate, lambda shared, one: one.spec and known_spec(shared, cut(one.spec)).record),
+    is_topological=of(
+        lambda _, *levels: any(one is not None and one is not False for one in levels),
+        *((f"topologyRequest.{name}", str) for name in ("required", "preferred")),
+        ("topologyRequest.unconstrained", bool),
+    ),
+    level=first("topologyRequest.required", "topologyRequest.preferred"),
+    group="topologyRequest.podSetGroupName",
+)
+_GRANTED = Kept(
+    model.GrantedSet,
+    is_object=False,
+    name=_MAIN,
+    flavors=at("flavors", dict[str, str], lambda _, flavors: FrozenMap(flavors)),
+    use="resourceUsage",
+    count=_COUNT,
+)
 
 
 def _changed(shared: Shared, conditions: list[wire.TypedCondition]) -> FrozenMap[float]:
@@ -143,13 +138,13 @@ WORKLOAD = Kept(
     queue="spec.queueName",
     created_at=CREATED,
     owner=OWNER,
-    sets=each("spec.podSets", wire.QueuedSet, _set),
+    sets=each("spec.podSets", _SET),
     priority=at("spec.priority", wire.Int32),
     is_wanted="spec.active",
     conditions=CONDITIONS,
     changed_at=at("status.conditions", _TOLD, _changed),
     admitted_by="status.admission.clusterQueue",
-    granted=each("status.admission.podSetAssignments", wire.GrantedSet, _granted),
+    granted=each("status.admission.podSetAssignments", _GRANTED),
     checks=at(
         "status.admissionChecks",
         list[wire.CheckState],

@@ -162,6 +162,11 @@ def given(value: int | None, default: int) -> int:
     return default if value is None else value
 
 
+def amount_or_none(text: str | int | float | None, resource: str) -> int | None:
+    """`amount`, None where there is none."""
+    return None if text is None else amount(text, resource)
+
+
 def amount(text: str | int | float, resource: str) -> int:
     """A quantity as an integer; the error names the resource."""
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from planner.ground.vocabulary import (
     DEFAULT_NAMESPACE,
     DEFAULT_STORAGE_CLASS,
@@ -14,7 +12,7 @@ from planner.ground.vocabulary import (
 from planner.inventory import wire
 from planner.inventory.records.places import CREATED, DELETING, LABELS, METADATA, Kept, at, each, is_there, of
 from planner.inventory.records.selectors import read_selector, read_terms
-from planner.inventory.records.shared import Shared, amount, annotations_of
+from planner.inventory.records.shared import Shared, amount_or_none, annotations_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
 
@@ -70,13 +68,11 @@ _TOPOLOGY = Kept(model.Requirement, is_object=False, key="key", operator=of(lamb
 _TERM = Kept(model.NodeSelectorTerm, is_object=False, match_expressions=each("matchLabelExpressions", _TOPOLOGY))
 
 
-def _is_default(_: Shared, metadata: wire.Metadata) -> bool:
-    return any(annotations_of(metadata).get(one) == "true" for one in DEFAULT_STORAGE_CLASS)
-
-
 STORAGE_CLASS = Kept(
     model.StorageClass,
-    is_default=of(_is_default, METADATA),
+    is_default=of(
+        lambda _, metadata: any(annotations_of(metadata).get(one) == "true" for one in DEFAULT_STORAGE_CLASS), METADATA
+    ),
     created_at=CREATED,
     provisioner=at("provisioner", str, lambda _, name: IN_TREE_PROVISIONERS.get(name, name)),
     volume_binding_mode="volumeBindingMode",
@@ -97,15 +93,13 @@ CSI_DRIVER = Kept(
 )
 
 
-def _largest(_: Shared, capacity: Any, maximum: Any) -> int | None:
-    """The largest volume counts where it is said (`capacitySufficient`)."""
-    largest = capacity if maximum is None else maximum
-    return None if largest is None else amount(largest, "storage")
-
-
 CSI_STORAGE_CAPACITY = Kept(
     model.CsiStorageCapacity,
     storage_class_name="storageClassName",
     nodes="nodeTopology",
-    largest_bytes=of(_largest, ("capacity", wire.Quantity), ("maximumVolumeSize", wire.Quantity)),
+    largest_bytes=of(  # the largest volume counts where it is said (`capacitySufficient`)
+        lambda _, capacity, maximum: amount_or_none(capacity if maximum is None else maximum, "storage"),
+        ("capacity", wire.Quantity),
+        ("maximumVolumeSize", wire.Quantity),
+    ),
 )

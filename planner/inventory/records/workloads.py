@@ -126,7 +126,8 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         ready_replicas=_count(status, kind.status.ready),
         available_replicas=_count(status, kind.status.available),
         updated_replicas=_count(status, kind.status.updated),
-        completions=spec.completions if spec.completions is not None else _default_completions(kind, spec),
+        # a Job that gives neither completions nor parallelism needs one completion (`SetDefaults_Job`)
+        completions=1 if kind.is_batch and spec.completions is spec.parallelism is None else spec.completions,
         backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if kind.is_batch else None,
         active_deadline_seconds=spec.active_deadline_seconds,
         ignores_disruptions=_on_disruption(spec.pod_failure_policy) == "Ignore",
@@ -192,17 +193,14 @@ def _on_disruption(policy: wire.FailurePolicy | None) -> str:
         if any(one.type == "DisruptionTarget" and one.status in ("", "True") for one in rule.on_pod_conditions or ()):
             return rule.action
         codes = rule.on_exit_codes
-        if codes is not None and rule.action != "Ignore" and _catches(codes):
-            return "Count"
+        if codes is not None and rule.action != "Ignore":
+            is_in = codes.operator == "In"
+            if any((code in (codes.values or ())) is is_in for code in _SIGNALLED):
+                return "Count"
     return "Count"
 
 
 _SIGNALLED: Final = (143, 137)  # 128 + SIGTERM, 128 + SIGKILL
-
-
-def _catches(codes: wire.ExitCodes) -> bool:
-    is_in = codes.operator == "In"
-    return any((code in (codes.values or ())) is is_in for code in _SIGNALLED)
 
 
 def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> model.ReplicaSet:
@@ -262,11 +260,6 @@ def _replicas(kind: Kind, spec: wire.WorkloadSpec) -> int:
     if kind.is_per_node:
         return 0
     return given(spec.parallelism if kind.is_batch else spec.replicas, 1)
-
-
-def _default_completions(kind: Kind, spec: wire.WorkloadSpec) -> int | None:
-    """A Job that gives neither completions nor parallelism needs one completion (`SetDefaults_Job`)."""
-    return 1 if kind.is_batch and spec.parallelism is None else None
 
 
 def _default_selector(kind: Kind, name: str, spec: wire.WorkloadSpec) -> model.LabelSelector:
