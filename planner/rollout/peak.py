@@ -8,7 +8,7 @@ from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.glance import glance, restarted
+from planner.rollout.glance import OwnRollout, glance, restarted
 from planner.rollout.prepared import compiled
 from planner.rollout.scaled import scaled
 
@@ -60,11 +60,9 @@ def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
             then, reached = scaled(snapshot, workload, replicas)
             found = glance(compiled(then), restarted(then.workload(workload.key) or workload)).answer
     except HeadroomError as error:
-        return AtReplicas(
-            replicas=replicas, reached=None, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, lowest_ready=0,
-            sentence=Text(f"not known: {error.what}"),
-        )  # fmt: skip
+        said = Text(f"not known: {error.what}")
+        reached, found = None, OwnRollout(verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said)
     return AtReplicas(
         replicas=replicas, reached=reached, verdict=found.verdict, reason=found.reason, lowest_ready=found.lowest_ready,
-        sentence=Text(found.sentence),
+        sentence=found.sentence,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -104,6 +104,12 @@ class _Case:
     def room(self) -> Room:
         return Room.of(self.run, self.revisions[self.place])
 
+    @cached_property
+    def shape(self) -> Shape | None:
+        """Of a pod that waits, a new one if one does."""
+        waiting = [pod for pod in self.run.pods[self.workload.key] if not pod.is_bound]
+        return next((pod.shape for pod in sorted(waiting, key=lambda pod: not pod.is_new)), None)
+
     @property
     def can_be_waited_for(self) -> bool:
         placed = self.revisions[self.place].placed
@@ -116,17 +122,16 @@ class _Case:
         return seconds_at(run.moments[self.workload.key], self.pod_times, run.tick_ends)[-1]
 
     def remedy(
-        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "", extra_gpus: int = 0,
-        extra_nodes: int = 0, node_template: str = "", is_kept: bool = False, first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
+        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "",
+        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
+        **more: Any,
     ) -> Remedy:  # fmt: skip
-        """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between."""
+        """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between. `more`: of `Remedy`."""
         before = self.revisions[self.place].before
         cure = command
         if patch and before is not None:
-            cure, undo = (
-                commands.patch(self.workload.key, patch),
-                (commands.patch(before.key, taken_back(before, patch)),),
-            )
+            cure = commands.patch(self.workload.key, patch)
+            undo = (commands.patch(before.key, taken_back(before, patch)),)
         elif patch:  # there is nothing to patch yet
             cure = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
         cures = [Step(what=what or title, commands=(cure,), undo=undo)] if cure else []
@@ -138,7 +143,6 @@ class _Case:
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.pods_wanted,
             seconds=first_seconds + self.seconds(run),
-            extra_gpus=extra_gpus,
             patch_yaml=as_yaml(patch) if patch else "",
             command=commands.chain(
                 [one for step in done for one in step.commands],
@@ -148,9 +152,7 @@ class _Case:
             if first
             else cure,
             steps=(*done, *last),
-            extra_nodes=extra_nodes,
-            node_template=node_template,
-            is_kept=is_kept,
+            **more,
         )
 
 
@@ -172,7 +174,9 @@ def find_remedies(
     case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
-    return (remedy for kind, search in _SEARCHES if kind in kinds for remedy in search(case))
+    for kind, search, reasons in _SEARCHES:
+        if kind in kinds and (reasons is None or why.reason in reasons):
+            yield from search(case)
 
 
 def preference(one: Remedy) -> tuple[bool, bool, int, int, float]:
@@ -260,13 +264,9 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     """
     workload = case.workload
     before = case.revisions[case.place].before
-    if (
-        before is None
-        or not (workload.traits.surges_freely and workload.replicas > 1)
-        or case.why.reason is not Reason.HOLD_AND_WAIT
-    ):
+    if before is None or not (workload.traits.surges_freely and workload.replicas > 1):
         return
-    shape = _waiting_shape(case)
+    shape = case.shape
     if shape is None:
         return
     least = shape.priority if shape.may_preempt else None
@@ -310,14 +310,9 @@ def _may_be_moved(case: _Case, workload: Workload, replicas: int) -> str:
 
 def _another_node(case: _Case) -> Iterator[Remedy]:
     """Nodes like those of a pool that matches: as few as do. How many hangs on whose rollouts are in flight, and would take them."""
-    if case.cluster.snapshot.lacks(DEPLOYMENT.name):
+    if case.cluster.snapshot.lacks(DEPLOYMENT.name) or case.shape is None:
         return
-    if case.why.reason not in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE, Reason.TOO_MANY_PODS):
-        return
-    shape = _waiting_shape(case)
-    if shape is None:
-        return
-    for template in _templates(case.cluster, shape):
+    for template in _templates(case.cluster, case.shape):
         for count in range(1, _MOST_NODES + 1):
             run = case.attempt(case.workload, case.grown(case.cluster, template, count))
             if run is None and count == 1:  # where the most don't do, fewer don't either
@@ -346,18 +341,10 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
 
 def _smaller_request(case: _Case) -> Iterator[Remedy]:
     """The largest request that would do, where cpu or memory is what is short and half of it is there."""
-    if case.why.reason not in (Reason.INSUFFICIENT_RESOURCE, Reason.HOLD_AND_WAIT):
+    shape, lacking = case.shape, case.why.lacking
+    if shape is None or lacking not in (("cpu",), ("memory",)) or len(case.workload.template.spec.containers) != 1:
         return
-    shape = _waiting_shape(case)
-    names = [n for n in case.why.lacking if n in ("cpu", "memory")]
-    if (
-        shape is None
-        or len(names) != 1
-        or len(case.why.lacking) != 1
-        or len(case.workload.template.spec.containers) != 1
-    ):
-        return
-    name = names[0]
+    name = lacking[0]
     row = case.cluster.row[name]
     codes = fails(case.run.simulation.state, shape)
     nodes = np.flatnonzero(codes == Fails.RESOURCES)
@@ -387,7 +374,7 @@ def _smaller_request(case: _Case) -> Iterator[Remedy]:
 def _larger_quota(case: _Case) -> Iterator[Remedy]:
     """The quotas that stand in the way, raised by what the surge needs, or else to the most that is ever used."""
     workload = case.workload
-    if case.why.reason is not Reason.QUOTA or is_unstated(case.run, workload.key):
+    if is_unstated(case.run, workload.key):
         return
     quotas = [q for q in case.cluster.snapshot.resource_quotas if q.namespace == workload.namespace]
     free = _with_quotas(case, {q.name: dict.fromkeys(q.hard, _UNBOUNDED) for q in quotas})
@@ -430,15 +417,15 @@ def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Re
         if one.namespace == namespace and one.name in hard
     }
     amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
-    found = case.remedy(
+    return case.remedy(
         RemedyKind.RAISE_QUOTA,
         f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
         f"{amounts}; {_at_worst(case, run)}",
         run,
         command=commands.chain(steps.quota_patches(namespace, hard)),
         undo=tuple(steps.quota_patches(namespace, today)),
+        quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()),
     )
-    return replace(found, quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()))
 
 
 def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run | None:
@@ -455,9 +442,7 @@ def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run | No
 
 def _other_holder(case: _Case) -> Iterator[Remedy]:
     """Another workload on the matching nodes, scaled down by as little as does."""
-    if case.why.reason not in (Reason.INSUFFICIENT_RESOURCE, Reason.HOLD_AND_WAIT):
-        return
-    shape = _waiting_shape(case)
+    shape = case.shape
     scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
     if shape is None or scarce is None:
         return
@@ -518,9 +503,8 @@ def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
 
 def _without_rivals(case: _Case) -> Iterator[Remedy]:
     """Workloads that wait for the same nodes and would take what is freed, scaled to 0 while rolling out."""
-    workload = case.workload
-    shape = _waiting_shape(case)
-    if not workload.traits.surges_freely or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
+    workload, shape = case.workload, case.shape
+    if not workload.traits.surges_freely or shape is None:
         return
     workloads = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
@@ -557,8 +541,6 @@ _ONE_BY_ONE = rolling_way((0, 1))
 
 def _other_selector(case: _Case) -> Iterator[Remedy]:
     """A node selector entry that no node satisfies, left out."""
-    if case.why.reason is not Reason.NO_MATCHING_NODE:
-        return
     workload = case.workload
     spec = workload.template.spec
     for key in spec.node_selector:
@@ -576,28 +558,24 @@ def _other_selector(case: _Case) -> Iterator[Remedy]:
             return
 
 
-_SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]]], ...] = (
-    (RemedyKind.WAIT, _wait),
-    (RemedyKind.SWITCH_STRATEGY, _other_strategy),
-    (RemedyKind.RECREATE, _recreate),
-    (RemedyKind.SCALE_DOWN_FIRST, _smaller_first),
-    (RemedyKind.ADD_NODE, _another_node),
-    (RemedyKind.SMALLER_REQUEST, _smaller_request),
-    (RemedyKind.RAISE_QUOTA, _larger_quota),
-    (RemedyKind.FREE_CAPACITY, _other_holder),
-    (RemedyKind.FREE_CAPACITY, _without_rivals),
-    (RemedyKind.FIX_SELECTOR, _other_selector),
+_HELD = (Reason.HOLD_AND_WAIT,)
+_SHORT = (*_HELD, Reason.INSUFFICIENT_RESOURCE)
+# What is looked for, in this order, and for which reasons: None for all.
+_SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]], tuple[Reason, ...] | None], ...] = (
+    (RemedyKind.WAIT, _wait, None),
+    (RemedyKind.SWITCH_STRATEGY, _other_strategy, None),
+    (RemedyKind.RECREATE, _recreate, None),
+    (RemedyKind.SCALE_DOWN_FIRST, _smaller_first, _HELD),
+    (RemedyKind.ADD_NODE, _another_node, (*_SHORT, Reason.TOO_MANY_PODS)),
+    (RemedyKind.SMALLER_REQUEST, _smaller_request, _SHORT),
+    (RemedyKind.RAISE_QUOTA, _larger_quota, (Reason.QUOTA,)),
+    (RemedyKind.FREE_CAPACITY, _other_holder, _SHORT),
+    (RemedyKind.FREE_CAPACITY, _without_rivals, _HELD),
+    (RemedyKind.FIX_SELECTOR, _other_selector, (Reason.NO_MATCHING_NODE,)),
 )
 
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _waiting_shape(case: _Case) -> Shape | None:
-    pods = case.run.pods[case.workload.key]
-    return next((p.shape for p in pods if not p.is_bound and p.is_new), None) or next(
-        (p.shape for p in pods if not p.is_bound), None
-    )
-
-
 def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
     """One node of each pool that matches the pod and is large enough for it when empty."""
     found: dict[str, Node] = {}
