@@ -11,7 +11,7 @@ from planner.capacity.quota import BESIDE
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
-from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject
+from planner.inventory.manifest import Manifest, UnknownObject
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
@@ -26,8 +26,7 @@ from planner.pricing.commitments import paid_for
 from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.policy import GateException, GatePolicy
-
-Change = AppliedWorkload | PlacedWorkload
+from planner.rollout.run import Revision
 
 
 class GatedWorkload(Record):
@@ -58,16 +57,16 @@ class GatedWorkload(Record):
     together: Verdict
     reason: Reason
     sentence: Text
-    scheduler_message: Text
-    replicas: int
-    lowest_ready: int | None
-    seconds: float
+    scheduler_message: Text = NO_WORDS
+    replicas: int = 0
+    lowest_ready: int | None = None
+    seconds: float = 0.0
     more_gpus: int
-    extra_gpus: int
-    extra_nodes: int
-    more_usd_per_month: float | None
-    added_usd_per_month: float | None
-    ways_out: tuple[Remedy, ...]
+    extra_gpus: int = 0
+    extra_nodes: int = 0
+    more_usd_per_month: float | None = None
+    added_usd_per_month: float | None = None
+    ways_out: tuple[Remedy, ...] = ()
     is_told: bool = True
     is_placement_only: bool = False
     is_suspended: bool = False
@@ -80,16 +79,6 @@ class GatedWorkload(Record):
     rules: str = ""  # whose, of another project, where they weren't recorded
 
 
-def after_change(one: Change) -> Workload:
-    """The workload as the change leaves it."""
-    return one.workload if isinstance(one, PlacedWorkload) else one.after
-
-
-def key_of(one: Change) -> str:
-    """The workload's key."""
-    return after_change(one).key
-
-
 _GRAVITY: Final = {Verdict.STUCK: 0, Verdict.UNKNOWN: 1, Verdict.NEEDS_GROWTH: 2, Verdict.COMPLETES: 3}
 
 
@@ -98,14 +87,13 @@ def untold(one: UnknownObject) -> GatedWorkload:
     return GatedWorkload(
         workload=one.key, is_new=not one.may_help, verdict=Verdict.UNKNOWN, alone=Verdict.UNKNOWN,
         together=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=Text(f"not known: {one.what}. {one.mend}".rstrip(". ")),
-        scheduler_message=NO_WORDS, replicas=0, lowest_ready=None, seconds=0.0, more_gpus=one.gpus, extra_gpus=0,
-        extra_nodes=0, more_usd_per_month=None, added_usd_per_month=None, ways_out=(), is_told=False,
+        more_gpus=one.gpus, is_told=False,
     )  # fmt: skip
 
 
 def gated(
     snapshot: Snapshot,
-    change: Change,
+    change: Revision,
     alone: RolloutResult,
     together: RolloutResult,
     place: int,
@@ -117,17 +105,16 @@ def gated(
     verdict = min((alone.verdict, shared), key=_GRAVITY.__getitem__)
     is_alone = verdict is alone.verdict
     told, source = (mine, alone) if is_alone else (ours, together)
-    before = None if isinstance(change, PlacedWorkload) else change.before
-    after = after_change(change)
+    before, placed = change.before, change.placed
     old, new = _old_pods(snapshot, change), _new_pods(snapshot, change, mine.replicas)
     gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
     grown = [one for one, said in ((alone, alone.verdict), (together, shared)) if said is Verdict.NEEDS_GROWTH]
     growth = next(iter(grown), None)
-    is_suspended = isinstance(change, PlacedWorkload) and change.placed.idle is Idle.SUSPENDED
+    is_suspended = placed is not None and placed.idle is Idle.SUSPENDED
     played = verdict is not Verdict.UNKNOWN or snapshot.if_known(True, NODE.name, POD.name)
     return GatedWorkload(
-        workload=after.key,
-        is_new=before is None and not (isinstance(change, PlacedWorkload) and change.placed.rules),
+        workload=change.after.key,
+        is_new=before is None and not (placed and placed.rules),
         verdict=verdict,
         alone=alone.verdict,
         together=shared,
@@ -144,8 +131,8 @@ def gated(
         more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book, growth),
         added_usd_per_month=_added_usd(snapshot, growth, book),
         ways_out=source.remedies,
-        is_placement_only=isinstance(change, PlacedWorkload) and not change.placed.idle and not change.placed.rules,
-        rules=change.placed.rules if isinstance(change, PlacedWorkload) else change.rules,
+        is_placement_only=placed is not None and not placed.idle and not placed.rules,
+        rules=placed.rules if placed else change.rules,
         is_suspended=is_suspended and not _is_queued(snapshot, change),  # Kueue resumes what it lets in
         is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code in BESIDE)),
@@ -166,25 +153,24 @@ def _pods_of(snapshot: Snapshot, workload: Workload | None, told: int | None = N
     return [(workload.template.spec, number)]
 
 
-def _old_pods(snapshot: Snapshot, change: Change) -> Pods:
+def _old_pods(snapshot: Snapshot, change: Revision) -> Pods:
     """The same of what it was: of an object that is placed, whose place the new ones take."""
-    if isinstance(change, AppliedWorkload):
+    if change.placed is None:
         return _pods_of(snapshot, change.before)
     return [(one.template.spec, one.count) for one in change.placed.old]
 
 
-def _new_pods(snapshot: Snapshot, change: Change, told: int) -> Pods:
+def _new_pods(snapshot: Snapshot, change: Revision, told: int) -> Pods:
     """The same of what it becomes, of all its templates; none while it is suspended, unless a queue resumes it."""
-    if isinstance(change, AppliedWorkload):
+    if change.placed is None:
         return _pods_of(snapshot, change.after, told)
     is_idle = bool(change.placed.idle) and not _is_queued(snapshot, change)
     return [] if is_idle else [(template.spec, n) for template, n in change.placed.templates]
 
 
-def _is_queued(snapshot: Snapshot, change: PlacedWorkload | AppliedWorkload) -> bool:
-    one = after_change(change)
-    templates = change.placed.templates if isinstance(change, PlacedWorkload) else one.templates
-    return bool(queued(snapshot, one.namespace, one.labels, [template for template, _ in templates]))
+def _is_queued(snapshot: Snapshot, change: Revision) -> bool:
+    one = change.after
+    return bool(queued(snapshot, one.namespace, one.labels, [template for template, _ in change.templates]))
 
 
 def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:
@@ -262,10 +248,9 @@ def _usd_of_pods(
 
 
 def judged(
-    part: GatedWorkload, change: Change | None, policy: GatePolicy, held: Sequence[GateException]
+    part: GatedWorkload, before: Workload | None, policy: GatePolicy, held: Sequence[GateException]
 ) -> GatedWorkload:
-    """`part` with what the policy says to it; `held`: the exceptions that hold today."""
-    before = change.before if isinstance(change, AppliedWorkload) else None
+    """`part` with what the policy says to it; `before`: the workload today, `held`: the exceptions that hold today."""
     refusals: tuple[Text, ...] = ()
     if part.lowest_ready is not None:
         too_few = policy.too_few_ready(before.replicas if before else part.replicas, part.replicas, part.lowest_ready)
@@ -294,22 +279,23 @@ def limits_passed(policy: GatePolicy, gpus: int, nouns: Nouns, dollars: float | 
 
 
 # ── the whole change ─────────────────────────────────────────────────────────────────────────────────────────────────
-def nouns_of(parts: list[GatedWorkload]) -> Nouns:
-    """What `beyond_today` counts of GPUs."""
-    return either(part.nouns for part in parts if part.more_gpus or part.extra_gpus)
-
-
 def apart(findings: list[Finding]) -> tuple[Finding, ...]:
     """Each once, but those that are told with their workload."""
     return tuple(dict.fromkeys(one for one in findings if one.code not in BESIDE))
 
 
-def beyond_today(parts: list[GatedWorkload]) -> tuple[int, float | None]:
-    """GPUs and USD a month: what the whole change asks for, or what has to be added for it, whichever is more."""
+def beyond_today(parts: list[GatedWorkload]) -> tuple[int, Nouns, float | None]:
+    """GPUs, what these are a number of, and USD a month: what the whole change asks for, or what has to be added for it, whichever is
+    more."""
+    nouns = either(part.nouns for part in parts if part.more_gpus or part.extra_gpus)
     gpus = max(0, sum(part.more_gpus for part in parts), *(part.extra_gpus for part in parts))
     more, added = [part.more_usd_per_month for part in parts], [part.added_usd_per_month for part in parts]
     known = [one for one in (*more, *added) if one is not None]
-    return gpus, None if len(known) < len(more + added) else max(0.0, sum(known[: len(more)]), *known[len(more) :])
+    return (
+        gpus,
+        nouns,
+        None if len(known) < len(more + added) else max(0.0, sum(known[: len(more)]), *known[len(more) :]),
+    )
 
 
 def held_to_limits(

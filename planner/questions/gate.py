@@ -11,7 +11,6 @@ from dataclasses import field
 from typing import Final
 
 from planner.capacity.gated import (
-    Change,
     GatedWorkload,
     apart,
     beyond_today,
@@ -20,9 +19,7 @@ from planner.capacity.gated import (
     gated,
     held_to_limits,
     judged,
-    key_of,
     limits_passed,
-    nouns_of,
     untold,
     verdict_of_all,
 )
@@ -33,7 +30,7 @@ from planner.ground.records import Record, dataclass
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import NO_WORDS, Text, count, duration, plural, usd
-from planner.inventory.manifest import Manifest, UnknownObject, read_manifest
+from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns
 from planner.questions.meanwhile_settings import EVENTS, MeanwhileSettings
@@ -41,7 +38,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.policy import GateException, GatePolicy
-from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
+from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,23 +88,22 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
         When the manifest can't be read, or the API server would refuse it.
     """
     manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace, unread=settings.unread)
-    every: list[Change] = [*manifest.workloads, *manifest.placed]
-    changes, unknown = [one for one in every if one.moves_pods], manifest.unknown
-    unchanged = tuple(key_of(one) for one in every if not one.moves_pods)
+    then, unknown = manifest.snapshot, manifest.unknown
+    every: list[AppliedWorkload | PlacedWorkload] = [*manifest.workloads, *manifest.placed]
+    changes = [(one, revision_of(then, one)) for one in every if one.moves_pods]
+    unchanged = tuple(revision_of(then, one).after.key for one in every if not one.moves_pods)
     policy, now = settings.policy, given.now
     held = policy.holding(now)
     expired = tuple(one for one in policy.exceptions if one not in held)
     if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
-    then = manifest.snapshot
     played = _player(then, settings, given)
-    alone = [played(change) for change in changes]
-    together = played(*changes, *unknown) if len(changes) > 1 else None
+    alone = [played(one) for one, _ in changes]
+    together = played(*(one for one, _ in changes), *unknown) if len(changes) > 1 else None
     parts = [
-        gated(then, change, mine, together or mine, place, given.book)
-        for place, (change, mine) in enumerate(zip(changes, alone, strict=True))
+        judged(gated(then, change, mine, together or mine, place, given.book), change.before, policy, held)
+        for place, ((_, change), mine) in enumerate(zip(changes, alone, strict=True))
     ]
-    parts = [judged(part, change, policy, held) for part, change in zip(parts, changes, strict=True)]
     parts += [judged(untold(one), None, policy, held) for one in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
@@ -117,7 +113,7 @@ def _player(snapshot: Snapshot, settings: GateSettings, given: Given) -> Callabl
     known = settings.pools.known(given)
     pools, beside = growing(snapshot, known), settings.meanwhile.beside(known)
 
-    def played(*changes: Change | UnknownObject) -> RolloutResult:
+    def played(*changes: AppliedWorkload | PlacedWorkload | UnknownObject) -> RolloutResult:
         return rollout(snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=beside)
 
     return played
@@ -139,8 +135,8 @@ def _answer(
     expired: tuple[GateException, ...], manifest: Manifest,
 ) -> GateAnswer:  # fmt: skip
     counted = [part for part in parts if part.exception is None]
-    gpus, dollars = beyond_today(counted)
-    refusals = limits_passed(policy, gpus, nouns := nouns_of(counted), dollars)
+    gpus, nouns, dollars = beyond_today(counted)
+    refusals = limits_passed(policy, gpus, nouns, dollars)
     verdicts = [part.verdict for part in counted if fails(part, policy)]
     if together is not None and together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
         verdicts += [Verdict.UNKNOWN] if policy.refuses(Verdict.UNKNOWN, is_growth_automatic=False) else []

@@ -201,7 +201,8 @@ _TOLERATED_SECONDS = 300  # kube-apiserver's --default-not-ready-toleration-seco
 def tolerating(spec: PodSpec) -> PodSpec:
     """`spec` with a toleration for the taint of each extended resource it asks for (ExtendedResourceToleration)."""
     asked = {name for one in spec.containers + spec.init_containers for name in one.requests}
-    added = tuple(_toleration(name) for name in sorted(asked) if is_extended_resource(name))
+    every = Toleration(operator="Exists", effect="NoSchedule")
+    added = tuple(replace(every, key=name) for name in sorted(asked) if is_extended_resource(name))
     new = tuple(one for one in added if one not in spec.tolerations)
     return replace(spec, tolerations=spec.tolerations + new) if new else spec
 
@@ -217,10 +218,6 @@ def _tolerating_for_a_while(spec: PodSpec) -> PodSpec:
     while_it_lasts = Toleration(operator="Exists", effect="NoExecute", toleration_seconds=_TOLERATED_SECONDS)
     new = tuple(replace(while_it_lasts, key=key) for key in added if key not in own)
     return replace(spec, tolerations=spec.tolerations + new) if new else spec
-
-
-def _toleration(resource: str) -> Toleration:
-    return Toleration(key=resource, operator="Exists", effect="NoSchedule")
 
 
 def tolerates_extended_resources(snapshot: Snapshot) -> bool:

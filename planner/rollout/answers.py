@@ -136,7 +136,7 @@ class Remedy(Record):
     lowest_ready: int  # Ready pods at the worst moment
     replicas: int
     seconds: float
-    extra_gpus: int  # GPUs beyond today's capacity
+    extra_gpus: int = 0  # GPUs beyond today's capacity
     patch_yaml: str  # strategic merge patch, "" when the cure isn't a patch
     command: str  # copyable kubectl (or gcloud) command; of a cure of several steps all of them, in one line
     steps: tuple[Step, ...] = ()

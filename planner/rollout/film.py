@@ -293,7 +293,7 @@ def developed(
     lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised)]
     lives += _unplayed(cluster, camera, resource, cluster.waiting)
     rows, more = _rows(cluster, [one for one in lives if one.is_played], names, candidates, resource)
-    there = (number for node in rows for number in pods_by_node(cluster).get(node, ()))
+    there = (number for node in rows for number in pods_by_node(cluster, None).get(node, ()))
     lives = _in_sight([*lives, *_unplayed(cluster, camera, resource, there)], names, set(rows))
     order = sorted(lives, key=lambda one: (one.since[0][0], one.workload not in names, one.workload, one.name))
     blocks, widest = _seated(order, {node: row for row, node in enumerate(rows)}, looks, _seats(cluster, resource))

@@ -58,10 +58,14 @@ def strategy_grid(
 
     is_counted = len(revisions) == 1 and certain_course(cluster, workload) is not None
     values = axis(workload.replicas) if is_counted else played_axis(workload.replicas)
+    invalid = GridCell(
+        max_surge=0, max_unavailable=0, verdict=Verdict.UNKNOWN, reason=Reason.NONE, peak_gpus=0, peak_pods=0,
+        lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
+    )  # fmt: skip
     surges, unavailables = (tuple(sorted({*values, today})) for today in current or (0, 0))
     cells = tuple(
         tuple(
-            _invalid() if surge == unavailable == 0 else cell(surge, unavailable, rolling(surge, unavailable))
+            invalid if surge == unavailable == 0 else cell(surge, unavailable, rolling(surge, unavailable))
             for unavailable in unavailables
         )
         for surge in surges
@@ -95,13 +99,6 @@ def play_cell(
             return _certain_cell(course, changed[0].after, surge, unavailable, pod_times)
     run = simulate(cluster, changed, seed=seed)
     return _cell(run, next(r for r in changed if r.after.key == key), surge, unavailable, pod_times)
-
-
-def _invalid() -> GridCell:
-    return GridCell(
-        max_surge=0, max_unavailable=0, verdict=Verdict.UNKNOWN, reason=Reason.NONE, peak_gpus=0, peak_pods=0,
-        lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
-    )  # fmt: skip
 
 
 def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:

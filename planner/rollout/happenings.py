@@ -14,7 +14,7 @@ from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.protocol import is_scaled
 from planner.rollout.controllers.replicaset import ReplicaSetController
-from planner.rollout.evicting import Evictor, Wanted, on_nodes, take_away, these
+from planner.rollout.evicting import Evictor, on_nodes, take_away, these
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
 from planner.rollout.simulation import Simulation
 from planner.scheduling.empty_node import daemons_on
@@ -56,15 +56,14 @@ def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> N
 def evictor(simulation: Simulation, one: Happening) -> Evictor | None:
     """Who goes on asking for the event's pods to be evicted; None where it evicts none."""
     if one.drains:
-        return Evictor(simulation, _while_closed(on_nodes(simulation.cluster.node_index[name] for name in one.drains)))
+        wanted = on_nodes(simulation.cluster.node_index[name] for name in one.drains)
+        # nobody is evicted any more from a node that takes pods again
+        return Evictor(
+            simulation, lambda now: [pod for pod in wanted(now) if CORDON in now.state.closed.get(pod.node, ())]
+        )
     if not one.evicts:
         return None
     return Leader(simulation, one.evicts, one.leads_to) if one.leads_to else Evictor(simulation, these(one.evicts))
-
-
-def _while_closed(wanted: Wanted) -> Wanted:
-    """Nobody is evicted any more from a node that takes pods again."""
-    return lambda simulation: [pod for pod in wanted(simulation) if CORDON in simulation.state.closed.get(pod.node, ())]
 
 
 def is_emptied(simulation: Simulation, names: Sequence[str]) -> bool:

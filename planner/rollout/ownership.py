@@ -8,7 +8,7 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFI
 from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
-from planner.scheduling.cluster import Cluster, PodGroup, once_a_cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 
 
 @once_a_cluster
@@ -22,24 +22,14 @@ def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
 
 
 @once_a_cluster
-def pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
-    """Node → indices of the pods bound to it that aren't Succeeded or Failed; made once a cluster."""
-    return _by_node(cluster.groups)
-
-
-def _by_node(groups: Iterable[PodGroup]) -> dict[int, list[int]]:
+def pods_by_node(cluster: Cluster, below: int | None) -> dict[int, list[int]]:
+    """Node → indices of the pods bound to it that aren't Succeeded or Failed, or of those below a priority; made once a cluster."""
     found: dict[int, list[int]] = {}
-    for members in groups:
-        for node, pod in zip(members.nodes.tolist(), members.pods, strict=True):
-            found.setdefault(node, []).append(pod)
+    for group in cluster.groups:
+        if below is None or cluster.priority_of(group.spec) < below:
+            for node, pod in zip(group.nodes.tolist(), group.pods, strict=True):
+                found.setdefault(node, []).append(pod)
     return found
-
-
-@once_a_cluster
-def pods_below(cluster: Cluster, priority: int) -> dict[int, list[int]]:
-    """The same of those of a lower priority only."""
-    groups = (group for group in cluster.groups if cluster.priority_of(group.spec) < priority)
-    return _by_node(groups)
 
 
 def is_starting(pod: Pod) -> bool:
@@ -156,32 +146,28 @@ def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
 
     Without ControllerRevisions pods are compared, which don't show everything that a template says.
     """
-    if after.groups is not None:
-        return _untold_groups(cluster, before, after)
+    if after.groups is not None:  # a LeaderWorkerSet keeps its revisions in a form of its own, which isn't read
+        if before.template.makes_the_same_pods(after.template) and before.worker_template == after.worker_template:
+            return ""
+        revisions = _revisions_of(cluster, pods_of(cluster, after), LWS_REVISION)
+        why = f"its groups are of {revisions} revisions, and whether the change goes back to an older one isn't told"
+        return why if revisions > 1 else ""
     if after.traits.part or after.uid in revisions_by_owner(cluster):
         return ""
     old, new = before.template, after.template
     if old.makes_the_same_pods(new) or not old.shows_the_same(new):
         return ""
-    pods = (cluster.snapshot.pods[i] for i in pods_by_owner(cluster).get(after.uid, ()))
-    revisions = {pod.labels.get(CONTROLLER_REVISION_HASH) for pod in pods}
-    if len(revisions) < 2:
-        return ""
-    return (
-        f"the snapshot doesn't hold its ControllerRevisions, its pods are of {len(revisions)} of them, and pods don't show "
+    revisions = _revisions_of(cluster, pods_by_owner(cluster).get(after.uid, ()), CONTROLLER_REVISION_HASH)
+    why = (
+        f"the snapshot doesn't hold its ControllerRevisions, its pods are of {revisions} of them, and pods don't show "
         "whether the change goes back to an older one"
     )
+    return why if revisions > 1 else ""
 
 
-def _untold_groups(cluster: Cluster, before: Workload, after: Workload) -> str:
-    """A LeaderWorkerSet keeps its revisions in a form of its own, which isn't read."""
-    if before.template.makes_the_same_pods(after.template) and before.worker_template == after.worker_template:
-        return ""
-    pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, after))
-    revisions = {pod.labels.get(LWS_REVISION, "") for pod in pods}
-    if len(revisions) < 2:
-        return ""
-    return f"its groups are of {len(revisions)} revisions, and whether the change goes back to an older one isn't told"
+def _revisions_of(cluster: Cluster, pods: Iterable[int], label: str) -> int:
+    """Of how many revisions these pods are."""
+    return len({cluster.snapshot.pods[i].labels.get(label) for i in pods})
 
 
 def pods_of(cluster: Cluster, workload: Workload) -> list[int]:

@@ -17,7 +17,7 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import Labels, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Snapshot, Workload
 from planner.rollout.claims import claims_made
-from planner.rollout.ownership import is_starting, pods_below, pods_by_node, pods_by_owner
+from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.tally import Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
@@ -221,11 +221,11 @@ class Pods:
 
     def on(self, node: int) -> list[LivePod]:
         """Pods bound to a node, terminating ones included."""
-        return self._here(node, pods_by_node(self.cluster).get(node, ()))
+        return self._here(node, pods_by_node(self.cluster, None).get(node, ()))
 
     def below(self, node: int, priority: int) -> list[LivePod]:
         """Those of them with a lower priority."""
-        here = self._here(node, pods_below(self.cluster, priority).get(node, ()))
+        here = self._here(node, pods_by_node(self.cluster, priority).get(node, ()))
         return [pod for pod in here if pod.priority < priority]
 
     def _here(self, node: int, indices: Iterable[int]) -> list[LivePod]:

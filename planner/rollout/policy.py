@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -106,78 +106,70 @@ def read_policy(text: str, where: str) -> GatePolicy:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also an integer of more digits than Python reads
         raise InputError(f"isn't TOML: {error}", where=where, mend="See https://toml.io, or docs/gate.md") from None
-    table = document.get("gate", {})
-    return _Table(table, f"{where}, [gate]", tuple(one.name for one in fields(GatePolicy))).policy()
+    gate, names = _Table(document.get("gate", {}), f"{where}, [gate]", GatePolicy), [one.value for one in Failing]
+    exceptions = gate.get("exceptions", lambda one: isinstance(one, list), "Write each as [[gate.exceptions]]") or []
+    fail = gate.get(
+        "fail", lambda one: isinstance(one, list) and all(name in names for name in one), f"Give a list of {', '.join(names)}"
+    )  # fmt: skip
+    least = gate.get(
+        "least_ready", lambda one: isinstance(one, str) or _is_number(one, int), 'Give a number of pods or a share: 2 or "75%"'
+    )  # fmt: skip
+    return GatePolicy(
+        fail=FAILING if fail is None else tuple(one for one in Failing if one.value in fail),
+        least_ready=None if least is None else parse_share(str(least), where=f"{gate.where}, least_ready"),
+        most_extra_gpus=gate.get(
+            "most_extra_gpus", lambda one: _is_number(one, int), "Give a whole number of 0 or more"
+        ),
+        most_extra_usd_per_month=gate.get(
+            "most_extra_usd_per_month", lambda one: _is_number(one, int | float), "Give a number of 0 or more"
+        ),
+        exceptions=tuple(
+            _exception(_Table(one, f"{gate.where}, exception {place}", GateException))
+            for place, one in enumerate(exceptions, start=1)
+        ),
+    )
+
+
+def _exception(table: _Table) -> GateException:
+    workload, reason = (
+        table.get(
+            name, lambda one: isinstance(one, str) and bool(one.strip()), is_needed=True,
+            mend=f"Give {name} as a text: an exception says for which workload, why and until when",
+        ).strip()
+        for name in ("workload", "reason")
+    )  # fmt: skip
+    if workload.count("/") != 2:
+        raise table.wrong("workload", 'Write it as kind/namespace/name: "Deployment/prod/api", "Deployment/prod/*"')
+    expires = table.get(
+        "expires", lambda one: isinstance(one, date) and not isinstance(one, datetime), is_needed=True,
+        mend="Give the last day as a TOML date, without quotes: 2026-12-31",
+    )  # fmt: skip
+    return GateException(workload=workload, reason=reason, expires=expires.isoformat())
+
+
+def _is_number(given: object, kind: Any) -> bool:
+    return isinstance(given, kind) and not isinstance(given, bool) and given >= 0
 
 
 class _Table:
-    """One table of the document, and where it stands."""
+    """One table of the document, and where it stands; it has the fields of `record`."""
 
-    def __init__(self, table: object, where: str, known: tuple[str, ...]) -> None:
+    def __init__(self, table: object, where: str, record: Any) -> None:
+        known = [one.name for one in fields(record)]
         if not isinstance(table, Mapping):
             raise InputError("isn't a table", where=where, mend=f"Write it with {', '.join(known)}")
         if unknown := sorted(set(table) - set(known)):
             raise InputError(f'there is no "{unknown[0]}"', where=where, mend=f"It may have {', '.join(known)}")
         self.table, self.where = table, where
 
-    def policy(self) -> GatePolicy:
-        exceptions = self.table.get("exceptions", [])
-        if not isinstance(exceptions, list):
-            raise self._wrong("exceptions", "Write each as [[gate.exceptions]]")
-        return GatePolicy(
-            fail=self._verdicts(),
-            least_ready=self._share("least_ready"),
-            most_extra_gpus=self._number("most_extra_gpus", whole=True),
-            most_extra_usd_per_month=self._number("most_extra_usd_per_month", whole=False),
-            exceptions=tuple(
-                _Table(
-                    one, f"{self.where}, exception {place}", tuple(one.name for one in fields(GateException))
-                ).exception()
-                for place, one in enumerate(exceptions, start=1)
-            ),
-        )
-
-    def exception(self) -> GateException:
-        workload, reason = self._text("workload"), self._text("reason")
-        if workload.count("/") != 2:
-            raise self._wrong("workload", 'Write it as kind/namespace/name: "Deployment/prod/api", "Deployment/prod/*"')
-        expires = self.table.get("expires")
-        if isinstance(expires, datetime) or not isinstance(expires, date):
-            raise self._wrong("expires", "Give the last day as a TOML date, without quotes: 2026-12-31")
-        return GateException(workload=workload, reason=reason, expires=expires.isoformat())
-
-    def _verdicts(self) -> tuple[Failing, ...]:
-        given = self.table.get("fail")
-        if given is None:
-            return FAILING
-        names = [one.value for one in Failing]
-        if not isinstance(given, list) or any(one not in names for one in given):
-            raise self._wrong("fail", f"Give a list of {', '.join(names)}")
-        return tuple(one for one in Failing if one.value in given)
-
-    def _share(self, name: str) -> int | str | None:
+    def get(self, name: str, is_right: Callable[[Any], bool], mend: str, *, is_needed: bool = False) -> Any:
+        """What is given; None where that is nothing, and it isn't needed."""
         given = self.table.get(name)
-        if given is None:
-            return None
-        if isinstance(given, bool) or not isinstance(given, int | str) or (isinstance(given, int) and given < 0):
-            raise self._wrong(name, 'Give a number of pods or a share: 2 or "75%"')
-        return parse_share(str(given), where=f"{self.where}, {name}")
-
-    def _number(self, name: str, *, whole: bool) -> Any:
-        given = self.table.get(name)
-        if given is not None and (
-            isinstance(given, bool) or not isinstance(given, int if whole else int | float) or not given >= 0
-        ):
-            raise self._wrong(name, f"Give a {'whole ' if whole else ''}number of 0 or more")
+        if (given is not None or is_needed) and not is_right(given):
+            raise self.wrong(name, mend)
         return given
 
-    def _text(self, name: str) -> str:
-        given = self.table.get(name)
-        if not isinstance(given, str) or not given.strip():
-            raise self._wrong(name, f"Give {name} as a text: an exception says for which workload, why and until when")
-        return given.strip()
-
-    def _wrong(self, name: str, mend: str) -> InputError:
+    def wrong(self, name: str, mend: str) -> InputError:
         given = self.table.get(name)
         what = f"{name} is missing" if given is None else f"{name} can't be {str(given)[:60]!r}"
         return InputError(what, where=self.where, mend=mend)

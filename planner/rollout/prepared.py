@@ -131,9 +131,10 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
                 what, mend="To see whether more such pods find nodes, give the object under another name to -f"
             )
         if workload is None:
-            raise ChangeError(
-                f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)
-            )
+            name = change.workload.rsplit("/", 1)[-1]
+            alike = [w.key for w in snapshot.workloads if name in w.name][:3]
+            mend = f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
+            raise ChangeError(f"there is no {change.workload} in the snapshot", mend=mend)
         if not workload.traits.rolls_out:
             raise ChangeError(
                 f"a {workload.kind} does not roll out: its pod template can't be changed",
@@ -210,12 +211,6 @@ def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]
     mend = next((finding.mend for finding in findings if finding.mend), "")
     what = f"the manifest asks for no pods: {found}"
     return ChangeError(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
-
-
-def _similar(snapshot: Snapshot, key: str) -> str:
-    name = key.rsplit("/", 1)[-1]
-    alike = [w.key for w in snapshot.workloads if w.name == name or name in w.name][:3]
-    return f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
 
 
 def pod_times_of(cluster: Cluster, revision: Revision) -> PodTimes:

@@ -11,7 +11,7 @@ from planner.ground.words import printable
 from planner.inventory.applied import MANIFEST
 from planner.kubernetes import commands
 from planner.kubernetes.commands import comment
-from planner.rollout.answers import RolloutResult, Step, WorkloadRollout
+from planner.rollout.answers import RolloutResult, Step
 
 _CHANGE: Final = "HEADROOM_CHANGE"
 _APPLY: Final = re.compile(rf"^kubectl (?:apply|create) -f {re.escape(MANIFEST)}$")
@@ -22,19 +22,16 @@ def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, 
     if result.remedies:
         remedy = result.remedies[way_out - 1]
         return str(remedy.title), remedy.steps
-    parts = {part.workload: part for part in result.workloads}
-    steps = tuple(
-        Step(
-            what=f"Change {one.workload}", undo=(one.undo,),
-            commands=(one.command, *(_wait(parts[one.workload]) if one.workload in parts else ())),
+    waits = {
+        part.workload: (
+            commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),
         )
+        for part in result.workloads
+    }
+    return "the change", tuple(
+        Step(what=f"Change {one.workload}", undo=(one.undo,), commands=(one.command, *waits.get(one.workload, ())))
         for one in result.apply
-    )  # fmt: skip
-    return "the change", steps
-
-
-def _wait(part: WorkloadRollout) -> tuple[str]:
-    return (commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),)
+    )
 
 
 def script(title: str, steps: Sequence[Step], *, source: str) -> str:
@@ -106,8 +103,5 @@ def _line(command: str, place: int) -> str:
     if command.startswith("#"):  # nothing that a shell could do
         wish = f"By hand: {command.lstrip('# ')}. Enter goes on."
         return f"{_told(wish)}; read -r _ || {{ step={place + 1}; exit 1; }}"
-    return f'[ "${_CHANGE}" = applied ] || {_with_file(command)}' if _APPLY.match(command) else command
-
-
-def _with_file(command: str) -> str:
-    return command.replace(MANIFEST, f'"${_CHANGE}"')
+    with_file = command.replace(MANIFEST, f'"${_CHANGE}"')
+    return f'[ "${_CHANGE}" = applied ] || {with_file}' if _APPLY.match(command) else command

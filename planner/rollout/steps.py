@@ -23,6 +23,8 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
     """The user's change, without what the way out sets itself, and the wait for its rollout, which takes about `seconds`."""
     workload, key = revision.after, revision.after.key
     before, placed, patience = revision.before, revision.placed, PATIENCE * seconds
+    plugin = commands.with_plugin("promote", key)
+    promoted = f"; then promote it ({plugin} does the same)" if run.promotions.get(key) else ""
     if placed is not None:
         patient = commands.wait_for(placed.resource, key, placed.waits, patience) if placed.resource else ()
     else:
@@ -37,17 +39,19 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
         after = replace(workload, strategy=before.strategy, replicas=before.replicas)
         own = applied(before, after)
         if own is not None and own.is_whole:
-            return Step(
-                what=f"Apply the change{_promoted(run, key)}", commands=(own.command, *patient), undo=(own.undo,)
-            )
+            return Step(what=f"Apply the change{promoted}", commands=(own.command, *patient), undo=(own.undo,))
     is_named = placed is None or bool(placed.resource)
     return Step(
         what="Apply your change, unless it is applied already; its manifest must not set back what is set above"
-        + _promoted(run, key),
+        + promoted,
         commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
         is_change=True,
         # one that is there and is only placed can't be undone by a command: deleted, it would be gone whole
-        undo=(_back(revision, placed.resource if placed else ""),)
+        undo=(
+            commands.undo(key)
+            if before is not None
+            else commands.kubectl("delete", key, resource=placed.resource if placed else ""),
+        )
         if is_named and not (placed and placed.rules)
         else (),
     )
@@ -61,18 +65,6 @@ def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]
     for place in places:
         yield from commands.wait_paused(workload.key, seconds, place)
         yield commands.promote_plainly(workload.key)
-
-
-def _promoted(run: Run, key: str) -> str:
-    return (
-        f"; then promote it ({commands.with_plugin('promote', key)} does the same)" if run.promotions.get(key) else ""
-    )
-
-
-def _back(revision: Revision, resource: str) -> str:
-    """What takes the change back."""
-    key = revision.after.key
-    return commands.undo(key) if revision.before is not None else commands.kubectl("delete", key, resource=resource)
 
 
 def scaled(workload: Workload, replicas: int) -> Step:

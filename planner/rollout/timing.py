@@ -31,20 +31,20 @@ class PodTimes(Record):
 
 
 def learn_pod_times(
-    workload: Workload, pods: Iterable[Pod], *, startup_seconds: float | None, termination_seconds: float | None
+    workload: Workload,
+    pods: Iterable[Pod],
+    *,
+    startup_seconds: float | None = None,
+    termination_seconds: float | None = None,
 ) -> PodTimes:
     """How long a workload's new pods take; `pods` are those it has now."""
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
     wait = float(workload.min_ready_seconds)
+    startup, source = DEFAULT_STARTUP_SECONDS, "default"
     if startup_seconds is not None:
-        return PodTimes(
-            startup_seconds=startup_seconds, termination_seconds=ends, min_ready_seconds=wait, source="given"
-        )
-    learnt = learn_start(pods)
-    if learnt is None:
-        startup, source = DEFAULT_STARTUP_SECONDS, "default"
-    else:
+        startup, source = startup_seconds, "given"
+    elif learnt := learn_start(pods):
         startup, source = learnt.seconds, f"learnt from {count(learnt.pods, 'pod')}"
     return PodTimes(startup_seconds=startup, termination_seconds=ends, min_ready_seconds=wait, source=source)
 
