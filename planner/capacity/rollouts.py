@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, waiting_shape
@@ -76,12 +76,12 @@ from planner.scheduling.cluster import Cluster
 _MOST_TOLD = 3  # of those in flight, by name
 
 
+@part()
 def rollout(
     snapshot: Snapshot,
     scenario: Scenario,
     pools: tuple[NodePool, ...] = (),
     how: Autoscaling | None = None,
-    is_wanted: Callable[[], bool] | None = None,
     beside: Beside | None = None,
     book: PriceBook | None = None,
 ) -> RolloutResult:
@@ -93,9 +93,6 @@ def rollout(
         Pools that may grow within their limits; without any, the cluster stays as it is.
     how : Autoscaling, optional
         How the autoscalers are set up, and how long a new node takes.
-    is_wanted : Callable, optional
-        Asked now and then while the rollout is played; when it says no, the work stops (`UnwantedError`).
-
     beside : Beside, optional
         What happens beside it.
     book : PriceBook, optional
@@ -106,20 +103,8 @@ def rollout(
     ChangeError
         When the scenario doesn't apply to the snapshot.
     """
-    with part(is_wanted):
-        return _rollout(snapshot, scenario, pools, how or Autoscaling(), beside or Beside(), book)
-
-
-def _rollout(
-    snapshot: Snapshot,
-    scenario: Scenario,
-    pools: tuple[NodePool, ...],
-    how: Autoscaling,
-    beside: Beside,
-    book: PriceBook | None,
-) -> RolloutResult:
-    asked = prepare(snapshot, scenario)
-    planned = timeline(asked, beside, namespace=scenario.namespace)
+    how = how or Autoscaling()
+    planned = timeline(prepare(snapshot, scenario), beside or Beside(), namespace=scenario.namespace)
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
@@ -431,9 +416,8 @@ def _others_in_flight(cluster: Cluster, run: Run) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def strategy_grid(
-    snapshot: Snapshot, scenario: Scenario, workload_key: str, is_wanted: Callable[[], bool] | None = None
-) -> StrategyGrid:
+@part()
+def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> StrategyGrid:
     """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
     prepared = prepare(snapshot, scenario)
     place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
@@ -441,16 +425,16 @@ def strategy_grid(
         raise ChangeError(
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )
-    with part(is_wanted):
-        return grids.strategy_grid(
-            compiled(prepared.snapshot),
-            prepared.revisions,
-            workload_key,
-            seed=scenario.seed,
-            pod_times=prepared.pod_times[place],
-        )
+    return grids.strategy_grid(
+        compiled(prepared.snapshot),
+        prepared.revisions,
+        workload_key,
+        seed=scenario.seed,
+        pod_times=prepared.pod_times[place],
+    )
 
 
+@part()
 def own_strategies(snapshot: Snapshot, scenario: Scenario, workload_key: str, weights: Weights) -> OwnChoice:
     """Every strategy of an Argo Rollout or a LeaderWorkerSet of the scenario, in its own fields; none where it isn't known how it rolls out."""
     prepared = prepare(snapshot, scenario)
@@ -459,10 +443,9 @@ def own_strategies(snapshot: Snapshot, scenario: Scenario, workload_key: str, we
     if lacking := unknowns(cluster, revision):
         nothing = Choice(options=(), recommended=None, sentence=Text(f"Not known: {lacking[0].what}."))
         return OwnChoice(choice=nothing, strategies={}, pods=revision.after.replicas)
-    with part():
-        return own_choice(
-            cluster, prepared.revisions, workload_key, seed=scenario.seed, pod_times=prepared.pod_times[place], weights=weights
-        )  # fmt: skip
+    return own_choice(
+        cluster, prepared.revisions, workload_key, seed=scenario.seed, pod_times=prepared.pod_times[place], weights=weights
+    )  # fmt: skip
 
 
 def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:

@@ -107,12 +107,10 @@ def test_nobody_waits_for_the_answer() -> None:
             yield False
 
     seen = glances()
-    for ask in (
-        lambda: rollout(demo.read(), _asked(replicas=500), is_wanted=lambda: next(seen)),
-        lambda: strategy_grid(demo.read(), _asked(replicas=200), KEY, is_wanted=lambda: False),
-    ):
-        with pytest.raises(UnwantedError):
-            ask()
+    with allowed(lambda: next(seen)), pytest.raises(UnwantedError):
+        rollout(demo.read(), _asked(replicas=500))
+    with allowed(lambda: False), pytest.raises(UnwantedError):
+        strategy_grid(demo.read(), _asked(replicas=200), KEY)
     with allowed(lambda: False), pytest.raises(UnwantedError):
         current().spend(1_000_000)
     with allowed(lambda: True):
