@@ -27,7 +27,7 @@ from planner.kubernetes.nodes import arrival_seconds, gpu_count, zone
 from planner.kubernetes.records import Node, Pod
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.prepared import compiled
-from planner.rollout.room import Room
+from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
@@ -353,7 +353,7 @@ class _Scaling:
         """With how many of the nodes, in the order they come, it completes; and how it goes then."""
         asked, new = self._asked, self.new
         grown = asked.cluster.grown(tuple(one.node for one in new))
-        rooms = [Room.of(asked.stuck, one) for one in asked.revisions]
+        rooms = [RoomWhenEmpty.of(asked.stuck, one) for one in asked.revisions]
         least = (
             room.least_growth(grown, len(new), one.after) for room, one in zip(rooms, asked.revisions, strict=True)
         )

@@ -18,7 +18,7 @@ from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import Unknown, is_blind, unknowns
-from planner.rollout.verdict import Explanation, explain
+from planner.rollout.verdict import Impasse, explain
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
@@ -67,13 +67,13 @@ def restarted(workload: Workload) -> Revision:
 class Glance(Record):
     """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck.
 
-    `names_objects`: see `Explanation`; what isn't known may lie in an object of the namespace. `tells_others`: the sentence
+    `names_objects`: see `Impasse`; what isn't known may lie in an object of the namespace. `tells_others`: the sentence
     names who takes nodes that come.
     """
 
     answer: OwnRollout
     run: Run | None = None
-    why: Explanation | None = None
+    why: Impasse | None = None
     tells_others: bool = False
 
     @property
@@ -94,7 +94,7 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
     is_same = before is not None and before.template is workload.template and before.replicas == workload.replicas
     course = certain_course(cluster, workload) if is_same and revision.has_new_template and not along else None
     run: Run | None = None
-    why: Explanation | None = None
+    why: Impasse | None = None
     verdict, new = Verdict.COMPLETES, None
     if course is not None and course.completes:
         ticks, lowest = course.ticks, course.lowest_ready

@@ -32,10 +32,10 @@ from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.prepared import pod_times_of
-from planner.rollout.room import Room, are_kept, has_room
+from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
-from planner.rollout.verdict import Explanation, rivals, workload_of
+from planner.rollout.verdict import Impasse, rivals, workload_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import daemons_on, empty_copy
 from planner.scheduling.filters import Fails, fails
@@ -65,7 +65,7 @@ class _Case:
     revisions: Sequence[Revision]
     place: int
     run: Run
-    why: Explanation
+    why: Impasse
     pod_times: PodTimes
     seed: int
     grown: Grow
@@ -101,8 +101,8 @@ class _Case:
         return run if all(helps(other) for other in others) else None
 
     @cached_property
-    def room(self) -> Room:
-        return Room.of(self.run, self.revisions[self.place])
+    def room(self) -> RoomWhenEmpty:
+        return RoomWhenEmpty.of(self.run, self.revisions[self.place])
 
     @cached_property
     def shape(self) -> Shape | None:
@@ -161,7 +161,7 @@ def find_remedies(
     revisions: Sequence[Revision],
     key: str,
     run: Run,
-    why: Explanation,
+    why: Impasse,
     pod_times: PodTimes,
     *,
     seed: int = 0,

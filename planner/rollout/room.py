@@ -18,7 +18,7 @@ from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 
-class Room(Record, eq=False):
+class RoomWhenEmpty(Record, eq=False):
     """What the new pods of a workload take of nodes.
 
     Attributes
@@ -31,7 +31,7 @@ class Room(Record, eq=False):
     staying: int
 
     @classmethod
-    def of(cls, run: Run, revision: Revision) -> Room:
+    def of(cls, run: Run, revision: Revision) -> RoomWhenEmpty:
         """As `run` of the revision, on today's cluster, shows it."""
         cluster, workload = run.simulation.cluster, revision.after
         if not workload.traits.surges_freely or revision.placed is not None:

@@ -23,11 +23,11 @@ from planner.rollout.answers import (
 from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
-from planner.rollout.room import Room
+from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import Unknown, admission_hooks
-from planner.rollout.verdict import Explanation, explain, pending_pods, placed_words
+from planner.rollout.verdict import Impasse, explain, pending_pods, placed_words
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
@@ -182,11 +182,11 @@ def placement_of(run: Run) -> tuple[tuple[str, str, str], ...]:
     return tuple((p.namespace, p.name, names[p.node]) for p in pods if p.is_bound and not p.is_lost)
 
 
-def _stuck(run: Run, revision: Revision, why: Explanation) -> str:
+def _stuck(run: Run, revision: Revision, why: Impasse) -> str:
     """Why it is, and that no strategy helps where the nodes couldn't hold all its pods anyway."""
     if why.reason not in GROWING_REASONS:
         return str(why.sentence)
-    most, wanted = Room.of(run, revision).most(run.simulation.cluster), run.replicas[revision.after.key]
+    most, wanted = RoomWhenEmpty.of(run, revision).most(run.simulation.cluster), run.replicas[revision.after.key]
     if not most or most >= wanted:
         return str(why.sentence)
     return (

@@ -54,7 +54,7 @@ _REFUSALS = {
 }
 
 
-class Explanation(Record):
+class Impasse(Record):
     """`headline`: a dozen words for whoever decides, without the verdict; `sentence`: with the details.
 
     `names_objects`: the words name the workload's namespace, or objects beside it: they aren't another workload's too, however
@@ -71,8 +71,8 @@ class Explanation(Record):
     names_objects: bool = False
 
 
-def _stuck(reason: Reason, why: str, headline: str, **more: Any) -> Explanation:
-    return Explanation(reason=reason, sentence=Text(f"stuck: {why}"), headline=Text(headline), **more)
+def _stuck(reason: Reason, why: str, headline: str, **more: Any) -> Impasse:
+    return Impasse(reason=reason, sentence=Text(f"stuck: {why}"), headline=Text(headline), **more)
 
 
 def _cycle(after: Workload, wants: str, thing: str, held: str) -> tuple[WaitForEdge, ...]:
@@ -144,11 +144,11 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
     )
 
 
-def explain(run: Run, revision: Revision) -> Explanation:
+def explain(run: Run, revision: Revision) -> Impasse:
     """Why `revision`'s rollout did not complete in `run`."""
     if run.is_cut:
         sentence = Text(f"not known: {TOO_LARGE} ({count(run.ticks, 'step')} of it were played)")
-        return Explanation(reason=Reason.UNKNOWN, sentence=sentence, headline=Text("too much to play through"))
+        return Impasse(reason=Reason.UNKNOWN, sentence=sentence, headline=Text("too much to play through"))
     why = _why(run, revision)
     more = placed_words(run, revision)
     return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
@@ -177,7 +177,7 @@ def placed_words(run: Run, revision: Revision) -> str:
     return f"{bound} of its {wanted} pods are placed" if wanted > 1 else "its pod isn't placed"
 
 
-def _why(run: Run, revision: Revision) -> Explanation:
+def _why(run: Run, revision: Revision) -> Impasse:
     key = revision.after.key
     pods = run.pods[key]
     waiting = [p for p in pods if not p.is_bound]
@@ -234,7 +234,7 @@ def _replaces(run: Run, revision: Revision) -> bool:
     return revision.has_new_template or (not revision.after.is_paused and _is_midway(run, revision.after.key))
 
 
-def _surge_dropped(revision: Revision) -> Explanation:
+def _surge_dropped(revision: Revision) -> Impasse:
     groups = count(revision.after.replicas, "group")
     return _stuck(
         Reason.SURGE_DROPPED,
@@ -244,7 +244,7 @@ def _surge_dropped(revision: Revision) -> Explanation:
     )
 
 
-def _stale(revision: Revision, stale: ReplicaSetController) -> Explanation:
+def _stale(revision: Revision, stale: ReplicaSetController) -> Impasse:
     mend = commands.command(
         "kubectl", "annotate", f"replicaset/{stale.name}", "-n", stale.namespace, "--overwrite",
         f"{DESIRED_REPLICAS}={stale.replicas}",
@@ -262,7 +262,7 @@ def _refusal(run: Run, key: str) -> Refusal | None:
     return next((run.refusals[owner] for owner in (*run.owners[key], key) if owner in run.refusals), None)
 
 
-def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
+def _refused(run: Run, revision: Revision, refusal: Refusal) -> Impasse:
     if not refusal.quota:
         return _stuck(
             Reason.ADMISSION,
@@ -299,7 +299,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     )
 
 
-def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
+def _never_ready(revision: Revision, starting: list[LivePod]) -> Impasse:
     new = [p for p in starting if p.is_new]
     if not new and revision.after.traits.has_ordinals:
         pod = starting[0]
@@ -316,7 +316,7 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
     )
 
 
-def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
+def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
     pod = waiting[0]
     shape, state = pod.shape, run.simulation.state
     message = pod.message or ""
@@ -379,7 +379,7 @@ class _Context(Record, kw_only=False):
     message: Text
 
 
-def _gated(pod: LivePod, revision: Revision) -> Explanation:
+def _gated(pod: LivePod, revision: Revision) -> Impasse:
     missing = pod.shape.devices.missing
     if missing:
         return _stuck(
@@ -390,7 +390,7 @@ def _gated(pod: LivePod, revision: Revision) -> Explanation:
         )
     spec = pod.shape.spec
     if spec.scheduler_name != DEFAULT_SCHEDULER:
-        return Explanation(
+        return Impasse(
             reason=Reason.OTHER_SCHEDULER,
             sentence=Text(
                 f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is never tried'
@@ -412,7 +412,7 @@ def _gated(pod: LivePod, revision: Revision) -> Explanation:
     )
 
 
-def _no_node(shape: Shape, message: str) -> Explanation:
+def _no_node(shape: Shape, message: str) -> Impasse:
     codes = Counter(shape.static.tolist())
     parts = []
     for code, words in (
@@ -445,7 +445,7 @@ def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
     return fits
 
 
-def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
+def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
     kept = "which are kept until a new one is Ready"
     if c.lacking:
         thing = listing(list(c.lacking))
@@ -585,7 +585,7 @@ def _held(c: _Context) -> tuple[str, bool, str]:
     return words, others <= 0 and not free, f"{mine:,} of {total:,}"
 
 
-def _held_by_others(c: _Context, reason: Reason) -> Explanation:
+def _held_by_others(c: _Context, reason: Reason) -> Impasse:
     old = f" The {count(len(c.old), 'old pod')} would not make room either." if c.old else ""
     if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]

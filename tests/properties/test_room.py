@@ -14,7 +14,7 @@ from planner.kubernetes.records import Strategy
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared import Scenario
-from planner.rollout.room import Room
+from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import simulate
 from tests.bench import crowd
 from tests.properties.random_rollouts import case_of, engine
@@ -36,7 +36,7 @@ def test_without_room_on_empty_nodes_no_strategy_completes() -> None:
                 after = replace(revision.after, replicas=max(1, revision.after.replicas) * factor)
                 larger = replace(revision, after=after)
                 run = simulate(cluster, [larger])
-                if not Room.of(run, larger).is_short(cluster, after):
+                if not RoomWhenEmpty.of(run, larger).is_short(cluster, after):
                     enough += run.completed
                     continue
                 short += 1
@@ -67,8 +67,8 @@ def _answers() -> dict[tuple[str, int, bool], RolloutResult]:
 
 def test_the_answers_are_those_of_playing_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
     told = _answers()
-    monkeypatch.setattr(Room, "is_short", lambda *_: False)
-    monkeypatch.setattr(Room, "least_growth", lambda *_: 0)
+    monkeypatch.setattr(RoomWhenEmpty, "is_short", lambda *_: False)
+    monkeypatch.setattr(RoomWhenEmpty, "least_growth", lambda *_: 0)
     played = _answers()
     assert len(told) > 50
     assert sum(one.extra_nodes > 1 for one in told.values()) > 3

@@ -9,7 +9,7 @@ from typing import Any
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Snapshot
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.verdict import Explanation, explain
+from planner.rollout.verdict import Impasse, explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.builders.objects import Item, snapshot
@@ -36,7 +36,7 @@ def roll(
     return simulate(Cluster(found), [revision(found, key, **change)], seed=seed, never_ready=never_ready)
 
 
-def why(*items: Item | list[Item], key: str = WORKER, **change: Any) -> Explanation:
+def why(*items: Item | list[Item], key: str = WORKER, **change: Any) -> Impasse:
     """Why the rollout is stuck."""
     found = snapshot(*items)
     asked = revision(found, key, **change)

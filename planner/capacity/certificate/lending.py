@@ -18,7 +18,7 @@ from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import has_room
 from planner.rollout.run import Revision, Run
 from planner.rollout.surroundings import surroundings
-from planner.rollout.verdict import Explanation
+from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, compile_shape
 
@@ -67,7 +67,7 @@ def _shape(one: Outcome, lender: Lender) -> Shape:
 
 
 def least(
-    cluster: Cluster, revision: Revision, run: Run, why: Explanation, share: float, in_vain: set[Hashable],
+    cluster: Cluster, revision: Revision, run: Run, why: Impasse, share: float, in_vain: set[Hashable],
     pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None,
 ) -> tuple[Least, ...]:  # fmt: skip
     """The plans that make a rollout go that is stuck and that nothing beats, those that are easiest to agree to first; () without one.

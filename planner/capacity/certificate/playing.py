@@ -26,7 +26,7 @@ from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks, unread_autoscalers
-from planner.rollout.room import Room, are_kept, has_room
+from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import seconds_at
@@ -258,7 +258,7 @@ class Player:
         if len(self.case.revisions) != 1 or self.knobs.ways[0][plan.ways[0]].replicas is not None:
             return False
         if key not in self._room:
-            room = Room.of(self.case.run, self.case.revisions[0])
+            room = RoomWhenEmpty.of(self.case.run, self.case.revisions[0])
             self._room[key] = room.is_short(cluster, self.case.revisions[0].after)
         return self._room[key]
 
