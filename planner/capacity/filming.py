@@ -56,7 +56,7 @@ def rollout_film(
     with part(is_wanted):
         planned = timeline(prepare(snapshot, scenario), beside or Beside(), namespace=scenario.namespace)
         prepared, cluster = planned.prepared, planned.cluster
-        place = next((i for i, one in enumerate(prepared.revisions) if one.after.key == shown.workload), None)
+        place = prepared.place_of(shown.workload)
         if place is None or not shown.timeline or any(is_blind(cluster, one) for one in prepared.revisions):
             return None
         for run, camera in _runs(cluster, prepared.revisions, scenario):

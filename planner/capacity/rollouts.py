@@ -13,7 +13,6 @@ from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
 from planner.capacity.untold import autoscalers_seen, not_told
 from planner.ground.budget import TooLargeError, part
-from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import NO_WORDS, Text, duration, listing, plural, usd
 from planner.inventory.applied import Applied, applied
@@ -24,7 +23,6 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
-from planner.rollout import grid as grids
 from planner.rollout.answers import (
     GROWING_REASONS,
     OtherInFlight,
@@ -32,11 +30,9 @@ from planner.rollout.answers import (
     Remedy,
     RemedyKind,
     RolloutResult,
-    StrategyGrid,
     Ties,
     Verdict,
 )
-from planner.rollout.choice import Choice, Weights
 from planner.rollout.glance import held_by_unknown
 from planner.rollout.in_flight import told as told_of
 from planner.rollout.meanwhile import (
@@ -48,7 +44,6 @@ from planner.rollout.meanwhile import (
     scaled_at_once,
     unread_autoscalers,
 )
-from planner.rollout.own_ways import OwnChoice, own_choice
 from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout.queued import crowded, found_of_queues
@@ -413,38 +408,6 @@ def _others_in_flight(cluster: Cluster, run: Run) -> tuple[Finding, ...]:
             what=f"{'; '.join(words)}{more}: played on beside the change",
             mend="The verdict is of a cluster in motion: ask again when they are done",
         ),
-    )  # fmt: skip
-
-
-@part()
-def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> StrategyGrid:
-    """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
-    prepared = prepare(snapshot, scenario)
-    place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
-    if place is None or not prepared.revisions[place].after.traits.surges_freely:
-        raise ChangeError(
-            f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
-        )
-    return grids.strategy_grid(
-        compiled(prepared.snapshot),
-        prepared.revisions,
-        workload_key,
-        seed=scenario.seed,
-        pod_times=prepared.pod_times[place],
-    )
-
-
-@part()
-def own_strategies(snapshot: Snapshot, scenario: Scenario, workload_key: str, weights: Weights) -> OwnChoice:
-    """Every strategy of an Argo Rollout or a LeaderWorkerSet of the scenario, in its own fields; none where it isn't known how it rolls out."""
-    prepared = prepare(snapshot, scenario)
-    place, revision = next((i, r) for i, r in enumerate(prepared.revisions) if r.after.key == workload_key)
-    cluster = compiled(prepared.snapshot)
-    if lacking := unknowns(cluster, revision):
-        nothing = Choice(options=(), recommended=None, sentence=Text(f"Not known: {lacking[0].what}."))
-        return OwnChoice(choice=nothing, strategies={}, pods=revision.after.replicas)
-    return own_choice(
-        cluster, prepared.revisions, workload_key, seed=scenario.seed, pod_times=prepared.pod_times[place], weights=weights
     )  # fmt: skip
 
 

@@ -71,7 +71,8 @@ class _Case:
 
     def __init__(self, snapshot: Snapshot, scenario: Scenario, key: str) -> None:
         prepared = prepared_question.prepare(snapshot, scenario)
-        place = next(i for i, r in enumerate(prepared.revisions) if r.after.key == key)
+        place = prepared.place_of(key)
+        assert place is not None
         before, self.workload = prepared.revisions[place].before, prepared.revisions[place].after
         self.cluster = prepared_question.compiled(prepared.snapshot)
         self.gpus = _gpus(self.workload)

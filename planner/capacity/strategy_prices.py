@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from planner.capacity import rollouts
 from planner.capacity.spare_needs import SpareNeeds, StrategyNeed, spare_needs
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_of
@@ -22,6 +21,7 @@ from planner.pricing.strategy_cost import (
     compare_strategies,
     strategy_cost,
 )
+from planner.rollout import grid as grids
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.choice import unbeaten
 from planner.rollout.prepared import Scenario
@@ -171,7 +171,7 @@ def costs_of(
     InputError
         For values that are impossible.
     """
-    grid = rollouts.strategy_grid(snapshot, scenario, key)
+    grid = grids.strategy_grid(snapshot, scenario, key)
     return price_strategies(snapshot, book, spare_needs(snapshot, scenario, grid), asked)
 
 

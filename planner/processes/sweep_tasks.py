@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from planner.capacity import rollouts
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.history import kept
@@ -21,6 +20,7 @@ from planner.questions.plan import PlanSettings
 from planner.questions.question import Fact, Given, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.savings import SavingsSettings
+from planner.rollout import grid as grids
 from planner.rollout.answers import StrategyGrid
 from planner.spot.assumptions import SpotSettings
 
@@ -105,7 +105,7 @@ def _facts(snapshot: Snapshot, key: str, question: str, seed: int) -> Iterable[F
         if question == PLAN:
             return list(plan.QUESTION.facts(plan.answer(snapshot, PlanSettings(), Given(book=_book()))))
         if question == "grid":
-            return list(_grid(rollouts.strategy_grid(snapshot, scenario_of(snapshot, settings), key)))
+            return list(_grid(grids.strategy_grid(snapshot, scenario_of(snapshot, settings), key)))
         asked = SavingsSettings(workload=key, spot=SpotSettings(runs=MONTHS))
         return list(savings.facts(savings.answer(snapshot, asked, Given(book=_book()))))
     except HeadroomError as error:

@@ -21,8 +21,10 @@ from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
+from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, Pair, StrategyGrid
 from planner.rollout.choice import Choice, Option, Weights, choose
+from planner.rollout.own_ways import own_strategies
 from planner.rollout.prepared import Scenario, prepare
 
 
@@ -80,7 +82,7 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     after = prepare(snapshot, scenario).revisions[0].after
     if after.traits.is_custom:
         return _in_its_own_fields(snapshot, scenario, after, settings.weights)
-    grid = rollouts.strategy_grid(snapshot, scenario, after.key)
+    grid = grids.strategy_grid(snapshot, scenario, after.key)
     costs = _costs(snapshot, rollout, given)
     found = weighed(grid, after.replicas, settings.weights, costs)
     pools = rollouts.growing(snapshot, rollout.pools.known(given))
@@ -97,7 +99,7 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
 
 
 def _in_its_own_fields(snapshot: Snapshot, scenario: Scenario, after: Workload, weights: Weights) -> StrategiesAnswer:
-    found = rollouts.own_strategies(snapshot, scenario, after.key, weights)
+    found = own_strategies(snapshot, scenario, after.key, weights)
     best, before = found.choice.recommended, snapshot.workload(after.key)
     other = found.strategies[best.pair] if best is not None and not best.is_current else None
     return StrategiesAnswer(

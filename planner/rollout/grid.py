@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isqrt
 
-from planner.ground.budget import TOO_LARGE
+from planner.ground.budget import TOO_LARGE, part
+from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
-from planner.kubernetes.records import Strategy, Workload
+from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Nouns, units_of
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict, rolling
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.choice import choose
+from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
@@ -41,19 +43,31 @@ def played_axis(replicas: int) -> tuple[int, ...]:
     return axis(replicas, FEW - 1, few)
 
 
-def strategy_grid(
-    cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pod_times: PodTimes
-) -> StrategyGrid:
-    """The grid for the Deployment `key`; the other revisions stay as they are.
+@part()
+def strategy_grid(snapshot: Snapshot, scenario: Scenario, key: str) -> StrategyGrid:
+    """Every maxSurge × maxUnavailable for one Deployment of the scenario, whose other changes stay as they are.
 
-    Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it. Today's strategy has its
-    cell, however thin the axes are.
+    Cells are one run each; 0/0 is marked invalid, since the API server refuses it. Today's strategy has its cell, however thin the
+    axes are.
+
+    Raises
+    ------
+    ChangeError
+        When `key` is no Deployment of the scenario.
     """
-    workload = next(r.after for r in revisions if r.after.key == key)
+    prepared = prepare(snapshot, scenario)
+    cluster, revisions, place = compiled(prepared.snapshot), prepared.revisions, prepared.place_of(key)
+    if place is None or not revisions[place].after.traits.surges_freely:
+        raise ChangeError(
+            f"{key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
+        )
+    workload, pod_times = revisions[place].after, prepared.pod_times[place]
     current = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
 
     def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
-        played = play_cell(cluster, revisions, key, strategy, surge, unavailable, seed=seed, pod_times=pod_times)
+        played = play_cell(
+            cluster, revisions, key, strategy, surge, unavailable, seed=scenario.seed, pod_times=pod_times
+        )
         return replace(played, is_current=(surge, unavailable) == current)
 
     is_counted = len(revisions) == 1 and certain_course(cluster, workload) is not None

@@ -7,23 +7,23 @@ Source: argo-rollouts 1.9 `utils/replicaset/canary.go` (with a router the canary
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from planner.ground.budget import part
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.progressive import BlueGreen, Canary, CanaryStep
-from planner.kubernetes.records import Strategy, Workload
+from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.rollout.answers import Pair, rolling
 from planner.rollout.choice import Choice, Weights, choose, strategy_name
 from planner.rollout.grid import axis, play_cell
-from planner.rollout.run import Revision
-from planner.rollout.timing import PodTimes
-from planner.scheduling.cluster import Cluster
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.unknowns import unknowns
 
 _MOST_STEPS: Final = 20
 _FEW: Final = 4  # numbers on an axis of its limits: each pair is played
@@ -99,11 +99,17 @@ class OwnChoice(Record):
     nouns: Nouns = GPUS
 
 
-def own_choice(
-    cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pod_times: PodTimes, weights: Weights | None = None
-) -> OwnChoice:  # fmt: skip
-    """Today's strategy of the workload `key` and every other in its own fields, a run each with `seed`: what nothing beats."""
-    workload = next(one.after for one in revisions if one.after.key == key)
+@part()
+def own_strategies(snapshot: Snapshot, scenario: Scenario, key: str, weights: Weights) -> OwnChoice:
+    """Today's strategy of an Argo Rollout or a LeaderWorkerSet of the scenario and every other in its own fields, a run each: what nothing
+    beats. None where it isn't known how it rolls out."""
+    prepared = prepare(snapshot, scenario)
+    cluster, revisions, place = compiled(prepared.snapshot), prepared.revisions, prepared.place_of(key)
+    assert place is not None
+    workload, pod_times = revisions[place].after, prepared.pod_times[place]
+    if lacking := unknowns(cluster, revisions[place]):
+        nothing = Choice(options=(), recommended=None, sentence=Text(f"Not known: {lacking[0].what}."))
+        return OwnChoice(choice=nothing, strategies={}, pods=workload.replicas)
     strategies: dict[Pair, Strategy] = {}
     cells = []
     for place, way in enumerate(_every_way(workload)):
@@ -112,7 +118,7 @@ def own_choice(
         if pair in strategies:
             continue  # a share that comes to the same number
         strategies[pair] = way.strategy
-        played = play_cell(cluster, revisions, key, way.strategy, *pair, seed=seed, pod_times=pod_times)
+        played = play_cell(cluster, revisions, key, way.strategy, *pair, seed=scenario.seed, pod_times=pod_times)
         title = way.title if _is_told_by_more(way.strategy) else ""
         cells.append(replace(played, is_current=place == 0, title=title))
     pods = workload.replicas * (workload.groups.size if workload.groups is not None else 1)

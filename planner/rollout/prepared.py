@@ -92,6 +92,10 @@ class Prepared(Record):
         """The changes with how long their pods take, for where something else happens at a time."""
         return tuple(replace(r, times=t) for r, t in zip(self.revisions, self.pod_times, strict=True))
 
+    def place_of(self, key: str) -> int | None:
+        """Which of the changes is that workload's."""
+        return next((place for place, one in enumerate(self.revisions) if one.after.key == key), None)
+
 
 def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     """Work a scenario out: which workloads change into what.

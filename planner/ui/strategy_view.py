@@ -21,6 +21,7 @@ from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
+from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, GridCell, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.choice import Choice, Option, Weights, strategy_name
 from planner.ui import cache, charts, errors, link, prices, rollout_inputs, spares, tables, verdict
@@ -92,7 +93,7 @@ def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: W
 def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:
     """With today's strategy as the current one, whichever is looked at: so one grid serves for all of them."""
     settings = strategies.without_strategy(settings)
-    return cache.answer(rollouts.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
+    return cache.answer(grids.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
 
 
 def costs_of(

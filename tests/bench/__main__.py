@@ -35,6 +35,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import drift as drift_question
 from planner.questions import plan as plan_question
 from planner.questions import restarts as restarts_question
+from planner.rollout import grid as grids
 from planner.rollout import prepared as prepared_question
 from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
@@ -122,7 +123,7 @@ def rollout(nodes: int) -> Iterator[Figure]:
     yield Figure(
         figure="strategy grid 11 x 11",
         cluster=cluster,
-        seconds=best(lambda run: rollouts.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5),
+        seconds=best(lambda run: grids.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5),
         at_most_seconds=0.300 if is_target else None,
     )
     if nodes <= LARGEST_OVERVIEW:
@@ -238,7 +239,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
     )
     yield figure(
         "strategy grid",
-        best(lambda run: rollouts.strategy_grid(snapshot, _restart(crowd.STUCK, run), crowd.STUCK), runs=5),
+        best(lambda run: grids.strategy_grid(snapshot, _restart(crowd.STUCK, run), crowd.STUCK), runs=5),
         lambda: _quiet_seconds(quiet, "grid"),
         0.100,
     )
@@ -286,7 +287,7 @@ def _quiet_seconds(nodes: int, question: str) -> float:
         case "ties":
             return best(lambda run: rollouts.rollout(calm, _restart(clusters.HELD, run, ties=True)), runs=3)
         case "grid":
-            return best(lambda run: rollouts.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5)
+            return best(lambda run: grids.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5)
         case "overview":
             return best(lambda _: overviews.played(calm), runs=2)
         case "plan":
@@ -409,7 +410,7 @@ def openb(_: int) -> Iterator[Figure]:
     yield Figure(
         figure="strategy grid 11 x 11",
         cluster=cluster,
-        seconds=best(lambda run: rollouts.strategy_grid(snapshot, _restart(tenfold.key, run), tenfold.key), runs=3),
+        seconds=best(lambda run: grids.strategy_grid(snapshot, _restart(tenfold.key, run), tenfold.key), runs=3),
     )
     yield Figure(
         figure=f"every workload's own rollout ({len(snapshot.workloads):,})",

@@ -1,8 +1,9 @@
 import pytest
 
-from planner.capacity import rollouts, strategy_prices
+from planner.capacity import strategy_prices
 from planner.figures import palette, strategy_grid
 from planner.inventory.change import WorkloadChange
+from planner.rollout import grid as grids
 from planner.rollout.answers import Verdict
 from planner.rollout.choice import choose
 from planner.rollout.prepared import Scenario
@@ -77,7 +78,7 @@ def test_a_priced_cells_hover_says_what_its_spare_costs() -> None:
     snapshot, key = demo.read(), "Deployment/prod/ml-worker"
     scenario = Scenario(changes=(WorkloadChange(workload=key),))
     costs = strategy_prices.costs_of(snapshot, scenario, key, embedded_book(), {})
-    grid = rollouts.strategy_grid(snapshot, scenario, key)
+    grid = grids.strategy_grid(snapshot, scenario, key)
     squares = strategy_grid.figure(grid, costs).to_dict()["data"][1]
     said = dict(zip(map(tuple, squares["customdata"]), squares["text"], strict=True))
     assert said[1, 0].endswith("with 1 spare GPU: $438 a month kept on demand, $273 on spot, $8.17 as nodes added")

@@ -9,7 +9,7 @@ import pytest
 
 from planner.capacity import drain
 from planner.capacity.overview import overview, played
-from planner.capacity.rollouts import rollout, strategy_grid
+from planner.capacity.rollouts import rollout
 from planner.ground.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
@@ -18,6 +18,7 @@ from planner.questions import plan
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.glance import OwnRollouts, restarted
+from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared import Scenario, compiled
 from planner.rollout.run import Revision, simulate
 from planner.scheduling.cluster import Cluster

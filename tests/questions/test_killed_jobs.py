@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.rollouts import strategy_grid
 from planner.inventory.change import WorkloadChange
+from planner.rollout.grid import strategy_grid
 from planner.rollout.prepared import Scenario
 from tests.builders import objects
 

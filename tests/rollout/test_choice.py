@@ -7,6 +7,7 @@ from hypothesis import strategies as some
 
 from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
+from planner.rollout import grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import Choice, Weights, choose
 from planner.rollout.prepared import Scenario
@@ -23,7 +24,7 @@ def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0,
 
 
 def chosen(workload: str) -> tuple[Choice, StrategyGrid]:
-    grid = rollouts.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=workload),)), workload)
+    grid = grids.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=workload),)), workload)
     return choose([*(one for row in grid.cells for one in row), grid.recreate], len(grid.cells[0]) - 1), grid
 
 

@@ -10,6 +10,7 @@ from planner.capacity import rollouts
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
+from planner.rollout import grid as grids
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.choice import choose
 from planner.rollout.grid import FULL_UP_TO, axis, played_axis
@@ -47,7 +48,7 @@ def test_the_more_pods_the_fewer_cells_are_played() -> None:
 
 def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     found = snapshot(node("n-0", gpus=2), worker(2, gpus=1))
-    grid = rollouts.strategy_grid(found, RESTART, WORKER)
+    grid = grids.strategy_grid(found, RESTART, WORKER)
     assert not grid.cells[0][0].is_valid
     assert grid.cells[1][0].is_current
     assert grid.cells[1][0].verdict is Verdict.STUCK
@@ -77,7 +78,7 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
 def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tuple[int, int], ready_for: int) -> None:
     pods = deployment("worker", ["n-0"] * replicas, pod_spec(gpus=1), strategy=strategy, minReadySeconds=ready_for)
     found = snapshot(node("n-0", gpus=replicas + 4, cpu="200", memory="200Gi"), pods)
-    grid = rollouts.strategy_grid(found, RESTART, WORKER)
+    grid = grids.strategy_grid(found, RESTART, WORKER)
     cells = {(cell.max_surge, cell.max_unavailable): cell for row in grid.cells for cell in row}
     assert list(cells) == [(surge, unavailable) for surge in grid.surges for unavailable in grid.unavailables]
     assert [pair for pair, cell in cells.items() if cell.is_current] == [today]

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.rollouts import own_strategies, rollout
+from planner.capacity.rollouts import rollout
 from planner.ground.records import replace
 from planner.inventory.applied import applied
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.patches import merge, with_whole_lists
 from planner.rollout.answers import Verdict
 from planner.rollout.choice import Weights
+from planner.rollout.own_ways import own_strategies
 from planner.rollout.prepared import Scenario
 from tests.conformance.comparison import cases
 from tests.rollout.test_other_kinds import HERE, read

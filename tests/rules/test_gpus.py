@@ -9,7 +9,6 @@ import pytest
 
 from planner.capacity import left as capacity_left
 from planner.capacity import overview as overviews
-from planner.capacity import rollouts
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
@@ -24,6 +23,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, fleet, gate, idle, overview, seats, strategies, where
 from planner.questions.question import NOTHING, Given
 from planner.questions.rollout import RolloutSettings
+from planner.rollout import grid as grids
 from planner.rollout.answers import Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.policy import GatePolicy
@@ -196,7 +196,7 @@ def test_the_grid_counts_them_once_in_certain_cells_and_in_played_ones() -> None
         given = snapshot(node("inf", extra=both), *deployment("a", here, spec, **more))
         certain = certain_course(Cluster(given), given.workloads[0])
         assert (certain is None) is bool(more)
-        grid = rollouts.strategy_grid(given, asked, "Deployment/ml/a")
+        grid = grids.strategy_grid(given, asked, "Deployment/ml/a")
         peaks.append([[(cell.peak_gpus, cell.extra_gpus) for cell in row] for row in grid.cells])
     assert peaks[0] == peaks[1]
     assert max(peak for row in peaks[0] for peak, _ in row) <= 8
