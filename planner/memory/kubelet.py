@@ -81,30 +81,13 @@ DEFAULT_HARD: Final = Threshold(amount_bytes=100 * 2**20)  # kubernetes pkg/kube
 DEFAULT_THROTTLING_FACTOR: Final = 0.9  # kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go, 1.36
 
 
-class ThresholdDefaults(Record):
-    """What thresholds are when nobody set any: where, how much, and who says so."""
-
-    name: str
-    hard: Threshold
-    soft: Threshold | None
-    source: str
-
-
-KUBELET_DEFAULTS: Final = ThresholdDefaults(
-    name="kubelet",
-    hard=DEFAULT_HARD,
-    soft=None,
-    source="kubernetes 1.36 pkg/kubelet/eviction/defaults_linux.go: memory.available<100Mi, no soft threshold",
-)
-GKE_DEFAULTS: Final = ThresholdDefaults(
-    name="GKE",
-    hard=DEFAULT_HARD,
-    soft=None,
-    source="the reference of a node pool's kubeletConfig.evictionSoft, which names 100Mi as GKE's default hard threshold "
+THRESHOLD_SOURCES: Final = {
+    "kubelet": "kubernetes 1.36 pkg/kubelet/eviction/defaults_linux.go: memory.available<100Mi, no soft threshold",
+    "GKE": "the reference of a node pool's kubeletConfig.evictionSoft, which names 100Mi as GKE's default hard threshold "
     "(https://pub.dev/documentation/pulumi_gcp/latest/container/ClusterNodePoolNodeConfigKubeletConfigEvictionSoft-class.html, "
     "read 2026-11-20); no soft threshold unless evictionSoft is set",
-)
-THRESHOLD_DEFAULTS: Final = (KUBELET_DEFAULTS, GKE_DEFAULTS)
+}
+"""Where nobody set any thresholds: who says what they are then. It is the same on both."""
 
 
 class KubeletSettings(Record):

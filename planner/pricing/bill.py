@@ -141,7 +141,7 @@ def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
 def owned_by_node(book: PriceBook, snapshot: Snapshot) -> Mapping[str, OwnedCommitment]:
     """Which of the account's commitments covers which of the cluster's nodes: of some of them, too, no others do."""
     asked = _requested(snapshot) if book.commitments else None
-    return covered(book, snapshot.nodes, asked or {}) if book.commitments else {}
+    return covered(book, snapshot.nodes, asked or {})
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:

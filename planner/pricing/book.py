@@ -21,6 +21,7 @@ from planner.ground.tables import as_csv
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.catalogue import is_catalogue, read_catalogue
 from planner.pricing.lists import PriceList
+from planner.pricing.machine import CAUTIONS
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,
@@ -508,25 +509,8 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
     return machine
 
 
-_A3_MEGA: Final = (
-    "vCPUs and memory about 5.6% too low (priced with A3 SKUs, the real ones are A3Plus), the machine about 0.5%"
-)
-_CAUTIONS: Final = (
-    ("a3-megagpu-", "us-central1", f"{_A3_MEGA}: 93.39993 an hour on demand instead of 92.87183"),
-    ("a3-megagpu-", "", _A3_MEGA),
-    (
-        "a3-ultragpu-",
-        "",
-        "low confidence: vCPUs and memory priced with A3 SKUs (the real ones are A3Ultra), local SSD left out",
-    ),
-    ("a4-", "", "the GPU's price includes the machine around it; local SSD not verified"),
-    ("g2-", "europe-west4", "L4 on demand: two sources differ by 0.1% (0.58863 here, 0.58804 there)"),
-)
-"""What a type's name begins with, region ("": any), and the caution of data/prices/README.md ("What to know before using it")."""
-
-
 def _caution(machine_type: str, region: str, check: str) -> str:
-    for begin, where, said in _CAUTIONS:
+    for begin, where, said in CAUTIONS:
         if machine_type.startswith(begin) and where in ("", region):
             return said
     agrees = check in ("", "v9 row read, equal", "sum of v9 host + GPU + local SSD")

@@ -20,7 +20,7 @@ from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Node
-from planner.pricing.commitments import covered, price_committed, unused
+from planner.pricing.commitments import UnusedCommitment, covered, price_committed, unused
 from planner.pricing.model import (
     Component,
     NodePrice,
@@ -99,17 +99,6 @@ class UnpricedNodes(Record):
     sentence: Text
 
 
-class UnusedCommitment(Record):
-    """What of a commitment covers no node, and is paid all the same; `usd_per_month` None: no price of it is known."""
-
-    commitment_id: str
-    machine_type: str
-    region_id: str
-    term: Provisioning
-    nodes: int
-    usd_per_month: float | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class ClusterCost:
     """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0. All money
@@ -147,7 +136,7 @@ def cluster_cost(
     nodes = tuple(nodes)
     shares = GpuShares(book, nodes)
     if owned is None:
-        owned = covered(book, nodes, requested or {}) if book.commitments else {}
+        owned = covered(book, nodes, requested or {})
     priced: list[NodeCost] = []
     members: dict[tuple[str, Provisioning], list[tuple[NodePrice, NodeCost | None]]] = defaultdict(list)
     for node in nodes:
@@ -169,9 +158,7 @@ def cluster_cost(
     idle = _idle_of(priced)
     count = sum(pool.node_count for pool in pools)
     return ClusterCost(
-        sentence=Text(
-            cost_words(cost.total, idle, has_gpus=bool(cost.gpu), priced=len(priced), count=count)
-        ),
+        sentence=Text(cost_words(cost.total, idle, has_gpus=bool(cost.gpu), priced=len(priced), count=count)),
         pools=pools,
         nodes=tuple(priced),
         unpriced=unpriced,
@@ -182,14 +169,8 @@ def cluster_cost(
         as_of=min((entry.node.price.as_of for entry in priced if entry.node.price.as_of), default=""),
         prices_source="; ".join(dict.fromkeys(entry.node.price.source for entry in priced if entry.node.price.source)),
         notes=tuple(dict.fromkeys(note for entry in priced for note in entry.node.price.notes)),
-        unused_commitments=tuple(
-            UnusedCommitment(
-                commitment_id=one.commitment_id, machine_type=one.machine_type, region_id=one.region_id, term=one.term,
-                nodes=left, usd_per_month=usd,
-            )
-            for one, left, usd in (unused(book, nodes, owned) if book.commitments else ())
-        ),
-    )  # fmt: skip
+        unused_commitments=unused(book, nodes, owned),
+    )
 
 
 def _split(book: PriceBook, node: Node, price: Price, shares: GpuShares) -> SplitCost:

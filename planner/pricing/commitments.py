@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Final
 
 from planner.ground.errors import InputError
-from planner.ground.records import replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes import nodes as node_words
@@ -81,6 +81,8 @@ def covered(
     book: PriceBook, nodes: Iterable[Node], requested: Mapping[str, Amounts] = EMPTY
 ) -> dict[str, OwnedCommitment]:
     """Node → the commitment that covers it; in the order in which they are given."""
+    if not book.commitments:
+        return {}
     free: dict[tuple[str, str], list[Node]] = {}
     for node in nodes:
         if node_words.provisioning_model(node) == Provisioning.ON_DEMAND:
@@ -120,21 +122,39 @@ def _as_given(demand: Price, term: Provisioning, usd_per_hour: float) -> Price:
     )
 
 
+class UnusedCommitment(Record):
+    """What of a commitment covers no node, and is paid all the same; `usd_per_month` None: no price of it is known."""
+
+    commitment_id: str
+    machine_type: str
+    region_id: str
+    term: Provisioning
+    nodes: int
+    usd_per_month: float | None
+
+
 def unused(
     book: PriceBook, nodes: Iterable[Node], taken: Mapping[str, OwnedCommitment]
-) -> list[tuple[OwnedCommitment, int, float | None]]:
-    """(commitment, nodes that it covers none of, USD a month); None where neither the account nor a node like it tells."""
-    like = {(node_words.machine_type(node), node_words.region(node)): node for node in nodes}
+) -> tuple[UnusedCommitment, ...]:
+    """Commitments that cover fewer nodes than they are paid for; without a price where neither the account nor a node like it tells."""
+    like = (
+        {(node_words.machine_type(node), node_words.region(node)): node for node in nodes} if book.commitments else {}
+    )
     found = []
     for one in book.commitments:
         left = one.nodes - sum(owned == one for owned in taken.values())
-        node = like.get((one.machine_type, one.region_id))
-        hourly = one.usd_per_hour
+        node, hourly = like.get((one.machine_type, one.region_id)), one.usd_per_hour
         if hourly is None and node is not None:
             hourly = price_node(book, node, one.term).usd_per_hour
         if left:
-            found.append((one, left, None if hourly is None else left * hourly * HOURS_PER_MONTH))
-    return found
+            usd = None if hourly is None else left * hourly * HOURS_PER_MONTH
+            found.append(
+                UnusedCommitment(
+                    commitment_id=one.commitment_id, machine_type=one.machine_type, region_id=one.region_id, term=one.term,
+                    nodes=left, usd_per_month=usd,
+                )
+            )  # fmt: skip
+    return tuple(found)
 
 
 def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node, number: int) -> int:
@@ -143,4 +163,4 @@ def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node, number: int) ->
         return 0
     nodes, kind = tuple(nodes), (node_words.machine_type(like), node_words.region(like))
     free = unused(book, nodes, covered(book, nodes))
-    return min(number, sum(left for one, left, _ in free if (one.machine_type, one.region_id) == kind))
+    return min(number, sum(one.nodes for one in free if (one.machine_type, one.region_id) == kind))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.pricing.machine import SHARED_CORES
 from planner.pricing.model import PartKind, Price, Provisioning
 from planner.pricing.sustained_use import SUSTAINED_USE_DISCOUNT
 
@@ -18,7 +19,6 @@ FLEXIBLE: Final = {"1-year flexible commitment": 1, "3-year flexible commitment"
 DISCOUNT: Final = {1: 0.28, 3: 0.46}
 """Years → share off the price on demand."""
 _FAMILIES: Final = frozenset({"n1", "n2", "n2d", "n4", "e2", "c2", "c2d", "c3", "c3d", "c4"})
-_SHARED_CORES: Final = frozenset({"e2-micro", "e2-small", "e2-medium"})
 
 
 def flexible_usd_per_hour(price: Price, years: int) -> float | None:
@@ -26,7 +26,7 @@ def flexible_usd_per_hour(price: Price, years: int) -> float | None:
     by parts. `price` is that on demand."""
     family = price.machine_type.partition("-")[0].replace("custom", "n1")
     host = price.part_usd_per_hour(PartKind.MACHINE)
-    if host is None or family not in _FAMILIES or price.machine_type in _SHARED_CORES:
+    if host is None or family not in _FAMILIES or price.machine_type in SHARED_CORES:
         return None
     if price.provisioning is not Provisioning.ON_DEMAND or any(part.is_own for part in price.parts):
         return None

@@ -9,9 +9,11 @@ for the shapes; reference notes on the Billing Catalog for how SKUs add up to a 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from pkgutil import get_data
 from typing import Final
 
 from planner.ground.records import Record, replace
@@ -36,20 +38,16 @@ OF_POOL: Final = "pool:"
 
 ANYWHERE: Final = "any"  # the region of such a row
 
-# GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
-_ONE_SHAPE = {"standard": 4.0}
-_OF_OLD, _OF_NEW = {"standard": 4.0, "highmem": 8.0, "highcpu": 1.0}, {"standard": 4.0, "highmem": 8.0, "highcpu": 2.0}
-GIB_PER_VCPU: Final[dict[str, dict[str, float]]] = {
-    "n1": {"standard": 3.75, "highmem": 6.5, "highcpu": 0.9},
-    **dict.fromkeys(("n2", "n2d", "e2"), _OF_OLD),
-    **dict.fromkeys(("c3", "c3d", "n4"), _OF_NEW),
-    # Not in the snapshot; a refresh brings their unit prices.
-    **dict.fromkeys(("c2d", "c4a"), _OF_NEW),
-    **dict.fromkeys(("c2", "t2d", "t2a"), _ONE_SHAPE),
+_TOLD: Final = json.loads(get_data(__name__, "machines.json") or b"")  # of the package, read as its code is
+GIB_PER_VCPU: Final[dict[str, dict[str, float]]] = _TOLD["gib_per_vcpu"]
+"""Family → of its predefined types; the unit prices were fitted on all types of a family, so they hold for each of them. C2, C2D, C4A,
+T2D and T2A aren't in the snapshot: a refresh brings their unit prices."""
+SHARED_CORES: Final[dict[str, tuple[float, float]]] = {
+    name: (cpus, gib) for name, (cpus, gib) in _TOLD["shared_cores"].items()
 }
-# vCPUs billed by shared-core types; the node shows 2.
-SHARED_CORE_VCPUS: Final = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
-SHARED_CORE_GIB: Final = {"e2-micro": 1.0, "e2-small": 2.0, "e2-medium": 4.0}
+"""Shared-core type → vCPUs as billed (its node shows 2), and GiB."""
+CAUTIONS: Final[list[tuple[str, str, str]]] = _TOLD["cautions"]
+"""What a type's name begins with, region ("": any), and the caution of data/prices/README.md ("What to know before using it")."""
 
 # Custom types have SKUs of their own, "about +5%" over the predefined ones (prices/README.md, 2026-07-16).
 CUSTOM_PREMIUM: Final = 1.05
@@ -86,7 +84,7 @@ def parse_custom_type(machine_type: str) -> CustomType | None:
     family = family or "n1"
     if shared and family != "e2":
         return None
-    count = SHARED_CORE_VCPUS[f"e2-{shared}"] if shared else float(vcpus)
+    count = SHARED_CORES[f"e2-{shared}"][0] if shared else float(vcpus)
     memory = int(mib) / 1024
     limit = EXTENDED_ABOVE_GIB_PER_VCPU.get(family, 8.0) * count
     return CustomType(
@@ -296,10 +294,8 @@ class _Question:
         ssd = row.local_ssd_usd_per_hour.get(self.column) or 0.0
         if row.gpu_count and each:
             # What is left of the published total: the row's own host figure is rounded to five decimals.
-            parts = [] if host == 0 else [_part(PartKind.MACHINE, row.machine_type, total - row.gpu_count * each - ssd)]
-            parts.append(_part(PartKind.GPU, row.gpu_model, each, row.gpu_count))
-            if ssd:
-                parts.append(_local_ssd_part(row.local_ssd_gib, ssd / row.local_ssd_gib))
+            left = None if host == 0 else total - row.gpu_count * each - ssd
+            parts = _parts(row, left, each, ssd / row.local_ssd_gib if ssd else None)
         else:
             includes = f" with {row.gpu_count:g} × {row.gpu_model}" if row.gpu_count else ""
             parts = [_part(PartKind.MACHINE, row.machine_type + includes, total)]
@@ -331,14 +327,9 @@ class _Question:
         if row.as_of and not any(unit.is_own or unit.as_of > row.as_of for unit in found):
             return None
         rates = {component: unit.list_unit_price for (component, _, _), unit in zip(wanted, found, strict=True)}
-        parts = []
-        if product:
-            host = row.vcpus * rates[Component.CORE] + row.memory_gib * rates[Component.RAM]
-            parts.append(_part(PartKind.MACHINE, self.machine_type, host))
-        if Component.GPU in rates:
-            parts.append(_part(PartKind.GPU, row.gpu_model, rates[Component.GPU], row.gpu_count))
-        if Component.LOCAL_SSD in rates:
-            parts.append(_local_ssd_part(row.local_ssd_gib, rates[Component.LOCAL_SSD] / HOURS_PER_MONTH))
+        host = row.vcpus * rates[Component.CORE] + row.memory_gib * rates[Component.RAM] if product else None
+        ssd = rates.get(Component.LOCAL_SSD)
+        parts = _parts(row, host, rates.get(Component.GPU), None if ssd is None else ssd / HOURS_PER_MONTH)
         return _Sum.of(found, parts, gpu_model=row.gpu_model, gpu_count=row.gpu_count)
 
     def _flex_start_estimate(self, row: MachinePrice) -> _Sum | None:
@@ -353,19 +344,14 @@ class _Question:
         if flex is None or not each or host is None:
             return None
         ratio = flex.list_unit_price / each
-        parts = [
-            _part(PartKind.MACHINE, row.machine_type, host * ratio),
-            _part(PartKind.GPU, row.gpu_model, flex.list_unit_price, row.gpu_count),
-        ]
-        ssd = row.local_ssd_usd_per_hour.get(Provisioning.ON_DEMAND)
-        if row.local_ssd_gib and ssd:
-            parts.append(_local_ssd_part(row.local_ssd_gib, ssd / row.local_ssd_gib))
+        ssd = row.local_ssd_usd_per_hour.get(Provisioning.ON_DEMAND) if row.local_ssd_gib else None
+        gib_hour = ssd / row.local_ssd_gib if ssd else None
         rule = (
             f"Flex-start price of the GPU, vCPUs and memory at the same {ratio:.0%} of on demand"
             f"{', local SSD at its on-demand price' if row.local_ssd_gib else ''}: an estimate"
         )
         return _Sum(
-            parts=tuple(parts),
+            parts=tuple(_parts(row, host * ratio, flex.list_unit_price, gib_hour)),
             as_of=min(flex.as_of, row.as_of),
             source=flex.source,
             notes=(rule, *([flex.note] if flex.note else []), *row.notes),
@@ -522,8 +508,8 @@ class _Question:
 
 def predefined_shape(machine_type: str) -> tuple[float, float] | None:
     """(vCPUs, GiB) of a predefined type as billed, from its name; None where the name doesn't tell."""
-    if machine_type in SHARED_CORE_VCPUS:
-        return SHARED_CORE_VCPUS[machine_type], SHARED_CORE_GIB[machine_type]
+    if machine_type in SHARED_CORES:
+        return SHARED_CORES[machine_type]
     match = _PREDEFINED.match(machine_type)
     gib = GIB_PER_VCPU.get(match[1], {}).get(match[2]) if match is not None else None
     return None if match is None or gib is None else (float(match[3]), float(match[3]) * gib)
@@ -541,6 +527,13 @@ def _part(kind: PartKind, name: str, each: float, quantity: float = 1) -> PriceP
         list_unit_price=each,
         contracted_unit_price=each,
     )
+
+
+def _parts(row: MachinePrice, host: float | None, gpu_each: float | None, disk_gib: float | None) -> list[PricePart]:
+    """vCPUs and memory, GPUs, and local SSD of a type: those that have a price (USD an hour) of their own."""
+    parts = [] if host is None else [_part(PartKind.MACHINE, row.machine_type, host)]
+    parts += [] if gpu_each is None else [_part(PartKind.GPU, row.gpu_model, gpu_each, row.gpu_count)]
+    return parts + ([] if disk_gib is None else [_local_ssd_part(row.local_ssd_gib, disk_gib)])
 
 
 def _local_ssd_part(gib: float, usd_per_gib_hour: float) -> PricePart:

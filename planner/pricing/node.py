@@ -25,7 +25,7 @@ from planner.kubernetes.records import Node
 from planner.pricing.machine import (
     ANYWHERE,
     OF_POOL,
-    SHARED_CORE_VCPUS,
+    SHARED_CORES,
     no_price,
     parse_custom_type,
     predefined_shape,
@@ -138,7 +138,7 @@ def _mismatch(book: PriceBook, node: Node, machine_type: str, region: str) -> st
     shape = (custom.vcpus, custom.memory_gib) if custom else predefined_shape(machine_type)
     if row is not None and row.vcpus:
         shape = (row.vcpus, row.memory_gib)
-    if shape is None or machine_type in SHARED_CORE_VCPUS or (custom is not None and custom.vcpus < 2):
+    if shape is None or machine_type in SHARED_CORES or (custom is not None and custom.vcpus < 2):
         return ""
     cpus, gib = node.capacity.get(CPU, 0) / 1000, node.capacity.get(MEMORY, 0) / 2**30
     if cpus and not shape[0] / 2 <= cpus <= shape[0]:

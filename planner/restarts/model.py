@@ -25,23 +25,11 @@ class Worded(StrEnum):
 class Cause(Worded):
     """Why a container restarts, or never starts."""
 
-    OOM_OWN_LIMIT = (
-        "oom_own_limit",
-        "OOM-killed at its own limit",
-    )  # the kernel killed it at its own (or its pod's) memory limit
+    OOM_OWN_LIMIT = "oom_own_limit", "OOM-killed at its own limit"  # or its pod's
     OOM_NODE = "oom_node", "OOM-killed, node ran out"  # killed for memory without a limit of its own: the node ran out
-    CHILD_TIMEOUT = (
-        "child_timeout",
-        "workers killed by timeout",
-    )  # a supervisor stops its own workers for being late; the container lives on
-    CHILD_KILLED = (
-        "child_killed",
-        "child processes killed",
-    )  # somebody else killed a child process; the container lives on
-    HEAP_LIMIT = (
-        "heap_limit",
-        "memory refused inside",
-    )  # the runtime's own heap limit, or malloc, said no: Java, Node.js, Python, Go
+    CHILD_TIMEOUT = "child_timeout", "workers killed by timeout"  # by their own supervisor; the container lives on
+    CHILD_KILLED = "child_killed", "child processes killed"  # by somebody else; the container lives on
+    HEAP_LIMIT = "heap_limit", "memory refused inside"  # by the runtime's own heap limit, or malloc
     GPU_MEMORY = "gpu_memory", "GPU memory"
     SHARED_MEMORY = "shared_memory", "shared memory"  # /dev/shm
     STARTUP_PROBE = "startup_probe", "startup probe"
@@ -55,10 +43,7 @@ class Cause(Worded):
     NODE_LOST = "node_lost", "node lost"  # node gone, shut down or rebooted: spot and preemptible nodes
     EVICTED = "evicted", "evicted"  # by the kubelet, under pressure
     PREEMPTED = "preempted", "preempted"  # by the scheduler, for a pod of higher priority
-    REJECTED = (
-        "rejected",
-        "refused by its node",
-    )  # the kubelet refused it: no device, no room, after the scheduler had placed it
+    REJECTED = "rejected", "refused by its node"  # no device, no room, after the scheduler had placed it
     DEADLINE = "deadline", "out of time"  # activeDeadlineSeconds
     COMPLETED = "completed", "ends by itself"  # it ends with 0 and restartPolicy starts it again
     CRASH = "crash", "crash"  # SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE

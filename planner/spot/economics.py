@@ -22,7 +22,7 @@ from planner.pricing.sustained_use import billed_hours_of
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
 from planner.spot.interruption import Floats, availability_of, gap_after_a_life, gaps_of, lives_of, mean_life_hours
-from planner.spot.months import OVERRUN, Months, simulate
+from planner.spot.months import OVERRUN, Months, moving_apart, simulate
 
 _PERCENTILES: Final = (5, 50, 95)
 _HISTOGRAM_BINS: Final = 40
@@ -271,9 +271,7 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
     hours, spot = assumptions.hours_per_month, assumptions.spot_usd_per_hour
     if assumptions.price_moves:
         spot *= 1 + sum(assumptions.price_moves) / len(assumptions.price_moves)
-    alone, zones = (max(1, assumptions.nodes), assumptions.zones) if assumptions.works_as_gang else (1, 1)
-    if assumptions.works_as_gang and assumptions.goes_together:
-        alone = min(alone, zones)
+    alone, zones = (moving_apart(assumptions), assumptions.zones) if assumptions.works_as_gang else (1, 1)
     rate, bulk = hazard_per_hour * alone, bulk * zones
     share_lost = 1 / alone
     life, gap = lives.mean(rate, bulk), gap_after_a_life(assumptions, rate, bulk)

@@ -27,7 +27,6 @@ from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH
 from planner.ground.words import Text, count, plural, usd
-from planner.kubernetes.budgets import protection
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
@@ -44,7 +43,7 @@ from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
-from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
+from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, protected, why_unsuitable
 from planner.spot.ways import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
 
 # Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
@@ -398,7 +397,7 @@ def _most_to_a_node(snapshot: Snapshot, key: str) -> int | None:
     workload, pods = snapshot.workload(key), pods_by_workload(snapshot).get(key, ())
     assert workload is not None
     limits = []
-    if (allowed := protection(snapshot, workload).allowed) is not None:
+    if (allowed := protected(snapshot, key).allowed) is not None:
         limits.append(max(1, allowed))
     spec = workload.template.spec
     keys = [rule.topology_key for rule in spec.pod_anti_affinity] + [rule.topology_key for rule in spec.topology_spread]

@@ -184,7 +184,7 @@ def _rates(rng: np.random.Generator, assumptions: Assumptions, runs: int) -> Flo
     return rng.triangular(low, assumptions.hazard_likely_per_hour, high, runs)
 
 
-def _moving_apart(assumptions: Assumptions) -> int:
+def moving_apart(assumptions: Assumptions) -> int:
     """Of the pool's nodes, those that are lost one by one: all, or the zones where a zone's nodes go together."""
     return max(1, min(assumptions.nodes, assumptions.zones) if assumptions.goes_together else assumptions.nodes)
 
@@ -205,7 +205,7 @@ class _Chunk:
         self.gaps = gaps_of(assumptions)
         is_gang = assumptions.works_as_gang
         # nodes whose losses a lane feels: a gang is one lane that stops with any of its nodes
-        alone, zones = _moving_apart(assumptions) if is_gang else 1, _zone_rows(assumptions)
+        alone, zones = moving_apart(assumptions) if is_gang else 1, _zone_rows(assumptions)
         self.share_lost, self.bulk_share_lost = (1 / alone, 1 / assumptions.zones) if is_gang else (1.0, 1.0)
         bulk_rate = _bulk_rate(assumptions)
         zone_of = run_of * zones + lane % lanes % zones

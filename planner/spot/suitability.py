@@ -14,10 +14,10 @@ from typing import Any, Final
 import yaml
 
 from planner.ground import vocabulary
-from planner.ground.records import Record, replace
+from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes import commands
-from planner.kubernetes.budgets import protection
+from planner.kubernetes.budgets import Protection, protection
 from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
@@ -88,8 +88,24 @@ def check_workload(
     with_cures : bool
         Whether patches, objects and commands are written down too.
     """
-    case = _case(snapshot, workload, capacity, job_minutes, pods_of(snapshot, workload) if pods is None else pods)
-    case = case if with_cures else replace(case, with_cures=False)
+    pods = pods_of(snapshot, workload) if pods is None else pods
+    known = _nodes_by_name(snapshot)
+    nodes = tuple(known[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in known)
+    work, evidence = guess_work(workload)
+    case = Case(
+        workload=workload,
+        pods=pods,
+        nodes=nodes,
+        protection=protected(snapshot, workload.key),
+        start=learn_start(pods),
+        snapshot=snapshot,
+        window=window_of(nodes, capacity) if nodes else _window_anywhere(snapshot, capacity),
+        capacity=capacity,
+        work=work,
+        work_evidence=evidence,
+        job_minutes=job_minutes,
+        with_cures=with_cures,
+    )
     checks = checked(case)
     fitness = _fitness(workload, checks)
     merged: dict[str, Any] = {}
@@ -162,25 +178,12 @@ def guess_gang(workload: Workload) -> tuple[bool, str]:
     return False, "nothing says that its pods only work together"
 
 
-def _case(
-    snapshot: Snapshot, workload: Workload, capacity: Capacity, job_minutes: float | None, pods: tuple[Pod, ...]
-) -> Case:
-    known = _nodes_by_name(snapshot)
-    nodes = tuple(known[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in known)
-    work, evidence = guess_work(workload)
-    return Case(
-        workload=workload,
-        pods=pods,
-        nodes=nodes,
-        protection=protection(snapshot, workload),
-        start=learn_start(pods),
-        snapshot=snapshot,
-        window=window_of(nodes, capacity) if nodes else _window_anywhere(snapshot, capacity),
-        capacity=capacity,
-        work=work,
-        work_evidence=evidence,
-        job_minutes=job_minutes,
-    )
+@once_a_snapshot
+def protected(snapshot: Snapshot, key: str) -> Protection:
+    """What the disruption budgets over a workload's pods allow."""
+    workload = snapshot.workload(key)
+    assert workload is not None
+    return protection(snapshot, workload)
 
 
 @once_a_snapshot

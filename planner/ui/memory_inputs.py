@@ -13,7 +13,8 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import running_containers
 from planner.kubernetes.records import Snapshot
 from planner.memory.kubelet import (
-    THRESHOLD_DEFAULTS,
+    DEFAULT_HARD,
+    THRESHOLD_SOURCES,
     KubeletSettings,
     ReservationPolicy,
     SwapBehavior,
@@ -36,16 +37,15 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
     them."""
     asked = Asked(KubeletSettings)
     with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):
-        names = [one.name for one in THRESHOLD_DEFAULTS]
+        names = list(THRESHOLD_SOURCES)
         on_gke = any(is_gke(node) for node in snapshot.nodes)
         chosen = link.segments("Thresholds' defaults", names, key="defaults", default=names[on_gke])
-        defaults = next(one for one in THRESHOLD_DEFAULTS if one.name == chosen)
         left, right = st.columns(2)
         with left:
-            asked.show("hard", placeholder=str(defaults.hard))
+            asked.show("hard", placeholder=str(DEFAULT_HARD))
         with right:
-            asked.show("soft", placeholder=str(defaults.soft or "none"))
-        st.caption(f"Source of the defaults: {defaults.source}.")
+            asked.show("soft", placeholder="none")
+        st.caption(f"Source of the defaults: {THRESHOLD_SOURCES[chosen]}.")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             memory_qos = asked.show("memory_qos")
             asked.show("reservation", disabled=not memory_qos)
@@ -58,8 +58,7 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
         with right:
             asked.show("swap", placeholder="none")
         stats = _stats(snapshot)
-    thresholds = {"hard": defaults.hard, "soft": defaults.soft}
-    return asked.settings(**(thresholds | asked.values)), stats
+    return asked.settings(), stats
 
 
 def _stats(snapshot: Snapshot) -> tuple[NodeMemoryStats, ...]:

@@ -3,8 +3,7 @@ import pytest
 from planner.ground.errors import InputError
 from planner.kubernetes.records import Node
 from planner.memory.kubelet import (
-    GKE_DEFAULTS,
-    KUBELET_DEFAULTS,
+    THRESHOLD_SOURCES,
     KubeletSettings,
     ReservationPolicy,
     Threshold,
@@ -36,10 +35,9 @@ def test_a_share_is_kept_in_32_bits_as_in_the_kubelet() -> None:
 
 
 def test_defaults_name_their_source() -> None:
-    for defaults in (KUBELET_DEFAULTS, GKE_DEFAULTS):
-        assert defaults.hard == Threshold(amount_bytes=100 * MIB)
-        assert defaults.soft is None
-        assert defaults.source
+    assert KubeletSettings().hard == Threshold(amount_bytes=100 * MIB)
+    assert KubeletSettings().soft is None
+    assert all("100Mi" in source for source in THRESHOLD_SOURCES.values())
 
 
 @pytest.mark.parametrize("factor", [0, -0.1, 1.01])
