@@ -60,10 +60,8 @@ class InstanceType(Record):
         cpus, memory = self.capacity.get(CPU, 0) // 1000, self.capacity.get(MEMORY, 0)
         for prefix in _BY_PROVIDER:
             if parts:
-                found[f"{prefix}instance-family"] = parts[1]
-                found[f"{prefix}instance-category"] = parts[2]
-                found[f"{prefix}instance-generation"] = parts[3]
-                found[f"{prefix}instance-size"] = parts[4]
+                names = ("family", "category", "generation", "size")
+                found |= {f"{prefix}instance-{name}": part for name, part in zip(names, parts.groups(), strict=True)}
             if cpus:
                 found[f"{prefix}instance-cpu"] = str(cpus)
         if memory:

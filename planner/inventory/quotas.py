@@ -57,9 +57,8 @@ class Quota(Record):
             return self.unit is Unit.VCPUS or bool(accelerator)
         if self.unit is Unit.GPUS:
             model = accelerator.lower().removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper()
-            model = (
-                model if model.startswith("A100") else model.removesuffix("_80GB")
-            )  # only A100s have a quota by memory
+            if not model.startswith("A100"):  # only A100s have a quota by memory
+                model = model.removesuffix("_80GB")
             return bool(model) and metric == f"NVIDIA_{model}_GPUS"
         family = machine_type.partition("-")[0]
         return metric == (f"{family.upper()}_CPUS" if family in _GCP_FAMILIES else "CPUS")
@@ -73,14 +72,9 @@ class Quota(Record):
         if size is None:
             return False
         letters, features, accelerator, version = size.groups()
-        fewer = (
-            features,
-            _without(features, "ri"),
-            _without(features, "rim"),
-        )  # rdma, isolated, more memory: often one family
-        models = (
-            (accelerator,) if accelerator or letters != "ND" else ("", "_A100")
-        )  # ND96asr_v4 is of NDASv4_A100Family
+        # rdma, isolated, more memory: often one family; ND96asr_v4 is of NDASv4_A100Family
+        fewer = [features.translate(dict.fromkeys(map(ord, dropped))) for dropped in ("", "ri", "rim")]
+        models = (accelerator,) if accelerator or letters != "ND" else ("", "_A100")
         named = {
             f"standard{letters}{some}{a}{b}family"
             for some in fewer
@@ -94,10 +88,6 @@ _EVERYWHERE: Final = ("GPUS_ALL_REGIONS", "CPUS_ALL_REGIONS")  # the project's, 
 _GCLOUD: Final = "gcloud compute regions describe"
 _AZURE: Final = "az vm list-usage"
 _AWS: Final = "aws service-quotas"
-
-
-def _without(features: str, dropped: str) -> str:
-    return "".join(one for one in features if one not in dropped)
 
 
 def _plain(name: str) -> str:

@@ -86,29 +86,24 @@ class Runtimes:
         return {**document, "spec": laid}
 
     def _base(self, name: str, namespace: str) -> Object | None:
-        for place in (namespace, BASE_NAMESPACE):
-            key = (BASE, place, name)
-            given = self._given.get(key)
-            if given is not None:
-                self.used.add("/".join(key))
-            text = runtime_of(given) if given is not None else self._there.get(key, "")
-            found = json.loads(text) if text else None
-            if isinstance(found, dict):
-                return found
-        return None
+        told = (self._told((BASE, place, name)) for place in (namespace, BASE_NAMESPACE))
+        return next((one for one in told if one is not None), None)
 
     def _named(self, name: str, namespace: str) -> Object | None:
         for kind, is_namespaced in RUNTIMES.items():
             for known, place, called in (*self._given, *self._there):
-                if (known, called) != (kind, name) or (is_namespaced and place != namespace):
-                    continue
-                given = self._given.get((known, place, called))
-                if given is not None:
-                    self.used.add(f"{known}/{place}/{called}")
-                text = runtime_of(given) if given is not None else self._there[known, place, called]
-                found = json.loads(text) if text else None
-                return found if isinstance(found, dict) else None
+                if (known, called) == (kind, name) and (not is_namespaced or place == namespace):
+                    return self._told((known, place, called))
         return None
+
+    def _told(self, key: tuple[str, str, str]) -> Object | None:
+        """What is kept of one, of the manifest's before the snapshot's; None where there is none, or it tells nothing."""
+        given = self._given.get(key)
+        if given is not None:
+            self.used.add("/".join(key))
+        text = runtime_of(given) if given is not None else self._there.get(key, "")
+        found = json.loads(text) if text else None
+        return found if isinstance(found, dict) else None
 
 
 def is_runtime(document: Mapping[str, Any]) -> bool:

@@ -38,7 +38,6 @@ from planner.kubernetes.records import (
     Event,
     FrozenMap,
     LabelSelector,
-    Namespace,
     Node,
     NodeSelectorTerm,
     PersistentVolume,
@@ -99,7 +98,7 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
         **(changed | _without_queues(snapshot, hidden)),
         workloads=tuple(one for one in snapshot.workloads if one.namespace not in hidden),
         others=tuple(names.of(one) for one in snapshot.workloads if one.namespace in hidden),
-        namespaces=tuple(names.namespace_record(one) for one in snapshot.namespaces),
+        namespaces=tuple(names.record(one) if one.name in hidden else one for one in snapshot.namespaces),
         nodes=tuple(names.node(one) for one in snapshot.nodes),
         persistent_volumes=tuple(names.volume(one) for one in snapshot.persistent_volumes),
         events=tuple(names.event(one) for one in snapshot.events if one.namespace not in hidden),
@@ -151,19 +150,17 @@ class _Names:
         self._made: dict[tuple[int, Said], tuple[Any, Any]] = {}  # of what many share: specs, labels
         parts = {part for name in apart for part in _PART.findall(name) if not part.isdecimal()}
         self._parts = {part: f"x{place:06d}" for place, part in enumerate(sorted(parts))}
-        seen = [pod.spec for pod in snapshot.pods if pod.namespace not in hidden]
-        seen += [one.template.spec for one in snapshot.workloads if one.namespace not in hidden]
+        mine = [one for one in snapshot.pods if one.namespace not in hidden]
+        my_workloads = [one for one in snapshot.workloads if one.namespace not in hidden]
+        seen = [*(pod.spec for pod in mine), *(one.template.spec for one in my_workloads)]
         once = {id(spec): spec for spec in seen}.values()
-        self._images = {one.image for spec in once for one in (*spec.containers, *spec.init_containers)}
-        self._keys = {
-            key for one in snapshot.workloads if one.namespace not in hidden for key in one.selector.match_labels
-        }
-        self._keys |= {key for pod in snapshot.pods if pod.namespace not in hidden for key in pod.labels}
+        containers = [one for spec in once for one in (*spec.containers, *spec.init_containers)]
+        self._images = {one.image for one in containers}
+        self._keys = {key for one in my_workloads for key in one.selector.match_labels}
+        self._keys |= {key for pod in mine for key in pod.labels}
         self._keys |= {key for spec in once for key in _asked_keys(spec)}
         self._open = {pair for spec in once for pair in _asked(spec)}  # labels by which what is seen tells pods apart
-        mine = [one for one in snapshot.pods if one.namespace not in hidden]
-        self._seen = {one.name for one in mine} | {one.namespace for one in mine}
-        self._seen |= {one.name for spec in once for one in (*spec.containers, *spec.init_containers)}
+        self._seen = {name for one in mine for name in (one.name, one.namespace)} | {one.name for one in containers}
         self._shared_words = _EVERYWHERE | set(_words_of_nodes(snapshot.nodes))
         of_all: list[Any] = [one for kind in _OF_ALL for one in getattr(snapshot, kind)]
         asked = [one for kind in _ASKING for one in getattr(snapshot, kind) if one.namespace not in hidden]
@@ -199,11 +196,7 @@ class _Names:
     # ── records ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def of(self, one: Any) -> Any:
         """An object of a namespace."""
-        return self._record(one) if one.namespace in self._hidden else one
-
-    def namespace_record(self, one: Namespace) -> Namespace:
-        """A namespace itself."""
-        return self._record(one) if one.name in self._hidden else one
+        return self.record(one) if one.namespace in self._hidden else one
 
     def node(self, node: Node) -> Node:
         """A node, which holds images of everybody."""
@@ -225,7 +218,8 @@ class _Names:
             return replace(one, message=self._sentence(one.message))
         return replace(one, message=" ".join(word for word in _words(one.message) if word in self._seen))
 
-    def _record(self, one: T) -> T:
+    def record(self, one: T) -> T:
+        """What is hidden, with other names and without what says what it is."""
         if isinstance(one, LabelSelector):
             return self._selector(one)  # type: ignore[return-value] # T is that
         if isinstance(one, NodeSelectorTerm):
@@ -318,7 +312,7 @@ class _Names:
         """Made once for each object: pods of a template share theirs."""
         key = (id(value), said)
         if key not in self._made:
-            made = self._map(value, said) if isinstance(value, FrozenMap) else self._record(value)
+            made = self._map(value, said) if isinstance(value, FrozenMap) else self.record(value)
             self._made[key] = value, made  # the value is kept alive, so that its number stays its own
         return self._made[key][1]
 
@@ -364,24 +358,26 @@ def _words(text: str) -> Iterator[str]:
         yield found.group()
 
 
+def _selectors(spec: PodSpec) -> list[LabelSelector]:
+    """Those of a pod's affinity, of other pods and of namespaces."""
+    terms = (*spec.pod_affinity, *spec.pod_anti_affinity)
+    return [one for term in terms for one in (term.label_selector, term.namespace_selector) if one is not None]
+
+
 def _asked(spec: PodSpec) -> Iterable[tuple[str, str]]:
     """Labels that a pod's affinity asks for of other pods and namespaces."""
-    for term in (*spec.pod_affinity, *spec.pod_anti_affinity):
-        for selector in (term.label_selector, term.namespace_selector):
-            if selector is not None:
-                yield from selector.match_labels.items()
-                yield from ((one.key, value) for one in selector.match_expressions for value in one.values)
+    for selector in _selectors(spec):
+        yield from selector.match_labels.items()
+        yield from ((one.key, value) for one in selector.match_expressions for value in one.values)
 
 
 def _asked_keys(spec: PodSpec) -> Iterable[str]:
     """Keys of labels that a pod's affinity and spread ask for."""
-    terms, spread = (*spec.pod_affinity, *spec.pod_anti_affinity), spec.topology_spread
-    selectors = [one.label_selector for one in terms] + [one.namespace_selector for one in terms]
-    for selector in (*selectors, *(one.label_selector for one in spread)):
-        if selector is not None:
-            yield from selector.match_labels
-            yield from (one.key for one in selector.match_expressions)
-    for term in terms:
+    spread = [one.label_selector for one in spec.topology_spread if one.label_selector is not None]
+    for selector in (*_selectors(spec), *spread):
+        yield from selector.match_labels
+        yield from (one.key for one in selector.match_expressions)
+    for term in (*spec.pod_affinity, *spec.pod_anti_affinity):
         yield from (*term.match_label_keys, *term.mismatch_label_keys)
-    for one in spread:
+    for one in spec.topology_spread:
         yield from one.match_label_keys

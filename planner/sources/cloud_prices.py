@@ -186,19 +186,11 @@ def _azure_meter(item: dict[str, Any], region: str) -> tuple[str, str, float] | 
 
 
 # ── AWS ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
-_OF_A_PLAIN_MACHINE: Final = {
-    "TermType": ("OnDemand",),
-    "Operating System": ("Linux",),
-    "Pre Installed S/W": ("NA",),
-    "CapacityStatus": ("Used",),
-    "MarketOption": ("OnDemand",),  # not a capacity block
-    "Unit": ("Hrs",),
-    "Currency": ("USD",),
-}
-_TENANCY: Final = {
-    "Compute Instance": "Shared",
-    "Compute Instance (bare metal)": "Dedicated",
-}  # who has all of it is alone on it
+_OF_A_PLAIN_MACHINE: Final = {  # no capacity block; who has all of a machine of metal is alone on it
+    "TermType": "OnDemand", "Operating System": "Linux", "Pre Installed S/W": "NA", "CapacityStatus": "Used", "MarketOption": "OnDemand",
+    "Unit": "Hrs", "Currency": "USD",
+}  # fmt: skip
+_TENANCY: Final = {"Compute Instance": "Shared", "Compute Instance (bare metal)": "Dedicated"}
 
 
 def _aws(session: requests.Session, endpoint: str, region: str) -> _Read:
@@ -245,7 +237,7 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
             row = dict(zip(columns, cells, strict=True))
             if _TENANCY.get(row["Product Family"]) != row["Tenancy"]:
                 continue
-            if any(row[name] not in values for name, values in _OF_A_PLAIN_MACHINE.items()):
+            if any(row[name] != value for name, value in _OF_A_PLAIN_MACHINE.items()):
                 continue
             machine_type, usd = row["Instance Type"], float(row["PricePerUnit"])
             if not 0 < usd < 1e5 or not machine_type or "," in machine_type:

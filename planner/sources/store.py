@@ -9,6 +9,7 @@ was synced; an object store shows an object when it is whole.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 import uuid
@@ -39,6 +40,7 @@ from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Column
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.inventory.queue_runs import RunSeen, RunsSeen
+from planner.kubernetes.beside import table_beside
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
 
@@ -62,30 +64,7 @@ _BATCH_ROWS: Final = 10_000
 _OF_A_FILE: Final = "reading the stream registered as"  # DuckDB's words for what a dataset raised
 _RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
-_NODES_SEEN: Final = """
-SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
-    epoch(created_at) AS created_at, epoch(min(taken_at)) AS first_at, epoch(max(taken_at)) AS last_at,
-    arg_max(is_going, taken_at) AS is_going, coalesce(any_value(zone), '') AS zone
-FROM nodes WHERE provisioning IN ('spot', 'preemptible') AND created_at IS NOT NULL
-GROUP BY cluster, node, created_at ORDER BY cluster, node, created_at
-"""
-_NODE_EVENTS: Final = """
-SELECT DISTINCT cluster, node, told, epoch("at") AS "at" FROM node_events ORDER BY ALL
-"""
-_RUNS_SEEN: Final = """
-WITH told AS (
-    SELECT uid, max(finished_at) AS finished_at, max(taken_at) AS seen_at, max(admitted_at) AS latest_at
-    FROM queued_workloads WHERE taken_at <= to_timestamp(?) GROUP BY uid)
-SELECT uid, arg_min(series, taken_at) AS series, epoch(one.admitted_at) AS admitted_at, epoch(max(taken_at)) AS last_at,
-    epoch(any_value(told.seen_at)) AS seen_at,
-    epoch(any_value(CASE WHEN told.latest_at = one.admitted_at THEN told.finished_at END)) AS finished_at
-FROM queued_workloads AS one JOIN told USING (uid)
-WHERE one.admitted_at IS NOT NULL AND series != '' AND taken_at <= to_timestamp(?)
-GROUP BY uid, one.admitted_at ORDER BY uid, one.admitted_at
-"""
-_RUNS_LOOKS: Final = """
-SELECT DISTINCT epoch(taken_at) AS look FROM queued_workloads WHERE taken_at <= to_timestamp(?) ORDER BY look
-"""
+_SQL: Final = dict(re.findall(r"-- (.+)\n([^;]+);", table_beside(__name__, "sql").decode()))
 _AT_ONCE: Final = 16  # requests in flight, where files are many and small
 _ZSTD_LEVEL: Final = 6
 _COMPRESSION: Final = {TRENDS: "snappy"}  # small files by the hundred: zstd would cost more to begin than to read
@@ -394,8 +373,8 @@ class Store:
             looks.setdefault(one.cluster, []).append(one.taken_at)
         if not looks:
             raise self._nothing()
-        seen = self.query(_NODES_SEEN, clusters, since, until)
-        told = self.query(_NODE_EVENTS, clusters, since, until)
+        seen = self.query(_SQL["nodes seen"], clusters, since, until)
+        told = self.query(_SQL["node events"], clusters, since, until)
         return Watch(
             source=f"store {self.url}",
             looks=tuple((cluster, tuple(moments)) for cluster, moments in sorted(looks.items())),
@@ -408,8 +387,8 @@ class Store:
         errors as `at`."""
         newest = self.at(place, now=time.time())
         until = min(until, newest.taken_at)
-        looks = self.query(_RUNS_LOOKS, (newest.cluster,), since, until, (until,))
-        runs = self.query(_RUNS_SEEN, (newest.cluster,), since, until, (until, until))
+        looks = self.query(_SQL["runs looks"], (newest.cluster,), since, until, (until,))
+        runs = self.query(_SQL["runs seen"], (newest.cluster,), since, until, (until, until))
         return RunsSeen(looks=tuple(one["look"] for one in looks), runs=tuple(RunSeen(**one) for one in runs))
 
     def _asked(

@@ -310,15 +310,13 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
     """The record of a spec already cut down by `cut`."""
     affinity = spec.affinity or _NO_AFFINITY
     host_network = bool(spec.host_network)
-    containers = shared.once(
-        "host-containers" if host_network else "containers",
-        spec.containers or [],
-        lambda many: tuple(_container(shared, one, host_network) for one in many),
-    )
-    init_containers = shared.once(
-        "host-containers" if host_network else "containers",
-        spec.init_containers or [],
-        lambda many: tuple(_container(shared, one, host_network) for one in many),
+    containers, init_containers = (
+        shared.once(
+            "host-containers" if host_network else "containers",
+            some or [],
+            lambda many: tuple(_container(shared, one, host_network) for one in many),
+        )
+        for some in (spec.containers, spec.init_containers)
     )
     pod_requests, pod_limits = _pod_level(shared, spec.resources, containers, init_containers)
     for field, name in (
