@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import Unit, accelerator
+from planner.kubernetes.composed import digits
 from planner.kubernetes.pod_templates import Document, Gang, Templated, hidden_templates, told_lists, untold_places
 
 _DEEPEST: Final = 24
@@ -111,5 +112,4 @@ def _is_device(name: object) -> bool:
 
 def _number(value: object) -> int:
     """A whole number above 0 that fits in 32 bits, else 0."""
-    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    return digits(value, most=9) or 0

@@ -40,7 +40,8 @@ class Composed(Record):
     untold: tuple[str, ...] = ()
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, Any]:
+    """What isn't one is an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -48,22 +49,34 @@ def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def number_in(value: object) -> int | None:
+    """A whole number that isn't below 0, None for all else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 def _count(value: object, default: int = 0) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+    found = number_in(value)
+    return default if found is None else found
+
+
+def digits(value: object, most: int = 6) -> int | None:
+    """A whole number that isn't below 0, written as such or as a text of at most so many digits; None for all else."""
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= most else None
 
 
 # ── KServe's LLMInferenceService ─────────────────────────────────────────────────────────────────────────────────────
 def llm_inference_service(document: Document) -> Composed:
     """Pods of `replicas` Deployments' pods, or with a `worker` of as many groups of a leader and workers; the same of `prefill`, and
     the scheduler of the router. What the base configurations say has to be merged in before."""
-    spec = _mapping(document.get("spec"))
+    spec = mapping(document.get("spec"))
     found: list[FoundSet] = []
     untold = [f"spec.{field}" for field in ("baseRefs", "runtime") if spec.get(field)]
     for role, path, base in (("", "spec", spec), ("prefill", "spec.prefill", spec.get("prefill"))):
         if isinstance(base, Mapping):
             _workload(found, untold, role, path, base)
-    scheduler = _mapping(_mapping(spec.get("router")).get("scheduler"))
-    if isinstance(scheduler.get("template"), Mapping) and not _mapping(scheduler.get("pool")).get("ref"):
+    scheduler = mapping(mapping(spec.get("router")).get("scheduler"))
+    if isinstance(scheduler.get("template"), Mapping) and not mapping(scheduler.get("pool")).get("ref"):
         template = _pod(scheduler["template"])
         place = "spec.router.scheduler.template"
         if template is None:
@@ -75,7 +88,7 @@ def llm_inference_service(document: Document) -> Composed:
 
 
 def _workload(found: list[FoundSet], untold: list[str], role: str, path: str, base: Document) -> None:
-    replicas = max(_count(base.get("replicas"), 1), _count(_mapping(base.get("scaling")).get("minReplicas")))
+    replicas = max(_count(base.get("replicas"), 1), _count(mapping(base.get("scaling")).get("minReplicas")))
     leader, worker = base.get("template"), base.get("worker")
     parts = [("", "template", leader if leader is not None else worker, replicas)]
     if worker is not None:
@@ -92,7 +105,7 @@ def _workload(found: list[FoundSet], untold: list[str], role: str, path: str, ba
 
 def _group_size(base: Document) -> int:
     """Pods of a group: `ParallelismSpec.GetSize`, and what LeaderWorkerSet takes where that is none."""
-    parallel = _mapping(base.get("parallelism"))
+    parallel = mapping(base.get("parallelism"))
     data, local, pipeline = (_count(parallel.get(name)) for name in ("data", "dataLocal", "pipeline"))
     if data or local:
         return max(1, max(1, data) // max(1, local))
@@ -120,12 +133,12 @@ _MOST_TEMPLATES: Final = 2_000
 
 def workflow(document: Document) -> Composed:
     """The pods of a Workflow: a set for each template that its entrypoint leads to, with how many of it run in its widest moment."""
-    return _Graph(_mapping(document.get("spec")), "spec").composed()
+    return _Graph(mapping(document.get("spec")), "spec").composed()
 
 
 def cron_workflow(document: Document) -> Composed:
     """The same of the Workflow that a CronWorkflow makes."""
-    return _Graph(_mapping(_mapping(document.get("spec")).get("workflowSpec")), "spec.workflowSpec").composed()
+    return _Graph(mapping(mapping(document.get("spec")).get("workflowSpec")), "spec.workflowSpec").composed()
 
 
 class _Graph:
@@ -152,7 +165,7 @@ class _Graph:
         ):
             self._untold[path] = None
         widest = self._of_name(spec.get("entrypoint"), path, ()) if not self._untold else Counter[str]()
-        others = [one.get("template") for one in _mapping(spec.get("hooks")).values() if isinstance(one, Mapping)]
+        others = [one.get("template") for one in mapping(spec.get("hooks")).values() if isinstance(one, Mapping)]
         for other in (*others, spec.get("onExit")):
             if other and not self._untold:
                 widest = self._wider(widest, self._of_name(other, path, ()))
@@ -186,7 +199,7 @@ class _Graph:
             for number, group in enumerate(template["steps"]):
                 beside = Counter[str]()
                 for one in group if isinstance(group, list) else [group]:
-                    beside += self._task(_mapping(one), f"{path}.steps[{number}]", above)
+                    beside += self._task(mapping(one), f"{path}.steps[{number}]", above)
                 widest = self._wider(widest, beside)
             return self._capped(widest, template.get("parallelism"))
         if isinstance(template.get("dag"), Mapping):
@@ -201,8 +214,8 @@ class _Graph:
         if one.get("templateRef"):
             self._untold[f"{place}.templateRef"] = None
             return Counter()
-        for hook in _mapping(one.get("hooks")).values():
-            self._of_name(_mapping(hook).get("template"), place, above)
+        for hook in mapping(one.get("hooks")).values():
+            self._of_name(mapping(hook).get("template"), place, above)
         inline = one.get("inline")
         if isinstance(inline, Mapping):
             widest = self._of(inline, place, f"{place}.inline", above)
@@ -216,7 +229,7 @@ class _Graph:
         if isinstance(items, list):
             return len(items)
         if isinstance(sequence, Mapping):
-            count, start, end = (_whole(sequence.get(key)) for key in ("count", "start", "end"))
+            count, start, end = (digits(sequence.get(key)) for key in ("count", "start", "end"))
             if count is not None:
                 return count
             if end is not None and "{{" not in str(sequence.get("start", "")):
@@ -252,18 +265,16 @@ class _Graph:
             if "{{" in said or not _containers(spec):
                 self._untold[path] = None
                 return Counter()
-            own, of_all = _mapping(template.get("metadata")), _mapping(self._spec.get("podMetadata"))
-            metadata = {
-                key: {**_mapping(of_all.get(key)), **_mapping(own.get(key))} for key in ("labels", "annotations")
-            }
+            own, of_all = mapping(template.get("metadata")), mapping(self._spec.get("podMetadata"))
+            metadata = {key: {**mapping(of_all.get(key)), **mapping(own.get(key))} for key in ("labels", "annotations")}
             self._sets[name] = FoundSet(role=name, path=path, template={"metadata": metadata, "spec": spec}, count=0)
             self._gpus[name] = sum(map(_asked, _containers(spec)))
         return Counter({name: 1})
 
     def _pod_spec(self, template: Document) -> dict[str, Any]:
-        own = _mapping(template.get("containerSet")).get("containers")
+        own = mapping(template.get("containerSet")).get("containers")
         main = template.get("container") or template.get("script")
-        containers = _listed(own) or [{"name": "main", **_mapping(main)}]
+        containers = _listed(own) or [{"name": "main", **mapping(main)}]
         volumes = [*_listed(self._spec.get("volumes")), *_listed(template.get("volumes"))]
         spec: dict[str, Any] = {
             "containers": [*containers, *_listed(template.get("sidecars"))],
@@ -305,14 +316,9 @@ def _containers(spec: Document) -> list[Mapping[str, Any]]:
 
 
 def _asked(container: Document) -> int:
-    resources = _mapping(container.get("resources"))
-    amounts = {**_mapping(resources.get("limits")), **_mapping(resources.get("requests"))}
-    return sum(_whole(number) or 0 for name, number in amounts.items() if accelerator(str(name)) is not None)
-
-
-def _whole(value: object) -> int | None:
-    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else None
+    resources = mapping(container.get("resources"))
+    amounts = {**mapping(resources.get("limits")), **mapping(resources.get("requests"))}
+    return sum(digits(number) or 0 for name, number in amounts.items() if accelerator(str(name)) is not None)
 
 
 # ── what Kueue counts of Ray's ───────────────────────────────────────────────────────────────────────────────────────
@@ -321,9 +327,9 @@ _SUBMITTER: Final = {"containers": [{"name": "ray-job-submitter", "resources": {
 
 
 def _ray_cluster(document: Document) -> Mapping[str, Any]:
-    spec = _mapping(document.get("spec"))
-    spec = _mapping(spec.get("jobTemplate", spec))  # a RayCronJob's
-    return _mapping(spec.get("rayClusterSpec", spec.get("rayClusterConfig", spec)))
+    spec = mapping(document.get("spec"))
+    spec = mapping(spec.get("jobTemplate", spec))  # a RayCronJob's
+    return mapping(spec.get("rayClusterSpec", spec.get("rayClusterConfig", spec)))
 
 
 def ray_autoscaler(document: Document) -> Document | None:
@@ -334,7 +340,7 @@ def ray_autoscaler(document: Document) -> Document | None:
     cluster = _ray_cluster(document)
     if cluster.get("enableInTreeAutoscaling") is not True:
         return None
-    given = _mapping(cluster.get("autoscalerOptions")).get("resources")
+    given = mapping(cluster.get("autoscalerOptions")).get("resources")
     amounts = {"cpu": "500m", "memory": "512Mi"}
     return {"name": "autoscaler", "resources": {"limits": amounts, "requests": amounts} if given is None else given}
 
@@ -344,7 +350,7 @@ def ray_grows(document: Document) -> bool:
     cluster = _ray_cluster(document)
     if not cluster.get("enableInTreeAutoscaling"):
         return False
-    groups = [_mapping(one) for one in _listed(cluster.get("workerGroupSpecs"))]
+    groups = [mapping(one) for one in _listed(cluster.get("workerGroupSpecs"))]
     least = [max(_count(one.get("replicas")), _count(one.get("minReplicas"))) for one in groups]
     return any(few < _count(one.get("maxReplicas"), 2**31) for few, one in zip(least, groups, strict=True))
 
@@ -355,14 +361,14 @@ def ray_counted(document: Document) -> Composed:
     Source: kueue at ff69552e79ad, `pkg/controller/jobs/raycluster/{common,raycluster_webhook}.go`, `rayjob/{rayjob_controller,
     rayjob_webhook}.go`.
     """
-    spec = _mapping(document.get("spec"))
-    cluster, is_job = (_mapping(spec.get("rayClusterSpec", spec)), "rayClusterSpec" in spec)
-    notes, why = _mapping(_mapping(document.get("metadata")).get("annotations")), []
+    spec = mapping(document.get("spec"))
+    cluster, is_job = (mapping(spec.get("rayClusterSpec", spec)), "rayClusterSpec" in spec)
+    notes, why = mapping(mapping(document.get("metadata")).get("annotations")), []
     if cluster.get("enableInTreeAutoscaling"):
         why.append("Kueue's webhook refuses one that scales itself (enableInTreeAutoscaling), but for elastic jobs")
     if cluster.get("gcsFaultToleranceOptions") or str(notes.get("ray.io/ft-enabled")).lower() == "true":
         why.append("what Kueue counts for cleaning up Ray's Redis isn't modelled")
-    for one in map(_mapping, _listed(cluster.get("workerGroupSpecs"))):
+    for one in map(mapping, _listed(cluster.get("workerGroupSpecs"))):
         number = _count(one.get("replicas"), -1)
         if not _count(one.get("minReplicas")) <= number <= _count(one.get("maxReplicas"), 2**31):
             why.append("Kueue counts the replicas of a group, of which KubeRay makes another number of pods")

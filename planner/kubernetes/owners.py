@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from planner.ground.records import Record
 from planner.kubernetes.derived import once_a_snapshot
@@ -69,6 +69,15 @@ def workload_key(pod: Pod, owners: Owners) -> str:
     return topmost(key, owners)
 
 
+def above(pod: Pod, owners: Owners) -> Iterator[tuple[str, Owner]]:
+    """What stands above a pod, from its owner up, each once: its key, and how it is owned by."""
+    owner, seen = pod.owner, set[str]()
+    while owner is not None and (key := owner.key(pod.namespace)) not in seen:
+        seen.add(key)
+        yield key, owner
+        owner = owners.get(key)
+
+
 def topmost(key: str, owners: Owners) -> str:
     """The key of what a person would name, for what makes pods: a part is its owner's, whatever that is, and a workload
     is another workload's where the table says that one makes its pods through such."""
@@ -96,19 +105,16 @@ def held_below(snapshot: Snapshot) -> Mapping[str, Held]:
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
     asked: dict[str, set[str]] = defaultdict(set)
-    for key, above in owners.items():
-        if above is not None:
-            pods[above.key(key.split("/")[1])] += 0  # it is there
+    for key, owner in owners.items():
+        if owner is not None:
+            pods[owner.key(key.split("/")[1])] += 0  # it is there
     for pod in snapshot.pods:
         number, held = int(not pod.is_terminal), requested_gpus(pod.spec) if pod.holds_room else 0
-        owner, seen = pod.owner, set[str]()
-        while owner is not None and (key := owner.key(pod.namespace)) not in seen:
-            seen.add(key)
+        for key, _ in above(pod, owners):
             pods[key] += number
             gpus[key] += held
             if held:
                 asked[key].update(pod_requests(pod.spec))
-            owner = owners.get(key)
     units = units_of(snapshot)
     return {
         key: Held(pods=number, gpus=gpus[key], nouns=units.nouns(sorted(asked[key]) if key in asked else ()))
@@ -118,16 +124,9 @@ def held_below(snapshot: Snapshot) -> Mapping[str, Held]:
 
 def uids_below(snapshot: Snapshot, key: str) -> frozenset[str]:
     """The pods below an object that aren't finished, whatever stands between."""
-    owners, found = owners_of(snapshot), set[str]()
-    for pod in snapshot.pods:
-        owner, seen = None if pod.is_terminal else pod.owner, set[str]()
-        while owner is not None and (above := owner.key(pod.namespace)) not in seen:
-            seen.add(above)
-            if above == key:
-                found.add(pod.uid)
-                break
-            owner = owners.get(above)
-    return frozenset(found)
+    owners = owners_of(snapshot)
+    alive = (pod for pod in snapshot.pods if not pod.is_terminal)
+    return frozenset(pod.uid for pod in alive if any(one == key for one, _ in above(pod, owners)))
 
 
 class Unjudged(Record):
@@ -143,12 +142,12 @@ class Unjudged(Record):
 @once_a_snapshot
 def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     """By kind, those that have pods which aren't finished; an object without any holds nothing."""
-    above = unjudged_above(snapshot)
+    tops = unjudged_above(snapshot)
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
     asked: dict[str, set[str]] = defaultdict(set)
     for pod in snapshot.pods:
-        if (key := above.get(pod.uid)) is not None:
+        if (key := tops.get(pod.uid)) is not None:
             pods[key] += 1
             if pod.holds_room and (held := requested_gpus(pod.spec)):
                 gpus[key] += held
@@ -196,12 +195,8 @@ def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
         kind = kind_in(workload)
         is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
         topmost_unplayed = "" if is_judged else workload
-        owner: Owner | None = pod.owner
-        seen = set[str]()
-        while owner is not None and (key := owner.key(pod.namespace)) not in seen:
-            seen.add(key)
+        for key, owner in above(pod, owners):
             topmost_unplayed = key if owner.kind in _UNPLAYED else topmost_unplayed
-            owner = owners.get(key)
         known[about] = topmost_unplayed
         if topmost_unplayed:
             found[pod.uid] = topmost_unplayed

@@ -21,13 +21,13 @@ from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes import composed
 from planner.kubernetes.beside import table_beside
-from planner.kubernetes.composed import Composed, FoundSet
+from planner.kubernetes.composed import Composed, FoundSet, digits, mapping, number_in
 from planner.kubernetes.kinds import REMOVED
 from planner.kubernetes.records import Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.strange import Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.units import Units
-from planner.kubernetes.updates import RULES, Updates
+from planner.kubernetes.updates import RULES, Updates, at
 
 Document = Mapping[str, Any]
 
@@ -298,15 +298,15 @@ def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str
 
 def is_suspended(row: Templated, document: Document) -> bool:
     """Whether a document says that no pods are made until it is resumed."""
-    annotations, (name, _, value) = _at(document, "metadata.annotations"), row.stops.partition("=")
+    annotations, (name, _, value) = at(document, "metadata.annotations"), row.stops.partition("=")
     stopped = annotations.get(name) if name and isinstance(annotations, Mapping) else None
     is_stopped = stopped is not None and (not value or str(stopped).lower() == value)
-    return is_stopped or (bool(row.suspend) and _at(document, row.suspend) is True)
+    return is_stopped or (bool(row.suspend) and at(document, row.suspend) is True)
 
 
 def other_scheduler(row: Templated, document: Document) -> str:
     """Who places the pods of an object, where that is another one than its pods name; "" else."""
-    named = _at(document, "spec.schedulerName") if row.scheduler else ""
+    named = at(document, "spec.schedulerName") if row.scheduler else ""
     return "" if named == DEFAULT_SCHEDULER else str(named or row.scheduler)
 
 
@@ -314,15 +314,15 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
     """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
     preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
     places = strange_places(row, document)
-    places += [path for path in _MANAGED if _at(document, path) not in (None, *_MANAGERS)]
-    if row.groups is not None and not _is_number(_at(document, row.groups.path)):
+    places += [path for path in _MANAGED if at(document, path) not in (None, *_MANAGERS)]
+    if row.groups is not None and not _is_number(at(document, row.groups.path)):
         places.append(row.groups.path)
     if row.composes is not None:
         return places + list(row.composes(document).untold)
     for one in row.sets:
         for _, path, base in _places(document, one.base):
             places += [
-                f"{path}.{count.path}" for count in one.counts if count.path and not _is_number(_at(base, count.path))
+                f"{path}.{count.path}" for count in one.counts if count.path and not _is_number(at(base, count.path))
             ]
             places += [
                 f"{path}[{name}]" for count in one.counts for name in _unread_numbers(count, _template(base, one)[1])
@@ -331,7 +331,7 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
         path or one.template
         for one in row.sets
         for _, path, base in _places(document, one.base)
-        if _template(base, one)[1] is None and not (one.is_optional and _at(base, one.template) is None)
+        if _template(base, one)[1] is None and not (one.is_optional and at(base, one.template) is None)
     ]
     told_of = [one for one in places if not any(one.startswith(f"{where}.") for where in without)]
     return list(dict.fromkeys(told_of + without + hidden_templates(document, apart=told)))
@@ -394,7 +394,7 @@ def hidden_templates(document: Document, deepest: int = 12, apart: frozenset[int
 def _template(base: Document, one: PodSet) -> tuple[str, Document | None]:
     """(path, PodTemplateSpec) of a set; None where it has none."""
     for path in (one.template, one.fallback) if one.fallback else (one.template,):
-        value = _at(base, path)
+        value = at(base, path)
         if not isinstance(value, Mapping):
             continue
         spec = value if one.is_spec else value.get("spec")
@@ -404,41 +404,29 @@ def _template(base: Document, one: PodSet) -> tuple[str, Document | None]:
 
 
 def _annotated(count: Count, template: Document) -> int:
-    annotations = _at(template, "metadata.annotations")
-    given = annotations if isinstance(annotations, Mapping) else {}
-    texts = [str(given.get(name)) for name in count.annotations]
-    return max([count.default, *(int(one) for one in texts if one.isascii() and one.isdecimal() and len(one) < 7)])
+    given = mapping(at(template, "metadata.annotations"))
+    numbers = (digits(given.get(name)) for name in count.annotations)
+    return max([count.default, *(one for one in numbers if one is not None)])
 
 
 def _unread_numbers(count: Count, template: Document | None) -> list[str]:
     """The annotations of a template that should be a number and aren't."""
-    annotations = _at(template, "metadata.annotations") if count.annotations else None
-    given = annotations if isinstance(annotations, Mapping) else {}
+    given = mapping(at(template, "metadata.annotations"))
     return [name for name in count.annotations if name in given and not str(given[name]).isdecimal()]
 
 
 def _counted(count: Count, base: Document) -> int:
-    value = _number(_at(base, count.path))
+    value = number_in(at(base, count.path))
     number = count.default if value is None else value
-    least = _number(_at(base, count.at_least)) if count.at_least else None
-    most = _number(_at(base, count.at_most)) if count.at_most else None
+    least = number_in(at(base, count.at_least)) if count.at_least else None
+    most = number_in(at(base, count.at_most)) if count.at_most else None
     number = max(number, least or 0, count.floor)
     return max(0, (number if most is None else min(number, most)) - count.less)
 
 
 def _is_number(value: object) -> bool:
     """Whether a number stands there, or none is given; a text is another's to fill in."""
-    return value is None or _number(value) is not None
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _at(value: Any, path: str) -> Any:
-    for part in path.split(".") if path else ():
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
+    return value is None or number_in(value) is not None
 
 
 def _places(document: Document, path: str) -> Iterator[tuple[str, str, Document]]:
@@ -446,7 +434,7 @@ def _places(document: Document, path: str) -> Iterator[tuple[str, str, Document]
     head, mark, rest = path.partition("[]")
     if not mark:
         head, mark, rest = path.partition("{}")
-    value = _at(document, head)
+    value = at(document, head)
     if not mark:
         if isinstance(value, Mapping):
             yield "", path, value

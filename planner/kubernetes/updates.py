@@ -68,20 +68,16 @@ class Updates(Record):
 
     def said(self, document: Mapping[str, Any]) -> str:
         """What its field says in a document, "" where it says nothing."""
-        return text_at(document, self.by_field) if self.by_field else ""
-
-    def said_of_turns(self, document: Mapping[str, Any]) -> str:
-        """The same of the field that says whether pods that run are gone before the next ones come."""
-        return text_at(document, self.one_at_a_time[0]) if self.one_at_a_time[0] else ""
+        return text_at(document, self.by_field)
 
     def hung_on(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """What of a document its pods hang on, by path, without the numbers."""
         left = [path.split(".") for path in self.counts]
-        return {path: _without(_at(document, path), path.split("."), left) for path in self.pods_at}
+        return {path: _without(at(document, path), path.split("."), left) for path in self.pods_at}
 
     def held_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """What of a document has to stay for an answer, by path."""
-        return {path: _at(document, path) for path in self.held}
+        return {path: at(document, path) for path in self.held}
 
     @property
     def modelled(self) -> str:
@@ -108,12 +104,13 @@ RULES: Final = dict(_rules())
 
 def text_at(document: Mapping[str, Any], path: str) -> str:
     """The text at a path of names, "" where none is."""
-    found = _at(document, path)
+    found = at(document, path)
     return found if isinstance(found, str) else ""
 
 
-def _at(document: Any, path: str) -> Any:
-    for name in path.split("."):
+def at(document: Any, path: str) -> Any:
+    """What is at a path of names, None where nothing is; the document at ""."""
+    for name in path.split(".") if path else ():
         document = document.get(name) if isinstance(document, Mapping) else None
     return document
 

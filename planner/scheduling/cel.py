@@ -44,7 +44,19 @@ def _unequal(a: Any, b: Any) -> Any:
     return equal if isinstance(equal, celpy.CELEvalError) else celtypes.BoolType(not equal)
 
 
-class _Semver:
+class _Ordered:
+    """What is equal to another of its type of the same `order`, which compares both."""
+
+    order: Any
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.order == other.order
+
+    def __hash__(self) -> int:
+        return hash(self.order)
+
+
+class _Semver(_Ordered):
     """A semantic version (semver.org 2.0.0, 11: of two the one without a pre-release is the later)."""
 
     _FORM = re.compile(
@@ -61,31 +73,18 @@ class _Semver:
         pre = tuple((not one.isdecimal(), int(one) if one.isdecimal() else 0, one) for one in parts)
         self.order = (self.numbers, not pre, pre)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Semver) and self.order == other.order
 
-    def __hash__(self) -> int:
-        return hash(self.order)
-
-
-class _Quantity:
+class _Quantity(_Ordered):
     """A quantity: compared by its methods and `==`; relations such as `>=` don't exist for it."""
 
     def __init__(self, value: Decimal) -> None:
         self.order = value
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Quantity) and self.order == other.order
 
-    def __hash__(self) -> int:
-        return hash(self.order)
-
-
-def _compare(a: _Semver | _Quantity, b: _Semver | _Quantity) -> int:
+def _compare(a: _Ordered, b: _Ordered) -> int:
     if type(a) is not type(b):
         raise celpy.CELEvalError("compared with another type")
-    mine, theirs = a.order, b.order
-    return (mine > theirs) - (mine < theirs)  # type: ignore[operator]
+    return int(a.order > b.order) - int(a.order < b.order)
 
 
 def _normal(version: str) -> str:
@@ -93,10 +92,6 @@ def _normal(version: str) -> str:
     core, mark, rest = re.fullmatch(r"v?([^-+]*)([-+]?)(.*)", version, re.DOTALL).groups()  # type: ignore[union-attr]
     numbers = [one.lstrip("0") or "0" for one in core.split(".")]
     return ".".join(numbers + ["0"] * (3 - len(numbers))) + mark + rest
-
-
-def _is_semver(text: Any) -> Any:
-    return celtypes.BoolType(_Semver._FORM.fullmatch(str(text)) is not None)
 
 
 def _text(make: Any) -> Any:
@@ -108,7 +103,7 @@ _FUNCTIONS: dict[str, Any] = {
     "_!=_": _unequal,
     "quantity": lambda text: _Quantity(parse_decimal(str(text))),
     "semver": lambda text, normalize=False: _Semver(_normal(str(text)) if normalize else str(text)),
-    "isSemver": _is_semver,
+    "isSemver": lambda text: celtypes.BoolType(_Semver._FORM.fullmatch(str(text)) is not None),
     "major": lambda version: celtypes.IntType(version.numbers[0]),
     "minor": lambda version: celtypes.IntType(version.numbers[1]),
     "patch": lambda version: celtypes.IntType(version.numbers[2]),
@@ -197,9 +192,7 @@ def _outcome(
         what = str(error.args[0])
         if what.startswith("no such member in mapping"):
             return CelError(f"no such key: {what.rpartition(': ')[2].strip(chr(39))}")
-        if "no matching overload" in what and "relation_" in what:
-            return CelError("no such overload")
-        if what == "compared with another type":
+        if ("no matching overload" in what and "relation_" in what) or what == "compared with another type":
             return CelError("no such overload")
         if what.startswith("invalid semver"):
             return CelError(what)

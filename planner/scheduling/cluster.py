@@ -7,7 +7,7 @@ pod's selectors, affinity and tolerations are evaluated once a class and not onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from functools import wraps
 from typing import TypeVar, TypeVarTuple
@@ -77,6 +77,16 @@ def _members(codes: CodeArray, count: int) -> list[NDArray[np.intp]]:
     return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1]) if count else []
 
 
+def once_a_cluster(make: Callable[[Cluster, *About], T]) -> Callable[[Cluster, *About], T]:
+    """A function of a cluster, and of what can be hashed, that is worked out once for the same."""
+
+    @wraps(make)
+    def known(cluster: Cluster, *about: *About) -> T:
+        return cluster.remember(make, *about)
+
+    return known
+
+
 class Cluster:
     """The compiled snapshot.
 
@@ -110,7 +120,7 @@ class Cluster:
         self.namespace_labels: dict[str, Labels] = {n.name: n.labels for n in snapshot.namespaces}
         self._domains: dict[str, Domains] = {}
         self.identifying_labels = self._identifying_labels()
-        self.node_class, self.class_members = self._node_classes()
+        self.node_class, self.class_members = self._node_classes(self.nodes)
         self.priorities = classes_in(snapshot)
         self.smaller: Cluster | None = None  # the one that this is with more nodes, all else alike
         self.later: tuple[Happening, ...] = ()  # what happens to it while it is played, in its order
@@ -223,18 +233,13 @@ class Cluster:
         names = self.identifying_labels
         return frozenset(item for item in node.labels.items() if item[0] not in names), node.taints, node.is_cordoned
 
-    def _with_classes_of(self, nodes: tuple[Node, ...]) -> tuple[CodeArray, list[NDArray[np.intp]]]:
-        """The classes with `nodes`, the last of its own, added to those there are."""
-        classes = {self._kind(self.nodes[members[0]]): code for code, members in enumerate(self.class_members)}
+    def _node_classes(
+        self, nodes: Iterable[Node], codes: CodeArray = _NO_NODES, members: Sequence[NDArray[np.intp]] = ()
+    ) -> tuple[CodeArray, list[NDArray[np.intp]]]:
+        """The classes of `nodes`, added at the end to those that there are: each node's, and the nodes of each."""
+        classes = {self._kind(self.nodes[some[0]]): code for code, some in enumerate(members)}
         more = [classes.setdefault(self._kind(node), len(classes)) for node in nodes]
-        codes = np.concatenate([self.node_class, np.array(more, dtype=np.int32)])
-        return codes, _members(codes, len(classes))
-
-    def _node_classes(self) -> tuple[CodeArray, list[NDArray[np.intp]]]:
-        codes = np.zeros(self.node_count, dtype=np.int32)
-        classes: dict[object, int] = {}
-        for i, node in enumerate(self.nodes):
-            codes[i] = classes.setdefault(self._kind(node), len(classes))
+        codes = np.concatenate([codes, np.array(more, dtype=np.int32)])
         return codes, _members(codes, len(classes))
 
     def grown(self, nodes: tuple[Node, ...]) -> Cluster:
@@ -257,7 +262,7 @@ class Cluster:
         larger.requested_total = np.pad(self.requested_total, wider[0])
         larger.scored_requested = np.pad(self.scored_requested, ((0, 0), wider[1]))
         larger._domains = {}
-        larger.node_class, larger.class_members = larger._with_classes_of(nodes)
+        larger.node_class, larger.class_members = larger._node_classes(nodes, self.node_class, self.class_members)
         larger._derived = Derived()
         larger._derived.know(Cluster._label_groups, self.remember(Cluster._label_groups))
         larger.smaller = self
@@ -291,7 +296,7 @@ class Cluster:
         other = self.with_snapshot(replace(self.snapshot, nodes=nodes))
         other.nodes = nodes
         other._domains = {}
-        other.node_class, other.class_members = other._node_classes()
+        other.node_class, other.class_members = other._node_classes(nodes)
         return other
 
     def closing(self, names: Iterable[str], bar: str) -> Cluster:
@@ -360,11 +365,9 @@ class Cluster:
         """As admitted, or as it would be."""
         return priority(spec, self.priorities)
 
+    @once_a_cluster
     def requested_below(self, priority: int) -> IntArray:
         """Requests of the snapshot's bound pods of a lower priority: int64[resource, node]; don't change it."""
-        return self.remember(Cluster._requested_below, priority)
-
-    def _requested_below(self, priority: int) -> IntArray:
         table = np.zeros_like(self.requested)
         for requests, _, groups in self._asked:
             lower = [group.nodes for group in groups if self.priority_of(group.spec) < priority]
@@ -376,13 +379,3 @@ class Cluster:
     def remember(self, make: Callable[[Cluster, *About], T], *about: *About) -> T:
         """``make(cluster, *about)``, made once a cluster; `make` is a function of a module or a class."""
         return self._derived.once(make, self, *about)
-
-
-def once_a_cluster(make: Callable[[Cluster, *About], T]) -> Callable[[Cluster, *About], T]:
-    """A function of a cluster, and of what can be hashed, that is worked out once for the same."""
-
-    @wraps(make)
-    def known(cluster: Cluster, *about: *About) -> T:
-        return cluster.remember(make, *about)
-
-    return known

@@ -35,7 +35,6 @@ from planner.kubernetes.records import (
     ResourceClaim,
     ResourceSlice,
     Snapshot,
-    Taint,
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
@@ -157,15 +156,6 @@ class DeviceTable:
         """Whether a claim of the snapshot holds it, or a part of it."""
         return bool(self.taken[device]) or any(self.shares[device, name] for name in self.devices[device][1].capacity)
 
-    def _taints(self, s: ResourceSlice, device: Device) -> tuple[Taint, ...]:
-        """The device's own, and those of DeviceTaintRules (resourceslice tracker)."""
-        rules = (
-            one.taint
-            for one in self.cluster.snapshot.device_taint_rules
-            if one.driver in ("", s.driver) and one.pool in ("", s.pool) and one.device in ("", device.name)
-        )
-        return (*device.taints, *rules)
-
     def _place(self, number: int, s: ResourceSlice, device: Device) -> int:
         one = device if s.is_per_device else s
         if one.node_name:
@@ -219,7 +209,14 @@ class DeviceTable:
         return True
 
     def tolerated(self, device: int, request: DeviceRequest) -> bool:
-        return tolerates_taints(request.tolerations, self._taints(*self.devices[device]))
+        """Whether a request tolerates the device's own taints and those of DeviceTaintRules (resourceslice tracker)."""
+        s, own = self.devices[device]
+        rules = (
+            one.taint
+            for one in self.cluster.snapshot.device_taint_rules
+            if one.driver in ("", s.driver) and one.pool in ("", s.pool) and one.device in ("", own.name)
+        )
+        return tolerates_taints(request.tolerations, (*own.taints, *rules))
 
     def attribute(self, device: int, name: str) -> str | int | bool | None:
         """A qualified attribute; those of the driver's own domain may be listed by their plain name."""
@@ -342,9 +339,7 @@ def _alike(table: DeviceTable, claims: list[ClaimDemand]) -> tuple[BoolArray, in
     claim, request = claims[0], claims[0].spec.requests[0]
     if claim.spec.constraints or request.first_available or request.is_admin or request.allocation_mode == "All":
         return None
-    if request.capacity:
-        return None
-    if request.count > MOST_DEVICES or (table.node < 0).any():
+    if request.capacity or request.count > MOST_DEVICES or (table.node < 0).any():
         return None
     mask = np.zeros(len(table.devices), dtype=np.bool_)
     try:

@@ -21,7 +21,7 @@ from planner.kubernetes.asked_for import untold
 from planner.kubernetes.composed import FoundSet
 from planner.kubernetes.pod_templates import Templated, found_sets, group_count, templated
 from planner.kubernetes.pod_templates import is_suspended as is_idle
-from planner.kubernetes.updates import NOT_MODELLED
+from planner.kubernetes.updates import NOT_MODELLED, text_at
 
 MOST_BYTES: Final = 2**18
 """Of an object that is kept; larger ones of these kinds are reports."""
@@ -52,7 +52,7 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
     noted = _noted(notes.pop(LAST_APPLIED, None))
     updates = (row.updates if row is not None else None) or NOT_MODELLED
     hangs, applied, held = updates.hung_on(document), updates.hung_on(noted), updates.held_to(document)
-    way, alone = updates.said(document), updates.said_of_turns(document)
+    way, alone = updates.said(document), text_at(document, updates.one_at_a_time[0])
     return model.Unplayed(
         kind=kind,
         api_group=api_version.rpartition("/")[0],
