@@ -151,11 +151,7 @@ def setting(
 ) -> Any:
     """A field that is a setting; the arguments are `Setting`'s. `on_command` False: the command takes it otherwise; `is_hidden`: it
     takes an older spelling of something else, which no help names."""
-    declared = {
-        "label": label, "help": help, "name": name, "unit": unit, "least": least, "most": most, "assumed": assumed,
-        "source": source, "group": group, "form": form, "option": option, "short": short, "optional": optional,
-        "is_private": is_private, "on_command": on_command, "is_hidden": is_hidden, "parse": parse,
-    }  # fmt: skip
+    declared = {name: value for name, value in locals().items() if name != "default"}
     return field(default=default, repr=not is_private, metadata={_DECLARED: declared})
 
 

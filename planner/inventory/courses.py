@@ -12,7 +12,7 @@ from typing import Final
 from planner.ground.records import Record, replace
 from planner.inventory.sealed import leaves_of
 from planner.kubernetes.owners import held_below, uids_below
-from planner.kubernetes.pod_templates import Idle, PlacedSet, Templated
+from planner.kubernetes.pod_templates import Idle, Templated
 from planner.kubernetes.records import PodsAlike, Snapshot, Unplayed
 from planner.kubernetes.updates import Updates, Way
 
@@ -26,8 +26,8 @@ class Course(Record):
 
     way: Way
     updates: Updates
-    sets: tuple[PlacedSet, ...] = ()
-    old: tuple[PlacedSet, ...] = ()
+    sets: tuple[PodsAlike, ...] = ()
+    old: tuple[PodsAlike, ...] = ()
     leaving: frozenset[str] = frozenset()
     idle: Idle = Idle.NO
     refused: str = ""
@@ -38,7 +38,7 @@ class Course(Record):
 
 
 def course(
-    snapshot: Snapshot, given: Unplayed, there: Unplayed, row: Templated, sets: Sequence[PlacedSet]
+    snapshot: Snapshot, given: Unplayed, there: Unplayed, row: Templated, sets: Sequence[PodsAlike]
 ) -> Course | None:
     """What a manifest's object does to the pods of the one that is there; None where that isn't known. `sets`: what it asks for."""
     updates = row.updates
@@ -57,7 +57,7 @@ def course(
     more = _more(given.pods, there.pods)
     if is_same and more == {}:
         return Course(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE)
-    old = tuple(PlacedSet(role=one.role, template=one.template, count=one.count) for one in there.pods)
+    old = there.pods
     below = uids_below(snapshot, there.key)
     if way is Way.NEXT:
         field, values = updates.one_at_a_time
@@ -81,7 +81,7 @@ def _grown(
     there: Unplayed,
     way: Way,
     updates: Updates,
-    sets: Sequence[PlacedSet],
+    sets: Sequence[PodsAlike],
     more: Mapping[str, int] | None,
 ) -> Course | None:
     """The pods that come to those that stay."""
@@ -96,7 +96,7 @@ def _grown(
     return Course(way=way, updates=updates, sets=added)
 
 
-def _resumed(given: Unplayed, there: Unplayed, way: Way, updates: Updates, sets: Sequence[PlacedSet]) -> Course | None:
+def _resumed(given: Unplayed, there: Unplayed, way: Way, updates: Updates, sets: Sequence[PodsAlike]) -> Course | None:
     """All its pods come where it was suspended; that they leave isn't played, nor another template that its webhook may refuse."""
     if given.is_suspended or not sets or (way is Way.REFUSED and not _is_same(given, there)):
         return None

@@ -50,7 +50,6 @@ from planner.kubernetes.pod_templates import (
     Gang,
     Idle,
     Placed,
-    PlacedSet,
     Templated,
     assumed_of,
     found_sets,
@@ -74,6 +73,7 @@ from planner.kubernetes.records import (
     Namespace,
     PersistentVolumeClaim,
     PodDisruptionBudget,
+    PodsAlike,
     PodSpec,
     Presence,
     ResourceQuota,
@@ -487,7 +487,7 @@ def _placed(
             place = f"{where}, {found.path}" if found.path else where
             raise ChangeError("containers: the API server takes no pod without one", where=place, mend="Give one")
         _check_amounts(found, template, f"{where}, {found.path}" if found.path else where)
-        sets.append(PlacedSet(role=found.role, template=template, count=found.count))
+        sets.append(PodsAlike(role=found.role, template=template, count=found.count))
     known = _known_of(one, snapshot, row, sets, was) if metadata.get("name") else None
     if isinstance(known, UnknownObject):
         held = held_below(snapshot).get(known.key)
@@ -512,7 +512,7 @@ def _placed(
             return _unknown("invalid", _key(kind, namespace, name), problem=refused)
     counted = row.counted(one) if row.counted is not None else Composed(sets=())
     placed = Placed(
-        beside=tuple(PlacedSet(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
+        beside=tuple(PodsAlike(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
         uncounted=words.listing(counted.untold, most=None),
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, one),
@@ -553,7 +553,7 @@ def _by_rules_of(row: Templated, one: Object) -> Finding:
 
 
 def _known_of(
-    one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PlacedSet], was: Unplayed | None = None
+    one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PodsAlike], was: Unplayed | None = None
 ) -> Sameness | Course | UnknownObject | None:
     """What applying an object does to the one of its name that is there; None where none is."""
     kind, metadata = str(one.get("kind")), one["metadata"]
@@ -615,8 +615,7 @@ def read_scaled(row: Templated, key: str, replicas: int, snapshot: Snapshot) -> 
     if there is None or row.scales not in {one.role for one in there.pods}:
         return _unknown("number", key)
     pods = tuple(replace(one, count=replicas) if one.role == row.scales else one for one in there.pods)
-    sets = tuple(PlacedSet(role=one.role, template=one.template, count=one.count) for one in pods)
-    changed = course(snapshot, replace(there, pods=pods, applied_of_pods=""), there, row, sets)
+    changed = course(snapshot, replace(there, pods=pods, applied_of_pods=""), there, row, pods)
     if changed is None or changed.refused:
         return _changed(key, _holds(snapshot, key)) if changed is None else _refused(key, changed)
     return _of_course(changed, row, {"namespace": there.namespace, "name": there.name}, row.scheduler)
@@ -669,7 +668,7 @@ def _placed_as(kind: str, namespace: str, metadata: Object, placed: Placed, repl
     return PlacedWorkload(workload=workload, placed=placed)
 
 
-def _there(one: Object, sets: list[PlacedSet], row: Templated | None, sameness: Sameness) -> PlacedWorkload:
+def _there(one: Object, sets: list[PodsAlike], row: Templated | None, sameness: Sameness) -> PlacedWorkload:
     """An object that is there and stays as it is; `sets` may be none."""
     metadata = one["metadata"]
     placed = Placed(
@@ -691,7 +690,7 @@ def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
     if (mine.spec, mine.unread) != (theirs.spec, theirs.unread):
         return _unknown("job's template", after.key)
     wanted = wanted_pods(after)
-    sets = (PlacedSet(role="", template=mine, count=wanted),)
+    sets = (PodsAlike(role="", template=mine, count=wanted),)
     if not applied.moves_pods or before.is_finished:
         return PlacedWorkload(
             workload=replace(after, replicas=0), placed=Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)

@@ -125,14 +125,7 @@ def is_gpu_resource(resource: str) -> bool:
     return unit(resource) in COUNTED
 
 
-_OF_EXTENDERS: Final = (
-    "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "cambricon.com/mlu.smlu.*", "cambricon.com/vmlu*",
-    "hygon.com/dcumem", "hygon.com/dcucores", "iluvatar.ai/*vgpu", "iluvatar.ai/vcuda-*", "iluvatar.ai/*vCore", "iluvatar.ai/*vMem",
-    "metax-tech.com/vcore", "metax-tech.com/vmemory", "metax-tech.com/sgpu", "mthreads.com/vgpu", "mthreads.com/sgpu*",
-    "huawei.com/Ascend*-memory", "enflame.com/vgcu*", "kunlunxin.com/vxpu*", "doslab.io/vcuda-*", "tencent.com/vcuda-*",
-    "koordinator.sh/gpu*", "aliyun.com/gpu-mem", "aliyun.com/gpu-core.percentage", "volcano.sh/vgpu-*", "volcano.sh/gpu-memory",
-    "gpu.intel.com/millicores", "gpu.intel.com/memory.max", "gpu.intel.com/tiles",
-)  # fmt: skip
+_LISTS: Final = msgspec.json.decode(table_beside(__name__, "json"))
 
 
 @lru_cache(4_096)
@@ -144,7 +137,7 @@ def is_of_extender(resource: str) -> bool:
     ``ignoredByScheduler``), Koordinator's device scheduling, Tencent's gpu-admission, Alibaba's gpushare-scheduler-extender,
     Volcano's deviceshare plugin, Intel's platform-aware-scheduling.
     """
-    return any(fnmatchcase(resource, one) for one in _OF_EXTENDERS)
+    return any(fnmatchcase(resource, one) for one in _LISTS["of_extenders"])
 
 
 def same_as(resource: str) -> str:
@@ -186,13 +179,7 @@ _FORMS: Final = re.compile(  # how a card is built in, and GKE's name of a machi
 )
 _SIZE: Final = re.compile(r"(\d+)Gi?B?\Z", re.IGNORECASE)
 _PRODUCT: Final = re.compile(r"([a-z]{1,2}\d{1,4}[a-z]{0,2}|RTX)\Z", re.IGNORECASE)
-_USUAL_GB: Final = {
-    "A100": 40,
-    "H100": 80,
-    "H20": 96,
-    "P100": 16,
-    "V100": 16,
-}  # of products that are made in several sizes
+_USUAL_GB: Final[Mapping[str, int]] = _LISTS["usual_gb"]  # of products that are made in several sizes
 
 
 @lru_cache(1_024)

@@ -10,24 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.ground.errors import ChangeError
+import msgspec
 
-MERGE_KEYS: dict[str, str] = {
-    "containers": "name",
-    "initContainers": "name",
-    "ephemeralContainers": "name",
-    "env": "name",
-    "ports": "containerPort",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-    "volumes": "name",
-    "imagePullSecrets": "name",
-    "hostAliases": "ip",
-    "topologySpreadConstraints": "topologyKey",
-    "resourceClaims": "name",
-    "schedulingGates": "name",
-    "ownerReferences": "uid",
-}
+from planner.ground.errors import ChangeError
+from planner.kubernetes.beside import table_beside
+
+MERGE_KEYS: dict[str, str] = msgspec.json.decode(table_beside(__name__, "json"))
 """List field → the key its objects are merged by. Lists that aren't here (tolerations, args, …) are replaced."""
 
 _MERGED_TEXTS = frozenset({"finalizers"})

@@ -23,7 +23,7 @@ from planner.kubernetes import composed
 from planner.kubernetes.beside import table_beside
 from planner.kubernetes.composed import Composed, FoundSet, digits, mapping, number_in
 from planner.kubernetes.kinds import REMOVED
-from planner.kubernetes.records import Template
+from planner.kubernetes.records import PodsAlike, Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.strange import Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.units import Units
@@ -137,14 +137,6 @@ class Templated(Record):
     updates: Updates | None = None
 
 
-class PlacedSet(Record):
-    """`count` pods of one template, in each group."""
-
-    role: str
-    template: Template
-    count: int
-
-
 class Placed(Record):
     """What is asked where only placement is: the pods of one object, in sets and groups, and which go together.
 
@@ -156,16 +148,16 @@ class Placed(Record):
     `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
 
-    sets: tuple[PlacedSet, ...]
+    sets: tuple[PodsAlike, ...]
     gang: Gang
     groups: int = 1
     resource: str = ""
     waits: tuple[str, ...] = ()
     idle: Idle = Idle.NO
     is_assumed: bool = False
-    beside: tuple[PlacedSet, ...] = ()
+    beside: tuple[PodsAlike, ...] = ()
     uncounted: str = ""
-    old: tuple[PlacedSet, ...] = ()
+    old: tuple[PodsAlike, ...] = ()
     leaving: frozenset[str] = frozenset()
     scheduler: str = ""
     assumes: str = ""

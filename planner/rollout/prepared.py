@@ -17,8 +17,8 @@ from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD, ROLLING_TEXT, kind_in
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
-from planner.kubernetes.pod_templates import Gang, Idle, Placed, PlacedSet
-from planner.kubernetes.records import Finding, Snapshot, Workload
+from planner.kubernetes.pod_templates import Gang, Idle, Placed
+from planner.kubernetes.records import Finding, PodsAlike, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.in_flight import says_rest
 from planner.rollout.ownership import pods_by_owner, pods_of
@@ -199,7 +199,7 @@ def revision_of(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Re
         return Revision(before=None, after=one.workload, has_new_template=not one.placed.idle, placed=one.placed)
     part, placed = one.after.traits.part, None
     if one.before is not None and not one.moves_pods and snapshot.lacks(part) and says_rest(one.before):
-        sets = tuple(PlacedSet(role="", template=template, count=number) for template, number in one.after.templates)
+        sets = tuple(PodsAlike(role="", template=template, count=number) for template, number in one.after.templates)
         placed = Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
     return Revision(
         before=one.before, after=one.after, has_new_template=one.has_new_template, placed=placed, rules=one.rules

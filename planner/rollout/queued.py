@@ -28,7 +28,7 @@ from planner.kubernetes import queues
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pod_templates import Gang, Idle, Placed, PlacedSet
+from planner.kubernetes.pod_templates import Gang, Idle, Placed
 from planner.kubernetes.pods import gang_of
 from planner.kubernetes.priorities import classes_in
 from planner.kubernetes.priorities import priority as pod_priority
@@ -37,6 +37,7 @@ from planner.kubernetes.records import (
     Finding,
     FrozenMap,
     Pod,
+    PodsAlike,
     PodSpec,
     QueuedSet,
     QueuedWorkload,
@@ -310,14 +311,14 @@ def let_in_now(
         if verdict is None or verdict.outcome not in outcomes or name_of(record) in without or not record.sets:
             continue
         sets = tuple(
-            PlacedSet(role=one.name, template=Template(labels=EMPTY, spec=one.spec), count=one.count)
+            PodsAlike(role=one.name, template=Template(labels=EMPTY, spec=one.spec), count=one.count)
             for one in record.sets
         )
         other = _by_themselves(record.namespace, name_of(record), sets)
         yield _with_flavors(snapshot, other, [verdict])
 
 
-def _by_themselves(namespace: str, name: str, sets: tuple[PlacedSet, ...]) -> Revision:
+def _by_themselves(namespace: str, name: str, sets: tuple[PodsAlike, ...]) -> Revision:
     """Pods of which it is asked only whether they find nodes."""
     template = sets[0].template
     after = Workload(kind=JOB.name, namespace=namespace, name=name, template=template, strategy=Strategy(kind=""))
@@ -394,7 +395,7 @@ def _opened(snapshot: Snapshot, pod: Pod, verdict: Verdict) -> PodSpec | None:
     """Its spec once Kueue takes its gate away; None where its flavor isn't told."""
     gates = tuple(one for one in pod.spec.scheduling_gates if one != KUEUE_ADMISSION_GATE)
     template = Template(labels=pod.labels, spec=replace(pod.spec, scheduling_gates=gates))
-    alone = _by_themselves(pod.namespace, pod.name, (PlacedSet(role="main", template=template, count=1),))
+    alone = _by_themselves(pod.namespace, pod.name, (PodsAlike(role="main", template=template, count=1),))
     one = _with_flavors(snapshot, alone, [verdict])
     return None if one.placed is None else one.placed.sets[0].template.spec
 

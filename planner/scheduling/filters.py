@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from planner.ground.vocabulary import PODS
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.happening import CORDONS
 from planner.scheduling.scores import resource_score, resource_scores
-from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
+from planner.scheduling.shape import Code, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.storage import STORAGE_REASONS, mark
 
@@ -27,42 +26,32 @@ Nodes = NDArray[np.intp] | slice
 _FEW = 8  # nodes that are quicker looked at one by one than as a table
 
 
-class Fails(IntEnum):
+class Fails(Code):
     """The first filter a node fails. Values up to 5 are those of `Static`."""
 
     NOTHING = 0
-    PORTS = 10
+    PORTS = 10, "node(s) didn't have free ports for the requested pod ports"
     RESOURCES = 11
-    EXCLUSIVE_CLAIM = 12
-    DISK = 13
-    VOLUME_LIMIT = 14
+    EXCLUSIVE_CLAIM = (
+        12,
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+    )
+    DISK = 13, "node(s) had no available disk"
+    VOLUME_LIMIT = 14, "node(s) exceed max volume count"
     STORAGE = 20  # + the storage code
-    SPREAD_LABEL = 30
-    SPREAD = 31
-    AFFINITY = 32
-    ANTI_AFFINITY = 33
-    EXISTING_ANTI_AFFINITY = 34
-    DEVICES = 35
-    CLAIM_ELSEWHERE = 36
-    DEVICE_ERROR = 37
+    SPREAD_LABEL = 30, "node(s) didn't match pod topology spread constraints (missing required label)"
+    SPREAD = 31, "node(s) didn't match pod topology spread constraints"
+    AFFINITY = 32, "node(s) didn't match pod affinity rules"
+    ANTI_AFFINITY = 33, "node(s) didn't match pod anti-affinity rules"
+    EXISTING_ANTI_AFFINITY = 34, "node(s) didn't satisfy existing pods anti-affinity rules"
+    DEVICES = 35, "cannot allocate all claims"
+    CLAIM_ELSEWHERE = 36, "resourceclaim not available on the node"
+    DEVICE_ERROR = 37, "error of a device selector"
 
 
 REASONS: dict[int, str] = {
-    **{int(code): reason for code, reason in STATIC_REASONS.items()},
-    Fails.PORTS: "node(s) didn't have free ports for the requested pod ports",
-    Fails.EXCLUSIVE_CLAIM: "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
-    "in-use by another pod",
-    Fails.DISK: "node(s) had no available disk",
-    Fails.VOLUME_LIMIT: "node(s) exceed max volume count",
+    **{int(code): code.reason for code in (*Static, *Fails) if code.reason},
     **{Fails.STORAGE + code: reason for code, reason in STORAGE_REASONS.items()},
-    Fails.SPREAD_LABEL: "node(s) didn't match pod topology spread constraints (missing required label)",
-    Fails.SPREAD: "node(s) didn't match pod topology spread constraints",
-    Fails.AFFINITY: "node(s) didn't match pod affinity rules",
-    Fails.ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
-    Fails.EXISTING_ANTI_AFFINITY: "node(s) didn't satisfy existing pods anti-affinity rules",
-    Fails.DEVICES: "cannot allocate all claims",
-    Fails.CLAIM_ELSEWHERE: "resourceclaim not available on the node",
-    Fails.DEVICE_ERROR: "error of a device selector",
 }
 # Statuses UnschedulableAndUnresolvable: removing pods can't help. RESOURCES is judged by amounts.
 _RESOLVABLE = np.ones(256, dtype=np.bool_)  # bool[code]

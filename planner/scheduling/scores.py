@@ -30,7 +30,15 @@ def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntA
     Source: plugins/noderesources `leastResourceScorer`, `balancedResourceScorer` (1.36: by improvement).
     """
     capacity = state.cluster.allocatable[CPU_ROW : MEMORY_ROW + 1, nodes]
-    total = _by_amounts(shape, capacity, state.scored[:, nodes], state.used[CPU_ROW : MEMORY_ROW + 1, nodes])
+    divisor = np.maximum(capacity, 1)
+    asked = state.scored[:, nodes] + shape.scored_column
+    left = np.maximum(capacity - asked, 0) * 100 // divisor  # 0 where it has nothing of the resource
+    weights = (capacity > 0).sum(axis=0)
+    total: IntArray = left.sum(axis=0) // np.maximum(weights, 1)
+    if any(shape.balanced):
+        used, both = state.used[CPU_ROW : MEMORY_ROW + 1, nodes], weights == 2
+        after = _balance(used + shape.balanced_column, divisor, both)
+        total += 50 + (50 + after - _balance(used, divisor, both)) // 2
     if shape.image_score is not None:
         total += shape.image_score[nodes]
     return total
@@ -55,20 +63,6 @@ def resource_score(state: State, shape: Shape, node: int) -> int:
                 gain += sign * int((1.0 - abs((shares[0] - shares[1]) / 2)) * 100.0)
         total += 50 + (50 + gain) // 2
     return total if shape.image_score is None else total + shape.image_score.item(node)
-
-
-def _by_amounts(shape: Shape, capacity: IntArray, scored: IntArray, used: IntArray) -> IntArray:
-    divisor = np.maximum(capacity, 1)
-    exists = capacity > 0
-    asked = scored + shape.scored_column
-    left = np.maximum(capacity - asked, 0) * 100 // divisor  # 0 where it has nothing of the resource
-    weights = exists.sum(axis=0)
-    total: IntArray = left.sum(axis=0) // np.maximum(weights, 1)
-    if any(shape.balanced):
-        both = weights == 2
-        after = _balance(used + shape.balanced_column, divisor, both)
-        total += 50 + (50 + after - _balance(used, divisor, both)) // 2
-    return total
 
 
 def _balance(used: IntArray, capacity: IntArray, both: NDArray[np.bool_]) -> IntArray:

@@ -10,6 +10,7 @@ from dataclasses import field
 from enum import IntEnum
 from functools import partial
 from hashlib import blake2b
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,24 +47,26 @@ from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
 
 
-class Static(IntEnum):
+class Code(IntEnum):
+    """Why a node refuses a pod: a number, and kube-scheduler's words."""
+
+    reason: str
+
+    def __new__(cls, code: int, reason: str = "") -> Self:
+        made = int.__new__(cls, code)
+        made._value_, made.reason = code, reason
+        return made
+
+
+class Static(Code):
     """The first static filter a node fails, in the default profile's order; PASSES when none."""
 
     PASSES = 0
-    NOT_NAMED = 1  # PreFilter: the pod's affinity names other nodes
-    CORDONED = 2
-    OTHER_NODE_NAME = 3
-    TAINT = 4
-    NODE_AFFINITY = 5
-
-
-STATIC_REASONS = {
-    Static.NOT_NAMED: "node(s) didn't satisfy plugin(s) [NodeAffinity]",
-    Static.CORDONED: "node(s) were unschedulable",
-    Static.OTHER_NODE_NAME: "node(s) didn't match the requested node name",
-    Static.TAINT: "node(s) had untolerated taint(s)",
-    Static.NODE_AFFINITY: "node(s) didn't match Pod's node affinity/selector",
-}
+    NOT_NAMED = 1, "node(s) didn't satisfy plugin(s) [NodeAffinity]"  # PreFilter: the pod's affinity names other nodes
+    CORDONED = 2, "node(s) were unschedulable"
+    OTHER_NODE_NAME = 3, "node(s) didn't match the requested node name"
+    TAINT = 4, "node(s) had untolerated taint(s)"
+    NODE_AFFINITY = 5, "node(s) didn't match Pod's node affinity/selector"
 
 
 class Term(Record):
@@ -118,7 +121,7 @@ class Shape:
     """
 
     namespace: str
-    labels: Labels
+    labels: Labels = EMPTY
     spec: PodSpec
     priority: int
     may_preempt: bool
@@ -134,11 +137,11 @@ class Shape:
     disliked: IntArray | None
     image_score: IntArray | None
     host_ports: tuple[HostPort, ...]
-    affinity: tuple[Term, ...]
-    anti_affinity: tuple[Term, ...]
-    liked: tuple[Term, ...]  # preferred affinity (weight > 0) and anti-affinity (weight < 0)
-    hard_spread: tuple[Spread, ...]
-    soft_spread: tuple[Spread, ...]
+    affinity: tuple[Term, ...] = ()
+    anti_affinity: tuple[Term, ...] = ()
+    liked: tuple[Term, ...] = ()  # preferred affinity (weight > 0) and anti-affinity (weight < 0)
+    hard_spread: tuple[Spread, ...] = ()
+    soft_spread: tuple[Spread, ...] = ()
     has_own_spread: bool
     storage: StorageDemand
     devices: Demand
@@ -464,7 +467,6 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         passes &= storage.codes == 0
     return Shape(
         namespace=namespace,
-        labels=EMPTY,
         spec=spec,
         priority=cluster.priority_of(spec),
         may_preempt=policy != "Never",
@@ -480,11 +482,6 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         disliked=_disliked(cluster, spec.tolerations),
         image_score=_image_score(cluster, spec),
         host_ports=host_ports(spec),
-        affinity=(),
-        anti_affinity=(),
-        liked=(),
-        hard_spread=(),
-        soft_spread=(),
         has_own_spread=bool(spec.topology_spread),
         storage=storage,
         devices=devices,

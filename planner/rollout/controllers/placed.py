@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, repeat
 
-from planner.kubernetes.pod_templates import Gang, Placed, PlacedSet
-from planner.kubernetes.records import Workload
+from planner.kubernetes.pod_templates import Gang, Placed
+from planner.kubernetes.records import PodsAlike, Workload
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
@@ -26,8 +26,8 @@ class PlacedController(RolloutController):
         self.namespace, self.name = workload.namespace, workload.name
         self.placed = placed
         self.begun = 0  # groups
-        self._to_make: Iterator[PlacedSet] = iter(())  # of the group that has begun, pod by pod
-        self._next: PlacedSet | None = None
+        self._to_make: Iterator[PodsAlike] = iter(())  # of the group that has begun, pod by pod
+        self._next: PodsAlike | None = None
         self._refused_at = -2  # tick
         self._leaving: list[LivePod] | None = None
 
@@ -52,7 +52,7 @@ class PlacedController(RolloutController):
             number += 1
         return number > first
 
-    def _make(self, simulation: Simulation, one: PlacedSet, number: int) -> bool:
+    def _make(self, simulation: Simulation, one: PodsAlike, number: int) -> bool:
         """A pod of the set; whether the API server takes it."""
         name, template = f"{self.name}-{one.role or 'pod'}-{number}", one.template
         pod = simulation.create(self.key, self.namespace, name, template.labels, template.spec, None, is_new=True)

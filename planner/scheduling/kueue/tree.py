@@ -207,23 +207,17 @@ class Tree:
 
     def __init__(self, cohorts: Iterable[tuple[QuotaNode, str]], queues: Iterable[tuple[Queue, str]]) -> None:
         """Each with its parent's name, "" for none; a cohort that is named and has no object has no quota of its own."""
-        self.cohorts: dict[str, QuotaNode] = {}
-        self.queues: dict[str, Queue] = {}
-        parents = []
-        for cohort, parent in cohorts:
-            self.cohorts[cohort.name] = cohort
-            parents.append((cohort, parent))
+        cohorts, queues = tuple(cohorts), tuple(queues)
+        self.cohorts = {one.name: one for one, _ in cohorts}
+        self.queues = {one.name: one for one, _ in queues}
         for queue, parent in queues:
-            self.queues[queue.name] = queue
             if parent:
-                above = self.cohorts.setdefault(parent, QuotaNode(parent))
-                queue.parent = above
-                above.queues.append(queue)
-        for cohort, parent in parents:
+                queue.parent = self.cohorts.setdefault(parent, QuotaNode(parent))
+                queue.parent.queues.append(queue)
+        for cohort, parent in cohorts:
             if parent:
-                above = self.cohorts.setdefault(parent, QuotaNode(parent))
-                cohort.parent = above
-                above.cohorts.append(cohort)
+                cohort.parent = self.cohorts.setdefault(parent, QuotaNode(parent))
+                cohort.parent.cohorts.append(cohort)
         self.cycles = self._without_cycles()
         for cohort in self.cohorts.values():
             if cohort.parent is None:
