@@ -7,7 +7,7 @@ scaled by himself, and whose rollout is under way. So it is a bound for every or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import ceil
 
 import numpy as np
@@ -58,6 +58,32 @@ def least_nodes(cluster: Cluster, workload: Workload, price: Callable[[Node, int
     ]
     nodes = max(0, *(ceil(lacks / gain) for lacks, gain in lacking if gain))
     return LeastNodes(nodes=nodes, usd_per_month=_usd(cluster, large, nodes, price) if nodes else 0.0)
+
+
+def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collection[str]) -> dict[str, IntArray]:
+    """What pods hold that no run of the workload's change and of lenders that are scaled moves, int64[resource, node], by the lender whose
+    they are, "" of all others. Whoever ends, is scaled or rolled out by himself, and whom anybody may push out who might look for a node,
+    isn't counted."""
+    snapshot, keys, leaves = cluster.snapshot, workload_keys(cluster.snapshot), going(cluster)
+    flying = [one.workload or one.replica_set for one in in_flight(cluster)]
+    moving = {workload.key, *(one.key for one in in_flight(cluster))}
+    seekers = [snapshot.pods[number].spec for number in cluster.waiting]
+    seekers += [one.template.spec for one in flying if one is not None]
+    there = []
+    for group in cluster.groups:
+        for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
+            key = keys[snapshot.pods[number].uid]
+            if key in moving or number in leaves or autoscalers_of(snapshot, key):
+                seekers.append(group.spec)
+            elif not group.is_terminating:
+                there.append((group, node, key if key in lenders else ""))
+    level = max([shape.priority, *map(cluster.priority_of, seekers)])
+    held = {key: np.zeros_like(cluster.allocatable) for key in ("", *lenders)}
+    for group, node, key in there:
+        if cluster.priority_of(group.spec) >= level:
+            for row, amount in (*compile_alike(cluster, group.namespace, group.labels, group.spec).asks, (PODS_ROW, 1)):
+                held[key][row, node] += amount
+    return held
 
 
 def _usd(cluster: Cluster, large: IntArray, nodes: int, price: Callable[[Node, int], float | None]) -> float | None:

@@ -175,6 +175,7 @@ class World:
         self.loans = loans or {}  # workload → who is scaled to what while it rolls out
         self.turns = turns or {}  # workload → who is rolled out before it, in that order, and what share each keeps
         self._answers: OwnRollouts | None = None  # of many workloads: those that are alike have one
+        self._known: dict[Hashable, OwnRollout] = {}  # of this cluster, whose worlds share it
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -227,7 +228,7 @@ class World:
         other = World(self._base, **(now | changed))
         if changed.keys() <= {"strategies", "loans", "turns"} and "cluster" in self.__dict__:
             other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
-            other._answers = self._answers
+            other._answers, other._known = self._answers, self._known
         return other
 
     def states(self, keys: Iterable[str]) -> dict[str, OwnRollout]:
@@ -240,9 +241,20 @@ class World:
         try:
             if key in self.turns:
                 return self._in_turn(revision, *self.turns[key])
-            return self._answers.of(revision) if self._answers and key not in self.loans else self._asked(revision)
+            if (known := self._known.get(self._asked_of(key))) is not None:
+                return known
+            found = self._answers.of(revision) if self._answers and key not in self.loans else self._asked(revision)
         except HeadroomError as error:
             return own_rollout(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
+        self.know(key, found)
+        return found
+
+    def know(self, key: str, state: OwnRollout) -> None:
+        """So that it needn't be played again."""
+        self._known[self._asked_of(key)] = state
+
+    def _asked_of(self, key: str) -> Hashable:
+        return key, self.strategies.get(key), frozenset(self.loans.get(key, {}).items())
 
     def _in_turn(self, revision: Revision, before: Sequence[str], share: float) -> OwnRollout:
         """Once others are rolled out."""
@@ -274,6 +286,8 @@ class World:
 
 
 Effect = Callable[[World], World]
+_Changed = tuple[tuple[int, int], OwnRollout]
+"""maxSurge and maxUnavailable, and the state with them."""
 
 
 def _more(template: Node, number: int) -> Effect:
@@ -318,9 +332,9 @@ class Planner:
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
-        self._ahead: tuple[Cluster | None, dict[str, tuple[int, int] | None]] = None, {}  # strategies, of a cluster
+        self._ahead: tuple[Cluster | None, dict[str, _Changed | None]] = None, {}  # strategies, of a cluster
         self._seen = lru_cache(maxsize=_GLANCES_KEPT)(glance)  # who is asked for lenders is asked for nodes next
-        self._found_before: dict[Hashable, tuple[int, int] | None] = {}  # strategies, of whoever is alike in a cluster
+        self._found_before: dict[Hashable, _Changed | None] = {}  # strategies, of whoever is alike in a cluster
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
     def plan(self) -> PlanAnswer:
@@ -398,15 +412,16 @@ class Planner:
     def _change_strategy(self, key: str) -> bool:
         """Another strategy of its own, if one keeps enough pods Ready."""
         cluster, ahead = self._ahead
-        pair = ahead.get(key) if self.world.cluster is cluster else self._strategy_for(key)
-        change = None if pair is None else self._strategy_measure(key, rolling(*pair))
-        if change is None:
+        found = ahead.get(key) if self.world.cluster is cluster else self._strategy_for(key)
+        change = None if found is None else self._strategy_measure(key, rolling(*found[0]))
+        if found is None or change is None:
             return False
+        change[1](self.world).know(key, found[1])
         self._adopt(*change, [key])
         return True
 
-    def _strategy_for(self, key: str) -> tuple[int, int] | None:
-        """maxSurge and maxUnavailable that `choose` recommends; what others' strategies are has no say in it."""
+    def _strategy_for(self, key: str) -> _Changed | None:
+        """The strategy that `choose` recommends; what others' strategies are has no say in it."""
         revision, state = self.world.revision(key), self.states[key]
         workload, before = revision.after, revision.before
         alike = surroundings(self.world.cluster, workload)
@@ -417,7 +432,7 @@ class Planner:
             self._found_before[asked] = self._strategy_found(key, workload, state)
         return self._found_before[asked]
 
-    def _strategy_found(self, key: str, workload: Workload, state: OwnRollout) -> tuple[int, int] | None:
+    def _strategy_found(self, key: str, workload: Workload, state: OwnRollout) -> _Changed | None:
         if (
             not workload.traits.rolls_out
             or workload.traits.has_ordinals
@@ -438,8 +453,8 @@ class Planner:
         if found is None:
             return None
         pair = found.max_surge, found.max_unavailable
-        does = self.world.with_strategy(key, rolling(*pair)).state(key).keeps(self.share)
-        return pair if does else None
+        then = self.world.with_strategy(key, rolling(*pair)).state(key)
+        return (pair, then) if then.keeps(self.share) else None
 
     def _holds_nothing(self, key: str) -> bool:
         """Whether it wants for room and none of its pods has any: no strategy gives it what it doesn't hold."""
@@ -530,9 +545,14 @@ class Planner:
     def _search_for_nothing(self, key: str) -> list[list[tuple[Measure, Effect]]]:
         """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these. Where
         pods of others end for it, it is given back and not taken yet."""
-        for one in self._least(key):
+
+        def does(one: Least) -> bool:
             changes = self._changes_of(key, one)
-            if changes and self._does((effect for _, effect in changes), key):
+            return bool(changes) and self._does((effect for _, effect in changes), key)
+
+        for one in self._least(key, does=does):
+            if does(one):
+                changes = self._changes_of(key, one)
                 if any(lender.disturbed(left) for lender, left in one.outcome.lent):
                     return [changes]
                 self._take(key, changes)
@@ -544,8 +564,11 @@ class Planner:
             self.states[key].verdict is Verdict.STUCK and self.states[key].reason is Reason.QUOTA
         )
 
-    def _least(self, key: str, worth: Callable[[Node], int] | None = None) -> tuple[Least, ...]:
-        """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too."""
+    def _least(
+        self, key: str, worth: Callable[[Node], int] | None = None, does: Callable[[Least], bool] = lambda _: False
+    ) -> tuple[Least, ...]:
+        """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too; `does`: one that
+        is taken, beside which none that disturbs more is looked for."""
         if not self._may_be_lent_to(key):
             return ()
         cluster, revision = self.world.cluster, self.world.revision(key)
@@ -556,7 +579,7 @@ class Planner:
                     return ()
                 in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
                 pools = tuple(self.pools.values())
-                return least(cluster, revision, seen.run, seen.why, self.share, in_vain, pools, worth)
+                return least(cluster, revision, seen.run, seen.why, self.share, in_vain, pools, worth, does)
         except HeadroomError:
             return ()
 

@@ -45,14 +45,15 @@ class RoomWhenEmpty(Record, eq=False):
             shape = next((pod.shape for pod in run.pods[workload.key] if not pod.is_bound), None)
         return cls(shape=shape, staying=sum(len(by_owner.get(one.uid, ())) for one in sets))
 
-    def is_short(self, cluster: Cluster, workload: Workload) -> bool:
-        """Whether `cluster` can't hold all pods of `workload`, which has the same template."""
-        most = self.most(cluster)
+    def is_short(self, cluster: Cluster, workload: Workload, beside: IntArray | int = 0) -> bool:
+        """Whether `cluster` can't hold all pods of `workload`, which has the same template. `beside`: what others hold that stay where they
+        are, int64[resource, node]."""
+        most = self.most(cluster, beside)
         return most is not None and most < settled(cluster.snapshot, workload)
 
-    def most(self, cluster: Cluster) -> int | None:
+    def most(self, cluster: Cluster, beside: IntArray | int = 0) -> int | None:
         """How many of the workload's pods `cluster` could hold with nothing else on the nodes that match; None: not told."""
-        held = self._held(cluster)
+        held = self._held(cluster, beside)
         return None if held is None else int(held.sum()) + self.staying
 
     def least_growth(self, grown: Cluster, nodes: int, workload: Workload) -> int:
@@ -64,12 +65,12 @@ class RoomWhenEmpty(Record, eq=False):
         reached = np.concatenate(([0], np.cumsum(held[today:]))) + held[:today].sum()
         return int(np.searchsorted(reached, settled(grown.snapshot, workload) - self.staying))
 
-    def _held(self, cluster: Cluster) -> IntArray | None:
+    def _held(self, cluster: Cluster, beside: IntArray | int = 0) -> IntArray | None:
         """How many each node could hold at most, int64[node]; None where amounts don't tell."""
         if self.shape is None or self.shape.uses_devices:
             return None
         shape = compile_shape(cluster, self.shape.namespace, self.shape.labels, self.shape.spec)
-        held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable), 0)
+        held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable - beside), 0)
         return held
 
 

@@ -89,6 +89,11 @@ def test_the_plans_are_those_that_trying_all_finds(seed: int) -> None:
     assert found.is_whole
     assert {one.costs for one in found.best} == best(case, known)
     assert found.looked_at == found.total == known.total
+    lean = search(case, known, units=200_000_000, does=lambda _: False)
+    assert {one.costs for one in lean.best} == {one.costs for one in found.best}, "what lacks room isn't played"
+    first = search(case, known, units=200_000_000, does=lambda one: one.lowest[0] > 0)
+    easiest = next((one.costs for one in found.best if one.lowest[0] > 0), None)
+    assert easiest == next((one.costs for one in first.best if one.lowest[0] > 0), None)
 
 
 def ordinal_case(seed: int) -> Snapshot:

@@ -116,6 +116,26 @@ def test_who_could_not_be_rolled_out_after_them_comes_before() -> None:
     assert not plan.doubt
 
 
+def test_who_can_be_rolled_out_neither_after_them_nor_before_is_said() -> None:
+    """c holds all of n2 and may surge to n0, which a takes on its way; with c on n0 there is no place for a, so that b isn't let through."""
+
+    def anywhere_but(pool: str) -> Item:
+        apart = {"matchExpressions": [{"key": POOL, "operator": "NotIn", "values": [pool]}]}
+        only = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [apart]}}}
+        return pod_spec(gpus=1, affinity=only)
+
+    nodes = [node("n0", pool="a", gpus=1), node("n1", pool="b", gpus=2), node("n2", pool="c", gpus=1)]
+    rollouts = (
+        deployment("a", ["n1"], anywhere_but("c"), strategy=rolling(1, 0)),
+        deployment("b", ["n1"], pod_spec(gpus=1, nodeSelector={POOL: "b"}), strategy=rolling(1, 0)),
+        deployment("c", ["n2"], anywhere_but("b"), strategy=rolling(1, 0)),
+    )
+    asked = PlanSettings(least_ready_percent=100, most_nodes=0)
+    plan = answer(_without_autoscalers(snapshot(*nodes, *rollouts)), asked)
+    assert [(turn.workload[-1], turn.is_first) for turn in plan.order] == [("a", True), ("b", True), ("c", False)]
+    assert str(plan.doubt) == "After ml/a and ml/b, ml/c can't be rolled out."
+
+
 def test_in_a_large_cluster_that_no_order_was_looked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "MOST_NODES", 1)
     plan = answer(two_in_turn(), PlanSettings(least_ready_percent=100, most_nodes=0))

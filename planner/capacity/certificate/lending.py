@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final
 
 from planner.capacity.certificate.levers import Knobs, Lender, Lever, Plan, PlanCase, knobs
 from planner.capacity.certificate.playing import Outcome, Player
 from planner.capacity.certificate.search import UNITS, search
+from planner.capacity.least_nodes import least_nodes
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
@@ -68,9 +69,10 @@ def _shape(one: Outcome, lender: Lender) -> Shape:
 
 def least(
     cluster: Cluster, revision: Revision, run: Run, why: Impasse, share: float, in_vain: set[Hashable],
-    pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None,
+    pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None, does: Callable[[Least], bool] = lambda _: False,
 ) -> tuple[Least, ...]:  # fmt: skip
-    """The plans that make a rollout go that is stuck and that nothing beats, those that are easiest to agree to first; () without one.
+    """The plans that make a rollout go that is stuck and that nothing beats, those that are easiest to agree to first; () without one. Of
+    those that disturb more than one that `does` not all.
 
     Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does, and all pods get the
     change. `pools`: how far they may grow; `worth`: how many nodes like that are worth looking at (None: none are). `in_vain`: searches in
@@ -84,24 +86,29 @@ def least(
     known = _within(knobs(case, levers, pools, why.lacking), revision, share, worth)
     if not (known.pools if worth else known.lenders or is_small):
         return ()
+    if not known.pools and least_nodes(cluster, revision.after, lambda *_: None).nodes:
+        return ()  # not all would have their pods again
     asked = _asked(cluster, revision, known)
     if asked is not None and asked in in_vain:
         return ()
+
+    def of(one: Outcome) -> Iterator[Least]:
+        """None where it keeps too few Ready, or somebody who lends isn't given back."""
+        is_enough = one.lowest[0] >= ceil(share * revision.after.pods_wanted - 1e-9)
+        if is_enough and all(is_given_back(one, *pair) for pair in one.lent):
+            yield Least(
+                outcome=one, strategy=known.ways[0][one.plan.ways[0]].strategy, quota=raised(cluster.snapshot, one),
+                lent={lender.workload.key: left for lender, left in one.lent},
+                nodes=tuple((pool.template, n) for pool, n in zip(known.pools, one.plan.nodes, strict=True) if n),
+            )  # fmt: skip
+
     try:
         can = is_small or _does_with_all(case, known)
-        best = search(case, known, units=UNITS if is_small else _UNITS).best if can else ()
+        units = UNITS if is_small else _UNITS
+        best = search(case, known, units=units, does=lambda one: any(map(does, of(one)))).best if can else ()
     except HeadroomError:
         return ()
-    plans = tuple(
-        Least(
-            outcome=one, strategy=known.ways[0][one.plan.ways[0]].strategy, quota=raised(cluster.snapshot, one),
-            lent={lender.workload.key: left for lender, left in one.lent},
-            nodes=tuple((pool.template, n) for pool, n in zip(known.pools, one.plan.nodes, strict=True) if n),
-        )
-        for one in best
-        if one.lowest[0] >= ceil(share * revision.after.pods_wanted - 1e-9)
-        and all(is_given_back(one, *pair) for pair in one.lent)
-    )  # fmt: skip
+    plans = tuple(told for one in best for told in of(one))
     if asked is not None and not plans:
         in_vain.add(asked)
     return plans

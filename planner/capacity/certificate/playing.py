@@ -6,13 +6,16 @@ printed steps do it; new nodes are there at the start, and their arrival is adde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from math import ceil, inf
 from typing import Final
 
+import numpy as np
+
 from planner.capacity.certificate.levers import Knobs, Lender, Plan, PlanCase, Way
 from planner.capacity.certificate.moving import Moved
+from planner.capacity.least_nodes import staying
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
@@ -30,7 +33,7 @@ from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import seconds_at
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, IntArray
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.pod import LivePod
 
@@ -99,6 +102,7 @@ class Player:
         self.moved = room_made
         self._clusters: dict[tuple[int, int, tuple[int, ...]], Cluster] = {}
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
+        self._lacking: dict[Hashable, bool] = {}
         self.money = tuple(_money(book, one.template) for one in knobs.pools)
         self.is_priced = all(one.hourly is not None for one in self.money)
         self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [one.template for one in knobs.pools]))
@@ -261,6 +265,26 @@ class Player:
             room = RoomWhenEmpty.of(self.case.run, self.case.revisions[0])
             self._room[key] = room.is_short(cluster, self.case.revisions[0].after)
         return self._room[key]
+
+    def lacks_room(self, plan: Plan) -> bool:
+        """Whether, whatever its way is, the only change's new pods don't fit beside those that stay where they are in any run of the plan."""
+        if len(self.case.revisions) != 1 or plan.moves or self.case.cluster.later:
+            return False
+        lent = {one.workload.key for one, _ in self._lent(plan)}
+        key = (plan.nodes, *sorted(lent))
+        if key not in self._lacking:
+            cluster, after = self._cluster(plan), self.case.revisions[0].after
+            beside = np.zeros_like(cluster.allocatable)
+            beside[:, : self.case.cluster.node_count] = sum(
+                one for own, one in self._staying.items() if own not in lent
+            )
+            self._lacking[key] = Room.of(self.case.run, self.case.revisions[0]).is_short(cluster, after, beside)
+        return self._lacking[key]
+
+    @cached_property
+    def _staying(self) -> dict[str, IntArray]:
+        lenders = [one.workload.key for one in self.knobs.lenders if one.bound]
+        return staying(self.case.cluster, self.case.revisions[0].after, self.case.shape(0), lenders)
 
     @cached_property
     def is_refused(self) -> bool:

@@ -6,19 +6,20 @@ that changes nothing (a quota that refuses nobody). A budget of work ends it, co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Final
 
 from planner.capacity.certificate.levers import Knobs, Plan, PlanCase
 from planner.capacity.certificate.moving import Moved
 from planner.capacity.certificate.playing import Costs, Outcome, Player
-from planner.ground.budget import TooLargeError, part
+from planner.ground.budget import TooLargeError, current, part
 from planner.ground.records import Record, replace
 from planner.pricing.model import PriceBook
 
 UNITS: Final = 500_000  # of work, about half a second
 _MOST_PLAYED: Final = 4_000
+_PASSED: Final = 20  # units of work for those that are passed over together
 _MOST_WALKED: Final = 200_000  # plans that are so much as looked at
 
 
@@ -59,15 +60,21 @@ def dominates(one: Costs, other: Costs) -> bool:
 
 
 def search(
-    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (), units: int = UNITS
-) -> Found:
-    """The plans of `knobs` that nothing beats, as far as `units` of work go."""
-    return _Search(Player(case, knobs, book, room_made=room_made), knobs).run(units)
+    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (), units: int = UNITS,
+    does: Callable[[Outcome], bool] | None = None,
+) -> Found:  # fmt: skip
+    """The plans of `knobs` that nothing beats, as far as `units` of work go. `does`: whether one of them is what is looked for: then none is
+    looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`)."""
+    looking = _Search(Player(case, knobs, book, room_made=room_made), knobs, does)
+    found = looking.run(units)
+    is_lost = looking.anchor is not None and looking.anchor not in found.best  # beaten by one that isn't looked for
+    return search(case, knobs, book, room_made=room_made, units=units) if is_lost else found
 
 
 class _Search:
-    def __init__(self, player: Player, knobs: Knobs) -> None:
-        self.player, self.knobs = player, knobs
+    def __init__(self, player: Player, knobs: Knobs, does: Callable[[Outcome], bool] | None = None) -> None:
+        self.player, self.knobs, self.does = player, knobs, does
+        self.anchor: Outcome | None = None  # what does and asks least of others
         self.best: list[Outcome] = []
         self.unsure: list[tuple[Costs, Outcome]] = []
         self.looked_at = 0
@@ -95,7 +102,13 @@ class _Search:
             self.looked_at = self.knobs.total
             return
         for around in self.knobs.arounds():
-            if self._is_beaten(self.player.best_around(around)):
+            if self._is_beaten(hoped := self.player.best_around(around)):
+                self.looked_at += self.knobs.ways_count
+                continue
+            if self.does is not None and (
+                self._asks_more(hoped) or (any((*around.lent, *around.nodes)) and self.player.lacks_room(around))
+            ):
+                current().spend(_PASSED)
                 self.looked_at += self.knobs.ways_count
                 continue
             for plan in self._plans(around):
@@ -123,7 +136,7 @@ class _Search:
         if self._makes_none(plan):
             return
         bound = self.player.bound(plan)
-        if self._is_beaten(bound):
+        if self._is_beaten(bound) or self._asks_more(bound):
             return
         found = self.player.play(plan)
         run = found.run
@@ -138,6 +151,16 @@ class _Search:
         if found.completes and is_worth:
             self.best = [one for one in self.best if not dominates(found.costs, one.costs)]
             self.best.append(found)
+            if self.does is not None and not self._asks_more(found.costs) and self.does(found):
+                self.anchor = found
+
+    def _asks_more(self, costs: Costs) -> bool:
+        """Than one that does."""
+        return self.anchor is not None and self._asks(costs) > self._asks(self.anchor.costs)
+
+    def _asks(self, costs: Costs) -> tuple[float, float, float]:
+        """Of others: money, pods that end; and pods that don't get the change."""
+        return sum(costs[len(self.knobs.ways) : -3]), costs[-3], costs[-1]
 
     def _makes_none(self, plan: Plan) -> bool:
         """Whether quotas let not one new pod be made with these ways alone: nodes, moves and those who lend in other namespaces change
