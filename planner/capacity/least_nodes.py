@@ -65,10 +65,9 @@ def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collect
     they are, "" of all others. Whoever ends, is scaled or rolled out by himself, and whom anybody may push out who might look for a node,
     isn't counted."""
     snapshot, keys, leaves = cluster.snapshot, workload_keys(cluster.snapshot), going(cluster)
-    flying = [one.workload or one.replica_set for one in in_flight(cluster)]
     moving = {workload.key, *(one.key for one in in_flight(cluster))}
     seekers = [snapshot.pods[number].spec for number in cluster.waiting]
-    seekers += [one.template.spec for one in flying if one is not None]
+    seekers += [one.of.template.spec for one in in_flight(cluster)]
     there = []
     for group in cluster.groups:
         for number, node in zip(group.pods, group.nodes.tolist(), strict=True):

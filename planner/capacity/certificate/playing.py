@@ -278,7 +278,9 @@ class Player:
             beside[:, : self.case.cluster.node_count] = sum(
                 one for own, one in self._staying.items() if own not in lent
             )
-            self._lacking[key] = Room.of(self.case.run, self.case.revisions[0]).is_short(cluster, after, beside)
+            self._lacking[key] = RoomWhenEmpty.of(self.case.run, self.case.revisions[0]).is_short(
+                cluster, after, beside
+            )
         return self._lacking[key]
 
     @cached_property
