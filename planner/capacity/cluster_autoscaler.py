@@ -87,7 +87,7 @@ def scale_up(
             break
         cluster = cluster.grown(tuple(coming))
         state = state.over(cluster)
-        left = _without_room(state, left)
+        left = without_room(state, left)
     return found
 
 
@@ -95,10 +95,10 @@ def unschedulable(state: State, waiting: Iterable[LivePod], how: Autoscaling) ->
     """Those it adds nodes for: not the expendable, nor those that fit where the expendable are."""
     cutoff = how.expendable_below
     pods = [pod for pod in waiting if not pod.is_gated and not pod.is_bound and pod.priority >= cutoff]
-    return _without_room(state, sorted(pods, key=lambda pod: -pod.priority))[:_MOST_PODS]
+    return without_room(state, sorted(pods, key=lambda pod: -pod.priority))[:_MOST_PODS]
 
 
-def _without_room(state: State, pods: Sequence[LivePod]) -> list[LivePod]:
+def without_room(state: State, pods: Sequence[LivePod]) -> list[LivePod]:
     """The pods that fit on no node there is, those before them on theirs."""
     left = []
     for pod in pods:

@@ -240,34 +240,21 @@ class _Search:
 
     def _landed(self, kind: _Kind, node: int, targets: set[int], picked: Sequence[int]) -> dict[int, int] | None:
         """Where the picked pods go when one of the kind takes their room; None, and nothing changed, where they can't."""
-        state = self.state
-        done: list[tuple[Shape, int, int]] = []
-
-        def change(shape: Shape, at: int, by: int) -> None:
-            done.append((shape, at, by))
-            if by > 0:
-                state.add(shape, at)
-            else:
-                state.remove(shape, at, is_terminating=False)
-
+        state, before = self.state, self.state.position
         for number in picked:
-            change(self.shape_of[number], node, -1)
+            state.remove(self.shape_of[number], node, is_terminating=False)
         gone: dict[int, int] = {}
         fits = node in feasible_nodes(state, kind.shape)
         if fits:
-            change(kind.shape, node, 1)
+            state.add(kind.shape, node)
             for number in sorted(picked, key=lambda one: -self._size[one]):
                 to = self._target(self.shape_of[number], {node, *targets})
                 if to is None:
                     break
-                change(self.shape_of[number], to, 1)
+                state.add(self.shape_of[number], to)
                 gone[number] = to
         if not fits or len(gone) < len(picked):
-            for shape, at, by in reversed(done):
-                if by > 0:
-                    state.remove(shape, at, is_terminating=False)
-                else:
-                    state.add(shape, at)
+            state.take_back(before)
             return None
         for number in picked:
             self.on[node].remove(number)

@@ -25,6 +25,7 @@ from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, zone
 from planner.kubernetes.records import Node, Pod
+from planner.kubernetes.selectors import tolerates_taints
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.prepared import compiled
 from planner.rollout.room import RoomWhenEmpty
@@ -408,7 +409,9 @@ class _Scaling:
         """What isn't known of pools whose nodes might take the pod; "" where that makes no difference."""
         of = {pool.name: pool for pool in self._pools}
         pairs = [(str(one), of[one.pool]) for one in self._missing]
-        found = [said for said, pool in pairs if pool.room() != 0 and karpenter.tolerated(waiting, pool.taints)]
+        found = [
+            said for said, pool in pairs if pool.room() != 0 and tolerates_taints(waiting.spec.tolerations, pool.taints)
+        ]
         devices = without_devices(self._pools, waiting)
         return "; ".join(filter(None, (*found, *self._offer.missing(waiting), devices)))
 

@@ -29,7 +29,7 @@ from planner.ground.vocabulary import (
 from planner.ground.words import listing
 from planner.inventory.instance_types import InstanceType, Offering
 from planner.kubernetes.nodes import machine_type, zone
-from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Requirement, Taint
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Requirement
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
@@ -136,7 +136,7 @@ class Provisioner:
 
     def _join(self, cluster: Cluster, state: State, claims: Sequence[_Claim], claim: _Claim, shape: Shape) -> bool:
         """Whether the pod goes to the claim, which is then no more than what can hold it too."""
-        if not tolerated(shape, claim.pool.stated.taints if claim.pool.stated else ()):
+        if claim.pool.stated is not None and not tolerates_taints(shape.spec.tolerations, claim.pool.stated.taints):
             return False
         asked = dict(claim.asked)
         for name, amount in {**pod_requests(shape.spec), PODS: 1}.items():
@@ -204,11 +204,6 @@ def unregistered(cluster: Cluster, pool: str) -> list[NodeClaim]:
     """The pool's nodes on their way that the snapshot doesn't show yet."""
     found = (one for one in cluster.snapshot.node_claims if one.labels.get(KARPENTER_NODE_POOL) == pool)
     return [one for one in found if not one.is_deleting and one.node not in cluster.node_index]
-
-
-def tolerated(shape: Shape, taints: Iterable[Taint]) -> bool:
-    """Whether such pods tolerate the taints."""
-    return tolerates_taints(shape.spec.tolerations, taints)
 
 
 def _is_within(kind: InstanceType, left: dict[str, int]) -> bool:
@@ -363,7 +358,7 @@ def _chooses_elsewhere(cluster: Cluster, pool: NodePool, shape: Shape) -> bool:
 def could_take(pool: NodePool, shape: Shape) -> bool:
     """Whether nothing that the pod asks of a node is shut out by what the NodePool says."""
     told = pool.stated
-    if told is None or not tolerated(shape, told.taints):
+    if told is None or not tolerates_taints(shape.spec.tolerations, told.taints):
         return False
     by_key: dict[str, list[Requirement]] = {}
     for one in told.requirements:

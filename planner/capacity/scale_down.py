@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from planner.capacity.cluster_autoscaler import recompiled
+from planner.capacity.cluster_autoscaler import without_room
 from planner.capacity.node_groups import is_karpenters
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.spare import buffered, nodes_for
@@ -35,9 +35,7 @@ from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import EMPTY, Finding, Severity
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.run import Run
-from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.pod import LivePod
-from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 _THRESHOLD: Final = 0.5
@@ -180,16 +178,9 @@ def _keeps(run: Run, pod: LivePod) -> bool:
 
 def _fit_elsewhere(state: State, pods: Sequence[LivePod], node: int) -> bool:
     """Whether all find room on other nodes; they are put there if so, and their node is shut."""
+    before = state.position
     state.shut(node)
-    placed: list[tuple[Shape, int]] = []
-    for pod in pods:
-        shape = recompiled(state.cluster, pod.shape)
-        nodes = feasible_nodes(state, shape)
-        if not len(nodes):
-            for shape, place in placed:
-                state.remove(shape, place, is_terminating=False)
-            state.open(node)
-            return False
-        state.add(shape, int(nodes[0]))
-        placed.append((shape, int(nodes[0])))
-    return True
+    fit = not without_room(state, pods)
+    if not fit:
+        state.take_back(before)
+    return fit

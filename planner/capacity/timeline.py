@@ -22,6 +22,7 @@ from planner.capacity.what_if import (
     quota_words,
     upgrade_batches,
     way_of_upgrading,
+    without_taint,
 )
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
@@ -30,7 +31,7 @@ from planner.ground.words import Text, count, duration
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Labels, Node, PodSpec, Taint
+from planner.kubernetes.records import Labels, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
@@ -267,7 +268,7 @@ def _opened(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[
         gone = {taint for name in shut for taint in nodes[name].taints if taint.key == (bar or TAINT_UNSCHEDULABLE)}
         if any(taint.effect == _PREFERS for taint in gone):
             raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
-        then = {name: uncordoned(nodes[name]) if bar == CORDON else _without(nodes[name], bar) for name in shut}
+        then = {name: uncordoned(nodes[name]) if bar == CORDON else without_taint(nodes[name], bar) for name in shut}
         cluster = cluster.with_nodes(tuple(then.get(node.name, node) for node in cluster.nodes))
         after = ChangeCase(cluster, one.change, case.limits)
         if bar == CORDON:
@@ -277,10 +278,6 @@ def _opened(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[
             cluster = cluster.closing(shut, bar)
     happening = Happening(after_seconds=one.after_seconds, words=words, opens=names, bar=bar)
     return cluster, Planned(later=one, words=words, happening=happening)
-
-
-def _without(node: Node, key: str) -> Node:
-    return replace(node, taints=tuple(taint for taint in node.taints if taint.key != key))
 
 
 def _not_played(why: str, one: Later) -> NotKnownError:

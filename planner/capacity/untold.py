@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from planner.capacity.karpenter import could_take, tolerated, unregistered
+from planner.capacity.karpenter import could_take, unregistered
 from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
 from planner.capacity.node_pools import UNLABELLED, NodePool
 from planner.ground.records import replace
@@ -31,6 +31,7 @@ from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Snapshot
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.shape import Shape
@@ -263,6 +264,6 @@ def without_devices(pools: Sequence[NodePool], waiting: Shape) -> str:
     """What isn't known of the devices that the pod claims; "" where it claims none, or no pool's node would take it."""
     if waiting.spec.resource_claims:
         for pool in pools:
-            if (pool.room() != 0 or short_of(pool)) and tolerated(waiting, pool.taints):
+            if (pool.room() != 0 or short_of(pool)) and tolerates_taints(waiting.spec.tolerations, pool.taints):
                 return f"which devices a new node of pool {pool.name} brings isn't known, and the pod claims some"
     return ""

@@ -322,15 +322,10 @@ def _uncordon(case: ChangeCase) -> tuple[Snapshot, Step]:
 
 # ── pods go elsewhere ────────────────────────────────────────────────────────────────────────────────────────────────
 def _evict(case: ChangeCase) -> tuple[Snapshot, Step]:
-    return _moved(case, case.cluster)
-
-
-def _move(case: ChangeCase) -> tuple[Snapshot, Step]:
-    return _moved(case, case.cluster.with_nodes(case.remade(case.others(), cordoned)))
-
-
-def _moved(case: ChangeCase, cluster: Cluster) -> tuple[Snapshot, Step]:
-    """One pod evicted in `cluster`, which is the case's but for cordons that last as long."""
+    """One pod evicted; one that is moved while all other nodes are cordoned."""
+    cluster = case.cluster
+    if case.change.kind is ChangeKind.MOVE:
+        cluster = cluster.with_nodes(case.remade(case.others(), cordoned))
     place = case.pod()
     pod = case.snapshot.pods[place]
     run = evict(cluster, these([place]))
@@ -353,24 +348,15 @@ def _moved(case: ChangeCase, cluster: Cluster) -> tuple[Snapshot, Step]:
 
 # ── nodes are lost ───────────────────────────────────────────────────────────────────────────────────────────────────
 def _delete(case: ChangeCase) -> tuple[Snapshot, Step]:
-    names = case.nodes()
-    return _lost(case, names, f"{_nodes_text(names)} deleted")
-
-
-def _remove_zone(case: ChangeCase) -> tuple[Snapshot, Step]:
-    names = case.zone()
-    return _lost(case, names, f"zone {case.change.target} with {_nodes_text(names)} gone")
-
-
-def _waiting(snapshot: Snapshot) -> int:
-    return sum(pod.waits for pod in snapshot.pods)
-
-
-def _lost(case: ChangeCase, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
+    is_zone = case.change.kind is ChangeKind.REMOVE_ZONE
+    names = case.zone() if is_zone else case.nodes()
+    words = f"zone {case.change.target} with {_nodes_text(names)} gone" if is_zone else f"{_nodes_text(names)} deleted"
     snapshot, gone = _without(case.cluster, names)
     before, after = _waiting(case.snapshot), _waiting(snapshot)
     sentence = f"{words}: {count(gone, 'pod')} had to go"
-    unknown = _unplayed(case.cluster, names)
+    world = Simulation(case.cluster)
+    doomed = (pod for name in names for pod in world.pods.on(case.cluster.node_index[name]))
+    unknown = sum(is_unplayed(case.cluster, pod) for pod in doomed)
     others = "" if gone == unknown else ", all others find another node" if unknown else ", all find another node"
     sentence += f", {after - before:,} of their successors find no node" if after > before else others
     if unknown:
@@ -378,12 +364,6 @@ def _lost(case: ChangeCase, names: Sequence[str], words: str) -> tuple[Snapshot,
             f", of {count(unknown, 'pod')} it isn't known whether {plural(unknown, 'it comes', 'they come')} back"
         )
     return snapshot, case.step(sentence, is_done=after <= before)
-
-
-def _unplayed(cluster: Cluster, names: Sequence[str]) -> int:
-    """Pods on these nodes whose controller isn't played."""
-    world = Simulation(cluster)
-    return sum(is_unplayed(cluster, pod) for name in names for pod in world.pods.on(cluster.node_index[name]))
 
 
 def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:
@@ -414,6 +394,10 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
 
 def _nodes_text(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else count(len(names), "node")
+
+
+def _waiting(snapshot: Snapshot) -> int:
+    return sum(pod.waits for pod in snapshot.pods)
 
 
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -528,12 +512,11 @@ def _taint(case: ChangeCase) -> tuple[Snapshot, Step]:
     key, _, effect = case.change.value.rpartition(":")
     taint = Taint(key=key, value="", effect=effect)
     pool = case.pool()
-
-    def with_it(node: Node) -> Node:
-        return replace(node, taints=(*(t for t in node.taints if t.key != key or t.effect != effect), taint))
-
     words = f"pool {pool.name} gets the taint {key}:{effect}"
-    tainted = replace(case.snapshot, nodes=case.remade(pool.nodes, with_it))
+    nodes = case.remade(
+        pool.nodes, lambda node: replace(node, taints=(*without_taint(node, key, effect).taints, taint))
+    )
+    tainted = replace(case.snapshot, nodes=nodes)
     if effect != "NoExecute":
         return tainted, case.step(f"{words}; pods that are there stay")
     world = Simulation(case.cluster)
@@ -550,13 +533,18 @@ def _taint(case: ChangeCase) -> tuple[Snapshot, Step]:
     return snapshot, case.step(sentence, is_done=waiting <= 0)
 
 
+def without_taint(node: Node, key: str, effect: str = "") -> Node:
+    """The node without its taints of that key, of that effect where one is given."""
+    return replace(node, taints=tuple(one for one in node.taints if one.key != key or effect not in ("", one.effect)))
+
+
 def _untaint(case: ChangeCase) -> tuple[Snapshot, Step]:
     pool = case.pool()
     key = case.change.value.partition(":")[0]
     members = set(pool.nodes)
     if not any(t.key == key for n in case.cluster.nodes if n.name in members for t in n.taints):
         raise case.refused(f"pool {pool.name} has no taint {key}")
-    nodes = case.remade(members, lambda node: replace(node, taints=tuple(t for t in node.taints if t.key != key)))
+    nodes = case.remade(members, lambda node: without_taint(node, key))
     return replace(case.snapshot, nodes=nodes), case.step(f"pool {pool.name} loses the taint {key}")
 
 
@@ -662,10 +650,10 @@ _MADE_BY: dict[ChangeKind, Callable[[ChangeCase], tuple[Snapshot, Step]]] = {
     ChangeKind.DRAIN: _drain,
     ChangeKind.UNCORDON: _uncordon,
     ChangeKind.EVICT: _evict,
-    ChangeKind.MOVE: _move,
+    ChangeKind.MOVE: _evict,
     ChangeKind.DELETE: _delete,
     ChangeKind.UPGRADE: _upgrade,
-    ChangeKind.REMOVE_ZONE: _remove_zone,
+    ChangeKind.REMOVE_ZONE: _delete,
     ChangeKind.TAINT: _taint,
     ChangeKind.UNTAINT: _untaint,
     ChangeKind.RESIZE: _resize,

@@ -529,6 +529,12 @@ class State:
             if abs(placed) >= _ALL_ROOM:
                 self._mark(shape, node, placed)
 
+    def take_back(self, position: int) -> None:
+        """What has happened since that `position` is undone, the last first."""
+        self._repeat(
+            [(shape, node, -placed, -standing) for shape, node, placed, standing in self._moves[position:][::-1]]
+        )
+
     @contextmanager
     def tried_out(self) -> Iterator[None]:
         """For changes that are all taken back: they leave no trace in what has happened."""
