@@ -74,15 +74,12 @@ def solve(problem: Problem) -> Solution | None:
     if best is None:
         return None
     at_least, values = best
-    hosts: dict[int, list[int]] = {id(guest): [] for guest in problem.guests}
-    leaves: dict[int, list[int]] = {id(one): [] for one in problem.residents}
-    for (guest, node), value in zip(places, values, strict=False):
-        hosts[id(guest)] += [node] * value
-    for (one, node), value in zip(ways, values[len(places) :], strict=True):
-        leaves[id(one)] += [node] * value
+    found: dict[int, list[int]] = {id(one): [] for one in (*problem.guests, *problem.residents)}
+    for (some, node), value in zip((*places, *ways), values, strict=True):
+        found[id(some)] += [node] * value
     return Solution(
-        hosts=tuple(tuple(hosts[id(guest)]) for guest in problem.guests),
-        leaves=tuple(tuple(leaves[id(one)]) for one in problem.residents),
+        hosts=tuple(tuple(found[id(guest)]) for guest in problem.guests),
+        leaves=tuple(tuple(found[id(one)]) for one in problem.residents),
         at_least=at_least,
     )
 
@@ -109,22 +106,18 @@ class _Program:
     def _rows(
         self, problem: Problem, places: Sequence[tuple[Guest, int]], ways: Sequence[tuple[Resident, int]]
     ) -> None:
-        of_guest: dict[int, list[int]] = {}
-        of_resident: dict[int, list[int]] = {}
+        columns: dict[int, list[int]] = {}  # of each guest and resident
         on_node: dict[tuple[int, int], dict[int, float]] = {}  # (row, node) → column → amount
-        for column, (guest, node) in enumerate(places):
-            of_guest.setdefault(id(guest), []).append(column)
-            for row, amount in guest.asks.items():
-                on_node.setdefault((row, node), {})[column] = float(amount)
-        for column, (one, node) in enumerate(ways, len(places)):
-            of_resident.setdefault(id(one), []).append(column)
+        every: list[tuple[Guest | Resident, int]] = [*places, *ways]
+        for column, (one, node) in enumerate(every):
+            columns.setdefault(id(one), []).append(column)
             for row, amount in one.asks.items():
                 on_node.setdefault((row, node), {})[column] = float(amount)
-                on_node.setdefault((row, one.home), {})[column] = -float(amount)
-        for guest in problem.guests:
-            self._row(dict.fromkeys(of_guest.get(id(guest), ()), 1.0), float(guest.count))
-        for one in problem.residents:
-            self._row(dict.fromkeys(of_resident.get(id(one), ()), 1.0), float(one.count))
+                if isinstance(one, Resident):
+                    on_node.setdefault((row, one.home), {})[column] = -float(amount)
+        parties: list[Guest | Resident] = [*problem.guests, *problem.residents]
+        for some in parties:
+            self._row(dict.fromkeys(columns.get(id(some), ()), 1.0), float(some.count))
         for (row, node), amounts in on_node.items():
             if any(amount > 0 for amount in amounts.values()):
                 unit = float(np.gcd.reduce([int(abs(amount)) for amount in amounts.values()])) or 1.0

@@ -299,20 +299,10 @@ def _most_a_node(state: State, shape: Shape) -> int | None:
     most = 1 if shape.host_ports else int(_UNLIMITED)
     for term in shape.anti_affinity:
         if term.matches(state.cluster, shape.namespace, shape.labels):
-            if term.topology_key != HOSTNAME or not _has_own_hostnames(state.cluster):
+            if term.topology_key != HOSTNAME or len(state.cluster.domains(HOSTNAME).values) != state.cluster.node_count:
                 return None
             most = 1
     return most
-
-
-def _keep_apart(cluster: Cluster, shape: Shape) -> bool:
-    """Whether two pods of the shape keep each other away; anti-affinity may be about others alone."""
-    return any(term.matches(cluster, shape.namespace, shape.labels) for term in shape.anti_affinity)
-
-
-def _has_own_hostnames(cluster: Cluster) -> bool:
-    domains = cluster.domains(HOSTNAME)
-    return len(domains.values) == cluster.node_count
 
 
 def _count(state: State, shape: Shape) -> _Placed | None:
@@ -519,8 +509,9 @@ def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacl
     alone = int(((placed.codes == Fails.NOTHING) & (placed.counts > 0)).sum())
     if shape.host_ports and alone:
         add(alone, "have the host port taken then", "has the host port taken then")
-    elif _keep_apart(cluster, shape) and alone and not placed.is_at_least:
-        add(alone, "may hold one such pod (anti-affinity)")
+    elif alone and not placed.is_at_least:  # anti-affinity may be about others alone
+        if any(term.matches(cluster, shape.namespace, shape.labels) for term in shape.anti_affinity):
+            add(alone, "may hold one such pod (anti-affinity)")
     return tuple(sorted(found, key=lambda one: (-one.nodes, not is_gpu_resource(one.resource), one.reason)))
 
 
@@ -585,10 +576,6 @@ def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
     return f", in {in_pools(by_place)}" if any(pool for pool, _, _ in by_place) else ""
 
 
-def _admission(cluster: Cluster) -> Admission:
-    return Admission(cluster.snapshot)
-
-
 def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
     """The quotas by namespace."""
     found: dict[str, list[ResourceQuota]] = {}
@@ -597,14 +584,10 @@ def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
     return found
 
 
-def _usage(_: Cluster, spec: Same[PodSpec]) -> dict[str, int]:
-    return usage(spec.value)
-
-
 def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
     """What the quotas and the admission of the shape's namespace let in of what the nodes would take: they refuse pods before any
     scheduling. A shape that is no workload's states nothing but what it asks for, so of it only quotas are asked."""
-    admission = cluster.remember(_admission)
+    admission = cluster.snapshot.derived.once(Admission, cluster.snapshot)
     spec = admission.prepare(asked.namespace, asked.spec)
     refused = admission.refusal(asked.namespace, asked.name, spec) if asked.origin is ShapeOrigin.WORKLOAD else None
     limit, name = _by_quotas(cluster, asked.namespace, spec)
@@ -633,7 +616,7 @@ def _by_quotas(cluster: Cluster, namespace: str, spec: PodSpec) -> tuple[int | N
     for quota in cluster.remember(_quotas).get(namespace, ()):
         if not quota.used or not quota_covers(quota, spec, spec.priority_class_name):
             continue
-        for key, amount in cluster.remember(_usage, Same(spec)).items():
+        for key, amount in usage(spec).items():
             if amount and key in quota.hard:
                 left = max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
                 if limit is None or left < limit:

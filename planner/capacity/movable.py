@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -77,7 +77,7 @@ def movable(cluster: Cluster, least: Least = Least.MOVES, prices: Prices | None 
     """
     snapshot = cluster.snapshot
     keys, known = workload_keys(snapshot), workloads_by_key(cluster)
-    shut, running = _shut_budgets(cluster), Counter(keys[p.uid] for p in snapshot.pods if p.holds_room)
+    budgets, running = _budgets(cluster), Counter(keys[p.uid] for p in snapshot.pods if p.holds_room)
     weights: dict[int, float] = {}
     stays: Counter[Stays] = Counter()
     unknown: Counter[str] = Counter()
@@ -85,8 +85,11 @@ def movable(cluster: Cluster, least: Least = Least.MOVES, prices: Prices | None 
         if pod.holds_room and pod.deleted_at is None and not goes_with_its_node(pod):
             workload = known.get(keys[pod.uid])
             why = _stays(cluster, pod, workload, running[keys[pod.uid]])
-            if why is None and any(is_shut(pod) for is_shut in shut.get(pod.namespace, ())):
-                why = Stays.BUDGET
+            if why is None:
+                some = budgets.get(pod.namespace, ())
+                kept_by = [is_shut for one, is_shut in some if covers(one, pod.namespace, pod.labels)]
+                if any(kept_by) or len(kept_by) > 1:  # eviction refuses what two of them cover
+                    why = Stays.BUDGET
             if why is None:
                 weights[number] = 1.0 if least is Least.MOVES else _minutes(cluster, workload)
                 if prices is not None:
@@ -120,26 +123,13 @@ def _stays(cluster: Cluster, pod: Pod, workload: Workload | None, running: int) 
     return None
 
 
-def _shut_budgets(cluster: Cluster) -> dict[str, list[Callable[[Pod], bool]]]:
-    """Namespace → the budgets that let no pod go, and those that share pods: eviction refuses what two of them cover."""
-    found: dict[str, list[Callable[[Pod], bool]]] = defaultdict(list)
-    by_namespace: dict[str, list[PodDisruptionBudget]] = defaultdict(list)
-    for one in cluster.snapshot.pod_disruption_budgets:
-        by_namespace[one.namespace].append(one)
-    if not by_namespace:
-        return found
-    simulation = Simulation(cluster)
-    for namespace, budgets in by_namespace.items():
-        shut = [one for one in budgets if not simulation.pods.budget_status(one).allowed]
-
-        def is_kept(
-            pod: Pod, shut: list[PodDisruptionBudget] = shut, every: list[PodDisruptionBudget] = budgets
-        ) -> bool:
-            if any(covers(one, pod.namespace, pod.labels) for one in shut):
-                return True
-            return len(every) > 1 and sum(covers(one, pod.namespace, pod.labels) for one in every) > 1
-
-        found[namespace].append(is_kept)
+def _budgets(cluster: Cluster) -> dict[str, list[tuple[PodDisruptionBudget, bool]]]:
+    """Namespace → its budgets, and whether each lets no pod go."""
+    found: dict[str, list[tuple[PodDisruptionBudget, bool]]] = defaultdict(list)
+    if budgets := cluster.snapshot.pod_disruption_budgets:
+        pods = Simulation(cluster).pods
+        for one in budgets:
+            found[one.namespace].append((one, not pods.budget_status(one).allowed))
     return found
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from planner.ground.records import Record, replace
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, with_snapshots
@@ -30,7 +28,7 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import machines, node_pools, unheld
+from planner.scheduling.said_of_nodes import node_pools
 
 UNLABELLED = "nodes alike"
 # Above the statements of a cloud stands what a person typed; the autoscaler's status comes last: it is a moment's copy.
@@ -288,23 +286,3 @@ def _shared_taints(nodes: list[Node]) -> tuple[Taint, ...]:
 def _smallest(of_nodes: list[Amounts]) -> Amounts:
     names = {name for one in of_nodes for name in one}
     return FrozenMap({name: min(one.get(name, 0) for one in of_nodes) for name in sorted(names)})
-
-
-class PoolSums(Record):
-    """Sums over a pool's nodes: requests are those of bound pods, and what they leave is `free` or `out_of_use`."""
-
-    allocatable: Amounts
-    requested: Amounts
-    free: Amounts
-    out_of_use: Amounts
-
-
-def held_by(cluster: Cluster, pool: NodePool) -> PoolSums:
-    """What the pool's nodes have and what is requested of it."""
-    places = np.array([cluster.node_index[name] for name in pool.nodes], dtype=np.intp)
-    left, here = unheld(cluster), machines(cluster)
-    every = cluster.allocatable * here, cluster.requested * here, left.free, left.out_of_use
-    sums = [some[:, places].sum(axis=1) for some in every]
-    rows = [(name, row) for name, row in cluster.row.items() if sums[0][row] or sums[1][row]]
-    allocatable, requested, free, out_of_use = (FrozenMap({name: int(one[row]) for name, row in rows}) for one in sums)
-    return PoolSums(allocatable=allocatable, requested=requested, free=free, out_of_use=out_of_use)

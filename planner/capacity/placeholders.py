@@ -71,7 +71,9 @@ def _spec(node: Node, room: Amounts) -> dict[str, Any]:
     }
     selector = {key: node.labels[key] for key in (pool_label(node) or INSTANCE_TYPE, ZONE) if node.labels.get(key)}
     tolerations = [
-        _toleration(one.key, one.value, one.effect) for one in node.taints if not one.key.startswith(_PASSING)
+        {"key": one.key, "operator": "Equal", "value": one.value, "effect": one.effect}
+        for one in node.taints
+        if not one.key.startswith(_PASSING)
     ]
     return {
         **({"nodeSelector": selector} if selector else {}),
@@ -79,10 +81,6 @@ def _spec(node: Node, room: Amounts) -> dict[str, Any]:
         "terminationGracePeriodSeconds": 0,
         "containers": [{"name": "spare", "image": _IMAGE, "resources": {"requests": asks, "limits": dict(asks)}}],
     }
-
-
-def _toleration(key: str, value: str, effect: str) -> dict[str, str]:
-    return {"key": key, "operator": "Equal", "value": value, "effect": effect}
 
 
 def _documents(some: Iterable[Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of
 from planner.capacity.headroom import Fit, fit
-from planner.capacity.node_pools import NodePool, capacity_of, held_by, unmatched
+from planner.capacity.node_pools import NodePool, capacity_of, unmatched
 from planner.capacity.pod_shapes import parse_shape, workload_shapes
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
@@ -18,7 +18,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, noun_of
-from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapshot
+from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import Offer, units_of
 from planner.rollout import prepared as prepared_question
@@ -117,11 +117,16 @@ def resource_lines(cluster: Cluster) -> tuple[ResourceLine, ...]:
 
 
 def pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
-    """A node pool, what it has and what is free of it."""
-    held, known = held_by(cluster, pool), cluster.snapshot.if_known
+    """A node pool, what it has and what is free of it: requests are those of bound pods."""
+    places = np.array([cluster.node_index[name] for name in pool.nodes], dtype=np.intp)
+    left, here, known = unheld(cluster), machines(cluster), cluster.snapshot.if_known
+    every = cluster.allocatable * here, cluster.requested * here, left.free, left.out_of_use
+    sums = [some[:, places].sum(axis=1) for some in every]
+    rows = [(name, row) for name, row in cluster.row.items() if sums[0][row] or sums[1][row]]
+    allocatable, requested, free, out_of_use = (FrozenMap({name: int(one[row]) for name, row in rows}) for one in sums)
     return PoolLine(
-        pool=pool, allocatable=held.allocatable, requested=known(held.requested, POD.name), free=known(held.free, POD.name),
-        out_of_use=known(held.out_of_use, POD.name), room=pool.room(capacity_of(cluster, pool)), offers=_offers(cluster, pool),
+        pool=pool, allocatable=allocatable, requested=known(requested, POD.name), free=known(free, POD.name),
+        out_of_use=known(out_of_use, POD.name), room=pool.room(capacity_of(cluster, pool)), offers=_offers(cluster, pool),
     )  # fmt: skip
 
 

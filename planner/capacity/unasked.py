@@ -61,7 +61,13 @@ class Unasked(Record, eq=False):
 
     def usd(self, book: PriceBook | None) -> float | None:
         """What they cost in all, USD; None where one of them has no price, or stays."""
-        return None if self.lasts else usd_of(self.nodes, self.stays_seconds, book)
+        if self.lasts or book is None:
+            return None
+        hourly = [price_node(book, node).price.usd_per_hour for node in self.nodes]
+        known = [one for one in hourly if one is not None]
+        if len(known) < len(hourly):
+            return None
+        return sum(usd * seconds for usd, seconds in zip(known, self.stays_seconds, strict=True)) / 3600
 
     def brought(self, book: PriceBook | None) -> Brought:
         """The same in short."""
@@ -88,15 +94,6 @@ class _Coming(Record, eq=False):
     node: Node
     at_seconds: float
     buffers: tuple[str, ...] = ()  # for whose room alone it comes
-
-
-def usd_of(nodes: Sequence[Node], seconds: Sequence[float], book: PriceBook | None) -> float | None:
-    """What nodes cost that are there for so many seconds each, USD; None where one of them has no price."""
-    if book is None:
-        return None
-    hourly = [price_node(book, node).price.usd_per_hour for node in nodes]
-    known = [one for one in hourly if one is not None]
-    return sum(a * b for a, b in zip(known, seconds, strict=True)) / 3600 if len(known) == len(hourly) else None
 
 
 def unasked(

@@ -93,14 +93,6 @@ class TrendLine(Record):
 IN_TROUBLE: Final = {Verdict.STUCK.value: 0, Verdict.NEEDS_GROWTH.value: 1, Verdict.UNKNOWN.value: 2}
 
 
-def _when(taken_at: float, zone: tzinfo) -> datetime:
-    return datetime.fromtimestamp(taken_at, zone)
-
-
-def _period_of(when: datetime) -> Period:
-    return Period.WORKING if when.weekday() in WORKING_DAYS and when.hour in WORKING_HOURS else Period.NIGHTS
-
-
 def _summed(
     found: Mapping[str, Mapping[int, Mapping[K, Sequence[float]]]],
 ) -> dict[int, dict[K, list[float]]]:
@@ -142,8 +134,9 @@ def days_of_gpus(history: History, zone: tzinfo, period: Period) -> dict[Supply,
             at[number.cluster, number.taken_at].setdefault(key, [0.0, 0.0, 0.0, 0.0])[3] += number.value
     by: dict[str, dict[int, dict[Supply, list[float]]]] = defaultdict(dict)
     for (cluster, taken_at), lines in at.items():
-        when = _when(taken_at, zone)
-        if period not in (Period.ALL, _period_of(when)):
+        when = datetime.fromtimestamp(taken_at, zone)
+        is_worked = when.weekday() in WORKING_DAYS and when.hour in WORKING_HOURS
+        if period not in (Period.ALL, Period.WORKING if is_worked else Period.NIGHTS):
             continue
         day = by[cluster].setdefault(when.toordinal(), {})
         for key, (allocatable, held, free, waiting) in lines.items():
@@ -180,7 +173,7 @@ def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
     days: dict[str, dict[int, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     for (cluster, taken_at), line in at.items():
         nan = [float("nan") if one is None else one for one in line]
-        days[cluster][_when(taken_at, zone).toordinal()].append(nan)
+        days[cluster][datetime.fromtimestamp(taken_at, zone).toordinal()].append(nan)
     means = {
         cluster: {day: {"": [sum(some) / len(some) for some in zip(*of, strict=True)]} for day, of in by.items()}
         for cluster, by in days.items()
@@ -200,7 +193,7 @@ def days_of_verdicts(history: History, zone: tzinfo) -> tuple[DayOfVerdicts, ...
     last: dict[str, dict[int, tuple[float, dict[str, list[float]]]]] = defaultdict(dict)
     for one in history.numbers:
         if one.metric == "workloads":
-            day = _when(one.taken_at, zone).toordinal()
+            day = datetime.fromtimestamp(one.taken_at, zone).toordinal()
             taken_at, counts = last[one.cluster].get(day, (one.taken_at, {}))
             counts = {} if one.taken_at > taken_at else counts
             counts[one.about] = [one.value or 0.0]

@@ -61,7 +61,8 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
         used = uses(series, until)
         hours = sum(one.hours for one in used)
         today = sum(one[-1][1] for one in series)
-        some = [node for node in nodes if (gpu_model(node), region(node)) == (model, place) and _is_on_demand(node)]
+        asked = model, place, Provisioning.ON_DEMAND
+        some = [node for node in nodes if (gpu_model(node), region(node), provisioning_model(node)) == asked]
         some = [node for node in some if node.allocatable.get(resource) == gpu_count(node) > 0]
         prices, why = _unit_prices(book, some)
         terms: tuple[Term, ...] = ()
@@ -88,10 +89,6 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
             above=above(used, best.best.level, prices) if best and prices else None,
             sentence=Text(why),
         )
-
-
-def _is_on_demand(node: Node) -> bool:
-    return provisioning_model(node) == Provisioning.ON_DEMAND
 
 
 def _held(history: History) -> dict[Supply, list[list[tuple[float, int]]]]:

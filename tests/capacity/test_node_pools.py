@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
+from planner.capacity.node_pools import NodePool, pools, unmatched
+from planner.capacity.room import pool_line
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.records import FrozenMap
@@ -47,8 +48,10 @@ def test_the_demos_pools_with_their_limits() -> None:
     assert (found["gpu-l4"].limit_text, found["gpu-l4"].room()) == ("2 to 5 nodes (gcloud node-pools list)", 1)
     assert found["gpu-a100"].room() == 0
     assert found["default"].limit_text == "3 to 9 nodes, at most 3 a zone (gcloud node-pools list)"
-    held = held_by(cluster, t4)
-    assert [one["nvidia.com/gpu"] for one in (held.allocatable, held.requested, held.free, held.out_of_use)] == [
+    held = pool_line(cluster, t4)
+    assert [
+        one and one["nvidia.com/gpu"] for one in (held.allocatable, held.requested, held.free, held.out_of_use)
+    ] == [
         6,
         6,
         0,
@@ -111,7 +114,7 @@ def test_karpenter_room_is_by_resources() -> None:
     )
     pool = by_name(cluster, limits)["gpu"]
     assert pool.limit_text == "limits on nvidia.com/gpu (Karpenter NodePool)"
-    assert pool.room(held_by(cluster, pool).allocatable) == 2
+    assert pool.room(pool_line(cluster, pool).allocatable) == 2
     assert replace(pool, resource_limits=FrozenMap({})).room() is None
 
 
