@@ -96,7 +96,7 @@ def idle_gpus(
         wanted, node = requested_gpus(pod.spec) if pod.holds_room else 0, nodes.get(pod.node_name)
         if not wanted or (node is not None and is_virtual(node)):
             continue
-        nouns = _nouns(pod, node)
+        nouns = units_among([node] if node else []).nouns(once(pod_requests(pod.spec)))  # as its node offers it
         now = [one for one in uses.get((pod.namespace, pod.name), ()) if one.last_at >= until - _GONE_SECONDS][:wanted]
         held[nouns] += wanted
         unmeasured[nouns] += wanted - len(now)
@@ -117,11 +117,6 @@ def idle_gpus(
         until=until,
     )
     return replace(result, sentence=Text(_said(result)))
-
-
-def _nouns(pod: Pod, node: Node | None) -> Nouns:
-    """What the pod holds a number of, as its node offers it."""
-    return units_among([node] if node else []).nouns(once(pod_requests(pod.spec)))
 
 
 def _units(

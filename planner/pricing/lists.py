@@ -55,7 +55,7 @@ class PriceList(Record):
         column, usd, dates, size = header.index(region_id), dict[str, float](), dict[str, str](), ("", "", "", "")
         for cells in self._lines(machine_type):
             if cells[column]:
-                usd[cells[1]] = self._number(cells, column, region_id, least=0.0)
+                usd[cells[1]] = self._number(cells, column, region_id)
                 dates[cells[1]] = cells[6]
             size = (cells[2], cells[3], cells[4], cells[5]) if cells[2] else size
         if not usd:
@@ -84,12 +84,12 @@ class PriceList(Record):
             yield self.text[at + 1 : end if end >= 0 else None].split(",")
             at = self.text.find(wanted, at + 1)
 
-    def _number(self, cells: list[str], column: int, name: str, *, least: float) -> float:
+    def _number(self, cells: list[str], column: int, name: str) -> float:
         try:
             value = float(cells[column])
         except ValueError:
             value = -1.0
-        if not least < value < 1e5:
+        if not 0 < value < 1e5:
             mend = "Remove the file, or refresh it again"
             raise InputError(
                 f'"{cells[column][:40]}" is not a price', where=f"{self.source}: {cells[0]} in {name}", mend=mend

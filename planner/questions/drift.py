@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.overview import kept_by
-from planner.capacity.patched import put
+from planner.capacity.patched import Patched, put
 from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule
 from planner.drift.rows import flat_rows, suggestion_rows
 from planner.drift.services import drift
@@ -18,7 +18,6 @@ from planner.ground.settings import setting, settings_within
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
-from planner.rollout.answers import RolloutResult
 
 
 class DriftSettings(Record):
@@ -29,26 +28,9 @@ class DriftSettings(Record):
     filter: Filter = settings_within(Filter)
 
 
-class SuggestedRollout(Record):
-    """A suggestion as a patch, and the engine's answer to it; `note` says why there is none."""
-
-    suggestion: EnvironmentSuggestion
-    patch_yaml: str
-    command: str
-    rollout: RolloutResult | None
-    note: str = ""
-
-
-def adopt(snapshot: Snapshot, suggestion: EnvironmentSuggestion) -> SuggestedRollout:
+def adopt(snapshot: Snapshot, suggestion: EnvironmentSuggestion) -> Patched:
     """What rolling `suggestion` out in its own cluster (`snapshot`) would do."""
-    found = put(snapshot, suggestion.workload, suggestion.suggestion.patch)
-    return SuggestedRollout(
-        suggestion=suggestion,
-        patch_yaml=found.patch_yaml,
-        command=found.command,
-        rollout=found.rollout,
-        note=found.note,
-    )
+    return put(snapshot, suggestion.workload, suggestion.suggestion.patch)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -96,12 +96,6 @@ class MemoryWhatIf(Record):
     command: str  # the change as a copyable kubectl command, empty where nothing is rolled out
 
 
-def memory(snapshot: Snapshot, settings: KubeletSettings, stats: tuple[NodeMemoryStats, ...] = ()) -> MemoryPlan:
-    """Who holds what on every node, who goes first, and the risks; `stats` are kubelets' own metrics, if given."""
-    cluster = cluster_memory(snapshot, settings, stats)
-    return MemoryPlan(cluster=cluster, findings=risks(cluster))
-
-
 def memory_what_if(
     snapshot: Snapshot, settings: KubeletSettings, change: MemoryChange | None, changed_settings: KubeletSettings,
     stats: tuple[NodeMemoryStats, ...] = (),
@@ -202,14 +196,15 @@ def _first(cluster: ClusterMemory) -> str:
 
 # ── the questions ────────────────────────────────────────────────────────────────────────────────────────────────────
 def answer(snapshot: Snapshot, settings: MemorySettings, given: Given = NOTHING) -> MemoryPlan:
-    """`memory`, of one node or of all.
+    """Who holds what on every node or on one, who goes first, and the risks.
 
     Raises
     ------
     InputError
         When the node isn't there.
     """
-    plan = narrowed(memory(snapshot, settings.kubelet, given.stats), kept_by(snapshot, settings.filter))
+    cluster = cluster_memory(snapshot, settings.kubelet, given.stats)
+    plan = narrowed(MemoryPlan(cluster=cluster, findings=risks(cluster)), kept_by(snapshot, settings.filter))
     if not settings.node:
         return plan
     nodes = tuple(node for node in plan.cluster.nodes if node.name == settings.node)

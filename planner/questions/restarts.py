@@ -17,14 +17,13 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Figure, Listing
 from planner.ground.words import Text, count
-from planner.inventory.usage import Usage
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.memory.suggestion import Suggestion
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.restarts import rows
 from planner.restarts.model import Activity, LineVerdict, Loop, RestartReport
-from planner.restarts.report import restarts as find_restarts
+from planner.restarts.report import restarts
 from planner.restarts.room import NodeRoom, room_sentence, rooms_of
 from planner.rollout.answers import RolloutResult
 
@@ -71,28 +70,18 @@ class RestartPlan(Record):
         )
 
 
-def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None, most_cures: int = MOST_CURES) -> RestartPlan:
-    """The loops of `snapshot` and, for those that more memory or CPU would help, the cure put to the engine.
-
-    `usages` is a history of use (Prometheus) in place of the snapshot's PodMetrics.
-    """
-    return with_cures(snapshot, RestartPlan(report=find_restarts(snapshot, usages), cures=()), most_cures)
-
-
 def with_cures(snapshot: Snapshot, plan: RestartPlan, most: int = MOST_CURES) -> RestartPlan:
     """`plan` with the cures of the first `most` of its loops that have one."""
     curable = [loop for loop in plan.report.loops if loop.suggestion is not None][:most]
-    return replace(plan, cures=tuple(parts.each(curable, partial(_cure, snapshot))))
+    cures = parts.each(curable, partial(cure, snapshot))
+    return replace(plan, cures=tuple(filter(None, cures)))
 
 
 def cure(snapshot: Snapshot, loop: Loop) -> Cure | None:
     """What the values that are suggested would take and do; None where none are."""
-    return None if loop.suggestion is None else _cure(snapshot, loop)
-
-
-def _cure(snapshot: Snapshot, loop: Loop) -> Cure:
     suggestion = loop.suggestion
-    assert suggestion is not None
+    if suggestion is None:
+        return None
     rooms = rooms_of(snapshot, loop, suggestion)
     found = put(snapshot, loop.workload, suggestion.patch)
     return Cure(
@@ -111,7 +100,7 @@ def _cure(snapshot: Snapshot, loop: Loop) -> Cure:
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def answer(snapshot: Snapshot, settings: RestartsSettings, given: Given = NOTHING) -> RestartPlan:
     """`restarts` of what the filter lets through, with the history of use where one was given."""
-    whole = restarts(snapshot, given.usages, most_cures=0)
+    whole = RestartPlan(report=restarts(snapshot, given.usages), cures=())
     return with_cures(snapshot, narrowed(whole, kept_by(snapshot, settings.filter)), settings.cures)
 
 

@@ -15,7 +15,7 @@ from planner.restarts.causes_memory import out_of_memory, runtime_memory
 from planner.restarts.causes_nodes import node_lost, probes, refused
 from planner.restarts.causes_start import bad_command, config, config_in_log, dependency, image
 from planner.restarts.model import Confidence, Diagnosis
-from planner.restarts.population import Case, troubled_signs
+from planner.restarts.population import ContainerCase, troubled_signs
 from planner.restarts.question import (
     TroubledCase,
     counted,
@@ -36,7 +36,7 @@ def diagnose(question: TroubledCase) -> Diagnosis:
     return next(found for rule in RULES if (found := rule(question)) is not None)
 
 
-def is_troubled(case: Case) -> bool:
+def is_troubled(case: ContainerCase) -> bool:
     """Whether there is anything to explain: restarts, a failed pod, a start that doesn't come, killed children."""
     state = case.state
     if case.pod.deleted_at is not None:

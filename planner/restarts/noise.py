@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 from planner.ground.words import Text, count
 from planner.restarts.model import LineVerdict, LogLine
-from planner.restarts.population import Case, Population
+from planner.restarts.population import ContainerCase, Population
 
 MOST_LINES = 12
 _NOISE_SHARE = 0.5  # of the working pods of the same program that have a log; our choice
 _NOISE_ELSEWHERE = 2  # working pods of other programs, where the same program works nowhere
 
 
-def judge(failing: Sequence[Case], population: Population) -> tuple[LogLine, ...]:
+def judge(failing: Sequence[ContainerCase], population: Population) -> tuple[LogLine, ...]:
     """The alarming lines of `failing` (pods of one container in trouble), most frequent first, each with its verdict."""
     logged = [case for case in failing if case.has_log]
     if not logged:
@@ -45,7 +45,9 @@ def judge(failing: Sequence[Case], population: Population) -> tuple[LogLine, ...
     return (*[line for line in chosen if line.verdict is not LineVerdict.NOISE][:MOST_LINES], *noise)
 
 
-def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere: int, *, is_sign: bool) -> LogLine:
+def _judge(
+    text: str, failing: Sequence[ContainerCase], peers: Sequence[ContainerCase], elsewhere: int, *, is_sign: bool
+) -> LogLine:
     printing = [case for case in failing if text in case.digest.alarming]
     working = [peer for peer in peers if text in peer.digest.alarming]
     lines = sum(case.digest.alarming[text] for case in printing)

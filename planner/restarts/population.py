@@ -22,7 +22,7 @@ FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story
 _NO_LOG = digest(())
 
 
-class Case(Record):
+class ContainerCase(Record):
     """One container of one pod with all that is known about it."""
 
     pod: Pod
@@ -75,7 +75,7 @@ class Case(Record):
         return start_seconds(self.pod, self.state.started_at) if self.works else None
 
 
-def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Case, ...]:
+def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[ContainerCase, ...]:
     """A case for every container of every pod that is meant to run (finished pods that succeeded are left out).
 
     `usages` replaces the snapshot's own PodMetrics where given (a history has higher peaks).
@@ -87,7 +87,7 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Ca
     measured = {
         (one.namespace, one.pod, one.container): one for one in (usage_now(snapshot) if usages is None else usages)
     }
-    found: list[Case] = []
+    found: list[ContainerCase] = []
     for pod in snapshot.pods:
         if pod.phase == "Succeeded":
             continue
@@ -98,7 +98,7 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Ca
         ]:
             lines, previous = _lines_of(logs, pod, container.name, alone=alone)
             found.append(
-                Case(
+                ContainerCase(
                     pod=pod,
                     workload=workloads[pod.uid],
                     container=container,
@@ -196,12 +196,12 @@ class Population:
     What is asked again and again (who works, who is whose peer, how many working pods print a line) is worked out once.
     """
 
-    def __init__(self, all_cases: Sequence[Case]) -> None:
+    def __init__(self, all_cases: Sequence[ContainerCase]) -> None:
         self.cases = tuple(all_cases)
-        self._working: defaultdict[str, list[Case]] = defaultdict(list)  # by the image's last part
-        self._siblings: defaultdict[tuple[str, str], list[Case]] = defaultdict(list)
-        self._peers: dict[_Program, tuple[Case, ...]] = {}
-        self._summaries: dict[_Program, Peers | None] = {}
+        self._working: defaultdict[str, list[ContainerCase]] = defaultdict(list)  # by the image's last part
+        self._siblings: defaultdict[tuple[str, str], list[ContainerCase]] = defaultdict(list)
+        self._peers: dict[_Program, tuple[ContainerCase, ...]] = {}
+        self._summaries: dict[_Program | int, Peers | None] = {}
         self.printed_by_working: Counter[str] = Counter()  # alarming template → working pods that print it
         for case in self.cases:
             self._siblings[case.key].append(case)
@@ -209,11 +209,11 @@ class Population:
                 self._working[_last_part(case.container)].append(case)
                 self.printed_by_working.update(case.digest.alarming.keys())
 
-    def siblings(self, case: Case) -> Sequence[Case]:
+    def siblings(self, case: ContainerCase) -> Sequence[ContainerCase]:
         """The same container in every pod of its workload, `case` too."""
         return self._siblings[case.key]
 
-    def peers(self, case: Case) -> tuple[Case, ...]:
+    def peers(self, case: ContainerCase) -> tuple[ContainerCase, ...]:
         """Working containers that run the same program, in any namespace, `case` left out."""
         program = _program(case.container)
         if program not in self._peers:
@@ -222,16 +222,14 @@ class Population:
         found = self._peers[program]
         return tuple(one for one in found if one is not case) if case.works else found
 
-    def summary(self, case: Case) -> Peers | None:
+    def summary(self, case: ContainerCase) -> Peers | None:
         """What the program is given and uses where it works; None where it works nowhere else."""
-        if case.works:
-            return self._summary(case)
-        program = _program(case.container)
-        if program not in self._summaries:
-            self._summaries[program] = self._summary(case)
-        return self._summaries[program]
+        key = id(case) if case.works else _program(case.container)  # who works is left out of its own peers
+        if key not in self._summaries:
+            self._summaries[key] = self._summary(case)
+        return self._summaries[key]
 
-    def _summary(self, case: Case) -> Peers | None:
+    def _summary(self, case: ContainerCase) -> Peers | None:
         peers = self.peers(case)
         if not peers:
             return None
@@ -255,7 +253,7 @@ def _last_part(container: Container) -> str:
     return image_repository(container.image).rpartition("/")[2]
 
 
-def troubled_signs(case: Case) -> bool:
+def troubled_signs(case: ContainerCase) -> bool:
     """Whether the log alone tells of trouble that the pod's status doesn't show."""
     return bool(case.signs.hits) and (
         case.child_kills >= FEW_CHILD_KILLS

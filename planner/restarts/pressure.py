@@ -10,7 +10,7 @@ from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import listing, measured_bytes, ratio, short_name
 from planner.memory.suggestion import CPU_BOUND_PERCENT, is_starved
 from planner.restarts.model import Evidence, EvidenceSource, Peers
-from planner.restarts.population import Case
+from planner.restarts.population import ContainerCase
 
 
 class Pressure(Record):
@@ -30,14 +30,14 @@ class Pressure(Record):
         return {"root": self.root, "wants_memory": bool(self.memory), "wants_cpu": bool(self.cpu)}
 
 
-def pressure(case: Case, peers: Peers | None) -> Pressure:
+def pressure(case: ContainerCase, peers: Peers | None) -> Pressure:
     """What `case` is short of, judged by its own use against its limits and by its peers that work."""
     memory, memory_evidence = _memory(case, peers)
     cpu, cpu_evidence = _cpu(case, peers)
     return Pressure(memory=memory, cpu=cpu, evidence=(*memory_evidence, *cpu_evidence))
 
 
-def _memory(case: Case, peers: Peers | None) -> tuple[str, list[Evidence]]:
+def _memory(case: ContainerCase, peers: Peers | None) -> tuple[str, list[Evidence]]:
     limit = case.container.limits.get(MEMORY)
     seen = case.usage.working_set_bytes if case.usage else None
     evidence: list[Evidence] = []
@@ -68,7 +68,7 @@ def _memory(case: Case, peers: Peers | None) -> tuple[str, list[Evidence]]:
     return ", ".join(parts), evidence
 
 
-def _cpu(case: Case, peers: Peers | None) -> tuple[str, list[Evidence]]:
+def _cpu(case: ContainerCase, peers: Peers | None) -> tuple[str, list[Evidence]]:
     limit, request = case.container.limits.get(CPU), case.container.requests.get(CPU)
     seen = case.usage.cpu_millicores if case.usage else None
     evidence: list[Evidence] = []

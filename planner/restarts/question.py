@@ -13,7 +13,7 @@ from planner.ground.words import count
 from planner.kubernetes.records import EMPTY, Event
 from planner.restarts.lines import last_words, template
 from planner.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource, Peers
-from planner.restarts.population import Case
+from planner.restarts.population import ContainerCase
 from planner.restarts.pressure import Pressure
 from planner.restarts.signs import Hit
 
@@ -57,7 +57,7 @@ def diagnosis(
 class TroubledCase(Record):
     """A case with what its peers say and what it is short of."""
 
-    case: Case
+    case: ContainerCase
     peers: Peers | None
     pressure: Pressure
 

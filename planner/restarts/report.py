@@ -18,7 +18,7 @@ from planner.restarts.causes import diagnose, is_troubled
 from planner.restarts.causes_start import IMAGE_REASONS
 from planner.restarts.gone import gone
 from planner.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
-from planner.restarts.population import Case, Population, cases
+from planner.restarts.population import ContainerCase, Population, cases
 from planner.restarts.pressure import pressure
 from planner.restarts.question import TroubledCase, rank
 
@@ -62,7 +62,7 @@ def _restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Rest
     )
 
 
-Diagnosed = tuple[Case, Diagnosis]
+Diagnosed = tuple[ContainerCase, Diagnosis]
 
 
 def _diagnosed(population: Population) -> list[Diagnosed]:
@@ -131,7 +131,7 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
     return _with_sentence(loop, clearest.taken_at, len(failing))
 
 
-def _suggestion(case: Case, diagnosis: Diagnosis, population: Population, used: Used) -> Suggestion | None:
+def _suggestion(case: ContainerCase, diagnosis: Diagnosis, population: Population, used: Used) -> Suggestion | None:
     if not (diagnosis.wants_memory or diagnosis.wants_cpu):
         return None
     return suggest(
@@ -146,7 +146,7 @@ def _suggestion(case: Case, diagnosis: Diagnosis, population: Population, used: 
 Used = Mapping[str, Sequence[Usage]]  # workload key → what its pods were seen to use
 
 
-def _activity(case: Case, diagnosis: Diagnosis) -> Activity:
+def _activity(case: ContainerCase, diagnosis: Diagnosis) -> Activity:
     state = case.state
     if diagnosis.cause in (Cause.EVICTED, Cause.PREEMPTED) or (
         diagnosis.cause is Cause.NODE_LOST and case.pod.phase == "Failed"
@@ -166,7 +166,7 @@ def _activity(case: Case, diagnosis: Diagnosis) -> Activity:
     return Activity.RECURRING
 
 
-def _since(failing: Sequence[Case]) -> float | None:
+def _since(failing: Sequence[ContainerCase]) -> float | None:
     warned = [
         event.first_seen_at
         for case in failing
@@ -179,7 +179,7 @@ def _since(failing: Sequence[Case]) -> float | None:
     return min(began, default=None)
 
 
-def _seconds_between(failing: Sequence[Case]) -> float | None:
+def _seconds_between(failing: Sequence[ContainerCase]) -> float | None:
     rates = [
         (case.taken_at - begin) / case.state.restart_count
         for case in failing

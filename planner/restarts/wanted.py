@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from planner.kubernetes.records import Snapshot
 from planner.restarts.causes import is_troubled
-from planner.restarts.population import Case, Population, cases
+from planner.restarts.population import ContainerCase, Population, cases
 
 MOST_PODS_A_CONTAINER = 3
 MOST_PEERS = 3
@@ -39,12 +39,12 @@ def wanted_logs(snapshot: Snapshot) -> tuple[WantedLog, ...]:
     return tuple(wanted)[:MOST_LOGS]
 
 
-def _hangs(case: Case) -> bool:
+def _hangs(case: ContainerCase) -> bool:
     """It runs and isn't Ready: children may be killed inside, which only its log shows."""
     return case.state.state == "running" and not case.pod.is_ready and case.pod.deleted_at is None
 
 
-def _log_of(case: Case, *, is_previous: bool) -> WantedLog:
+def _log_of(case: ContainerCase, *, is_previous: bool) -> WantedLog:
     return WantedLog(
         namespace=case.pod.namespace, pod=case.pod.name, container=case.container.name, is_previous=is_previous
     )

@@ -444,16 +444,10 @@ def _new_pool(case: Case) -> str:
 
 def _tolerations(workload: Workload) -> list[dict[str, str]]:
     """What is tolerated already: a strategic merge patch replaces the whole list of tolerations."""
-    kept = []
-    for toleration in workload.template.spec.tolerations:
-        fields = {
-            "key": toleration.key,
-            "operator": toleration.operator,
-            "value": toleration.value,
-            "effect": toleration.effect,
-        }
-        kept.append({name: value for name, value in fields.items() if value})
-    return kept
+    return [
+        {name: value for name in ("key", "operator", "value", "effect") if (value := getattr(toleration, name))}
+        for toleration in workload.template.spec.tolerations
+    ]
 
 
 def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, str] | None, Taint | None]:

@@ -138,13 +138,12 @@ def mean_life_hours(assumptions: Assumptions) -> float:
 
 def mean_gap_hours(assumptions: Assumptions) -> float:
     """The mean gap after a life, hours: none follows those that end because a node may live no longer."""
-    return gap_after_a_life(assumptions, assumptions.hazard_per_hour)
+    return gap_after_a_life(assumptions, assumptions.hazard_per_hour, assumptions.zone_hazard_per_hour)
 
 
-def gap_after_a_life(assumptions: Assumptions, hazard_per_hour: float, bulk_per_hour: float | None = None) -> float:
+def gap_after_a_life(assumptions: Assumptions, hazard_per_hour: float, bulk_per_hour: float) -> float:
     """`mean_gap_hours` at one rate."""
-    bulk = assumptions.zone_hazard_per_hour if bulk_per_hour is None else bulk_per_hour
-    lost = _lost_share(assumptions, hazard_per_hour, bulk)
+    lost = _lost_share(assumptions, hazard_per_hour, bulk_per_hour)
     return gaps_of(assumptions).mean_hours * lost if lost else 0.0
 
 

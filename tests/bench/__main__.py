@@ -269,7 +269,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
 
 def _one_cure(snapshot: Snapshot) -> object:
     """What the Restarts page asks for."""
-    plan = restarts_question.restarts(snapshot, most_cures=0)
+    plan = restarts_question.answer(snapshot, restarts_question.RestartsSettings(cures=0))
     return restarts_question.cure(snapshot, next(loop for loop in plan.report.loops if loop.suggestion))
 
 

@@ -12,7 +12,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, PodSpec, Snapshot, Template
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.what_if import MemoryChange
-from planner.questions.memory import memory, memory_what_if
+from planner.questions.memory import MemorySettings, answer, memory_what_if
 from planner.rollout.answers import Verdict
 from planner.sources import kubectl
 from tests.memory.objects import GIB, container
@@ -98,8 +98,8 @@ def change(container_name: str = "api", workload: str = "Deployment/dev/api", **
 
 
 def test_risks_come_with_the_cluster() -> None:
-    answer = memory(cluster(), DEFAULT)
-    assert [one.code for one in answer.findings] == ["memory-evicted-first-within-limit"]
+    found = answer(cluster(), MemorySettings())
+    assert [one.code for one in found.findings] == ["memory-evicted-first-within-limit"]
 
 
 def test_a_request_that_fits_rolls_out_and_cures() -> None:

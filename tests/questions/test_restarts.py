@@ -8,7 +8,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import PodSpec
 from planner.questions import restarts as plan_restarts
 from planner.questions.drift import adopt
-from planner.questions.restarts import RestartPlan, RestartsSettings, answer, restarts
+from planner.questions.restarts import RestartPlan, RestartsSettings, answer
 from planner.rollout.answers import Verdict
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB, Cluster, container, crashed
@@ -23,7 +23,7 @@ def planned(node_memory: str = "32Gi", *, kind: str = "Deployment") -> RestartPl
     cluster.node("node-2", allocatable=amounts(cpu="8", memory="3Gi", pods="110"))
     cluster.pod(cluster.workload("api", "dev", SMALL, kind=kind), crashed(137, "OOMKilled"), working_set=200 * MIB)
     cluster.pod(cluster.workload("api", "prod", ROOMY), working_set=2 * GIB, node="node-2")
-    return restarts(cluster.snapshot())
+    return answer(cluster.snapshot(), RestartsSettings())
 
 
 def test_where_the_node_has_the_room() -> None:
@@ -65,7 +65,7 @@ def test_a_pod_nobody_makes_anew() -> None:
     pod = cluster.pod(cluster.workload("api", "dev", SMALL), crashed(137, "OOMKilled"))
     cluster.workloads.clear()
     cluster.pods[0] = replace(pod, owner=None)
-    cure = restarts(cluster.snapshot()).cures[0]
+    cure = answer(cluster.snapshot(), RestartsSettings()).cures[0]
     assert cure.workload == "Pod/dev/api-0"
     assert cure.rollout is None
     assert "No workload" in cure.note
@@ -98,12 +98,12 @@ def many() -> Cluster:
 
 def test_the_cure_of_any_loop_can_be_asked_for() -> None:
     snapshot = many().snapshot()
-    plan = restarts(snapshot, most_cures=1)
+    plan = answer(snapshot, RestartsSettings(cures=1))
     assert len(plan.cures) == 1
     assert plan.cure_of(plan.report.loops[2]) is None
     last = plan_restarts.cure(snapshot, plan.report.loops[2])
     assert last is not None
-    assert last == restarts(snapshot).cure_of(plan.report.loops[2])
+    assert last == answer(snapshot, RestartsSettings()).cure_of(plan.report.loops[2])
 
 
 def test_cures_are_of_the_loops_that_a_filter_lets_through() -> None:

@@ -7,8 +7,7 @@ import pytest
 from planner.drift.model import Aspect
 from planner.drift.services import drift
 from planner.kubernetes.records import Snapshot
-from planner.questions import restarts as plan_restarts
-from planner.questions.restarts import RestartPlan
+from planner.questions.restarts import RestartPlan, RestartsSettings, answer
 from planner.restarts.model import Cause, Confidence, LineVerdict, Loop
 from planner.restarts.report import findings
 from planner.restarts.wanted import wanted_logs
@@ -24,7 +23,7 @@ def snapshot() -> Snapshot:
 
 @pytest.fixture(scope="module")
 def plan(snapshot: Snapshot) -> RestartPlan:
-    return plan_restarts.restarts(snapshot)
+    return answer(snapshot, RestartsSettings())
 
 
 def of(plan: RestartPlan, workload: str) -> Loop:
@@ -114,7 +113,7 @@ def test_logs_worth_reading_are_those_in_trouble_and_a_few_that_work(snapshot: S
 
 def test_without_metrics_the_sibling_that_works_is_the_least_and_nothing_is_called_cured() -> None:
     """The README's own kubectl command brings no PodMetrics: 640Mi was suggested, beside a green "completes"."""
-    bare = plan_restarts.restarts(read_cluster("data/demo/cluster.json.gz"))
+    bare = answer(read_cluster("data/demo/cluster.json.gz"), RestartsSettings())
     suggestion = of(bare, "Deployment/dev/celery").suggestion
     assert suggestion is not None
     assert suggestion.text == "memory request 1536Mi, limit 4Gi"

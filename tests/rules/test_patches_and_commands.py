@@ -43,7 +43,7 @@ EVIL = [
     "🐳",
 ]
 
-PLAN = restarts_question.restarts(demo.read())
+PLAN = restarts_question.answer(demo.read(), restarts_question.RestartsSettings())
 SUGGESTED = PLAN.cures[0].suggestion
 
 
