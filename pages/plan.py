@@ -1,12 +1,12 @@
 import streamlit as st
 
 from planner.questions.plan import QUESTION, narrowed
-from planner.ui import filtered, plan_view, progress, session
+from planner.ui import cache, filtered, plan_view, session
 
 st.title("Unblock all")
 snapshot = session.cluster()
 said = st.container()
 settings = plan_view.settings()
-found = progress.ask(QUESTION, snapshot, settings, plan_view.given(snapshot))
+found = cache.ask_aloud(QUESTION, snapshot, settings, plan_view.given(snapshot))
 if found is not None:
     plan_view.show(snapshot, narrowed(found, filtered.kept(snapshot)), settings, said)

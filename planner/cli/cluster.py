@@ -45,17 +45,12 @@ def read_cluster(
         click.echo(f"headroom: warning: {sentence}", err=True)
     if not account.is_whole(snapshot) and spec not in source.EMBEDDED:
         click.echo(f"headroom: {account.read_sentence(snapshot)}", err=True)
-        _tell_at_end(snapshot)
+        context = click.get_current_context(silent=True)
+        if context is None:
+            _tell_missing(snapshot, ())
+        else:  # once the command has ended: kinds that its answer told of aren't told again
+            context.call_on_close(lambda: _tell_missing(snapshot, context.meta.get(TOLD, ())))
     return snapshot
-
-
-def _tell_at_end(snapshot: Snapshot) -> None:
-    """What the input lacks, once the command has ended: kinds that its answer told of aren't told again."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        _tell_missing(snapshot, ())
-    else:
-        context.call_on_close(lambda: _tell_missing(snapshot, context.meta.get(TOLD, ())))
 
 
 def _tell_missing(snapshot: Snapshot, but: Collection[str]) -> None:

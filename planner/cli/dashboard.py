@@ -31,7 +31,8 @@ def load(place: Path) -> Any:
 def run(application: Callable[[], Any], host: str, port: int, *, browser: bool) -> int:
     """Serve what `application` gives until it is told to stop."""
     say = partial(click.echo, err=True)
-    place = f"http://{host}:{port}{_base()}"
+    base = os.environ.get("STREAMLIT_SERVER_BASE_URL_PATH", "").strip("/")
+    place = f"http://{host}:{port}" + (f"/{base}" if base else "")
 
     def there() -> None:
         click.echo(f"The dashboard is on {place}")
@@ -47,11 +48,6 @@ def run(application: Callable[[], Any], host: str, port: int, *, browser: bool) 
         return 1
     server.run_saying(say)
     return 0
-
-
-def _base() -> str:
-    told = os.environ.get("STREAMLIT_SERVER_BASE_URL_PATH", "").strip("/")
-    return f"/{told}" if told else ""
 
 
 if __name__ == "__main__":

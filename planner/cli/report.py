@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,17 +68,14 @@ def written(found: Review, settings: ReportSettings, given: Given, form: str) ->
     return _markdown(found)
 
 
-def _first_page(found: Review) -> Iterator[str]:
+def _markdown(found: Review) -> str:
     from planner.figures.first_page import lines
 
-    for one in lines(found):
-        step = f" **Next:** {literal(one.step)}" if one.step else ""
-        yield f"- **{one.about}**: {literal(sentence(one.said))}{step}"
-    yield ""
-
-
-def _markdown(found: Review) -> str:
-    parts = [f"# Capacity review of {literal(found.snapshot.source)}\n", *_first_page(found)]
+    parts = [f"# Capacity review of {literal(found.snapshot.source)}\n"]
+    for line in lines(found):
+        step = f" **Next:** {literal(line.step)}" if line.step else ""
+        parts.append(f"- **{line.about}**: {literal(sentence(line.said))}{step}")
+    parts.append("")
     for one in found.chapters:
         parts.append(f"## {literal(one.chapter.title)}\n")
         if one.chapter.not_known:

@@ -8,9 +8,6 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Final
 
 import click
@@ -33,24 +30,12 @@ _OF_MARK: Final = {
 """What says at the beginning of a line, a cell or a sentence whether it is good or bad → its colour."""
 _MARKED: Final = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, _OF_MARK))})(?= )")
 _NARROWEST: Final = 40
-_WIDTH: ContextVar[int | None] = ContextVar("width", default=None)
 
 
 def width(*, err: bool = False) -> int | None:
     """Columns to wrap to; None: not at all."""
-    if _WIDTH.get() is None and (sys.stderr if err else sys.stdout).isatty():
-        return max(_NARROWEST, shutil.get_terminal_size().columns)
-    return _WIDTH.get()
-
-
-@contextmanager
-def wrapped_to(columns: int) -> Iterator[None]:
-    """As on a terminal so wide."""
-    before = _WIDTH.set(columns)
-    try:
-        yield
-    finally:
-        _WIDTH.reset(before)
+    is_terminal = (sys.stderr if err else sys.stdout).isatty()
+    return max(_NARROWEST, shutil.get_terminal_size().columns) if is_terminal else None
 
 
 def say(words: str | Text = "", *, head: str = "", indent: str = "", err: bool = False) -> None:

@@ -164,12 +164,6 @@ def alt(film: Film) -> str:
 
 
 @cache
-def script() -> str:
-    """``film(root, told)``, as a browser runs it."""
-    return Path(__file__).with_name("film.js").read_text(encoding="utf-8")
-
-
-@cache
-def style() -> str:
-    """Its style."""
-    return Path(__file__).with_name("film.css").read_text(encoding="utf-8")
+def file(name: str) -> str:
+    """A file beside this one, as a browser reads it: ``film.js``, which has ``film(root, told)``, ``film.css``, ``report.css``."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from itertools import accumulate
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import BELOW, drawn, laid_out
 from planner.figures.labels import LONGEST, plain
 from planner.ground.words import count, measured_bytes, shortened
 from planner.kubernetes.qos import QosClass
@@ -50,14 +50,8 @@ def figure(node: NodeReport) -> go.Figure:
     )
     ends = (node.working_set_bytes, node.lines.hard_bytes or 0, node.lines.soft_bytes or 0)
     drawn.update_xaxes(title_text="memory the pods use, GiB", range=[0, 1.04 * max(ends) / _GIB])
-    drawn.update_layout(
-        height=120 + 26 * max(1, len(shown)),
-        margin={"t": 28, "r": 36, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": -0.02, "yref": "container", "yanchor": "bottom", "x": 0},
-        showlegend=True,
-        bargap=0.3,
-    )
-    return drawn
+    height = 120 + 26 * max(1, len(shown))
+    return laid_out(drawn, height, BELOW, margin={"t": 28, "r": 36}, showlegend=True, bargap=0.3)
 
 
 def _bars(qos: QosClass, part: Sequence[tuple[PodMemory, int]]) -> go.Bar:

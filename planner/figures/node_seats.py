@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import drawn, laid_out
 from planner.figures.labels import plain, short
 from planner.ground.tables import alike
 from planner.ground.words import count, listing
@@ -77,13 +77,9 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
         tickmode="array", tickvals=list(range(len(rows))), ticktext=[label for label, _ in rows], showgrid=False,
         range=[len(rows) - 0.5, -0.5], zeroline=False,
     )  # fmt: skip
-    drawn.update_layout(
-        height=110 + len(rows) * (26 if len(rows) <= 80 else 14) + 24 * (len(lines) // 2 + 1),
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
-        dragmode=False,
-    )
-    return drawn
+    height = 110 + len(rows) * (26 if len(rows) <= 80 else 14) + 24 * (len(lines) // 2 + 1)
+    legend_at = {"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False}
+    return laid_out(drawn, height, legend_at, dragmode=False)
 
 
 def _rows(nodes: Sequence[NodeSeats]) -> list[tuple[str, NodeSeats | None]]:

@@ -14,6 +14,7 @@ from planner.figures import (
     pool_seats,
 )
 from planner.ground.vocabulary import NVIDIA_GPU
+from planner.rollout.film import scarce_resource
 
 _DEAREST: Final = 20  # pools that are drawn
 
@@ -61,7 +62,7 @@ def _rollout(answer: Any) -> Iterator[Chart]:
     from planner.figures import rollout_timeline  # Plotly draws it
 
     for one in answer.workloads[:1]:
-        resource = rollout_timeline.scarce_resource(one)
+        resource = scarce_resource(one.requests)
         yield Chart("timeline", rollout_timeline.figure(one, answer.capacity.get(resource)), rollout_timeline.alt(one))
 
 

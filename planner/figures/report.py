@@ -21,33 +21,6 @@ from planner.questions.report import Review, Written
 _LONG: Final = 60  # characters of a cell that gets room to wrap in
 _SHORT: Final = 24  # characters of a cell that stays in one line: a name is then read, and copied, whole
 _POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-_STYLE: Final = """
-:root { --text: #1B2733; --soft: #5A6B7B; --line: #D5DCE3; --back: #FFFFFF; --shade: #F3F6F9; --bad: #9A3D00; }
-@media (prefers-color-scheme: dark) { :root:not(.printed) {
-  --text: #E6ECF2; --soft: #A9B7C4; --line: #33414F; --back: #10161D; --shade: #19222C; --bad: #FFAB7A; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--back); color: var(--text);
-  font: 15px/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
-h1 { font-size: 1.9rem; margin: 0 0 .25rem; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .5rem; }
-p { margin: .4rem 0; } .soft { color: var(--soft); } .bad { color: var(--bad); } .lead { font-size: 1.05rem; }
-dl.lead { display: grid; grid-template-columns: 7rem 1fr; gap: .6rem 1rem; } dt { font-weight: 600; } dd { margin: 0; } dd p { margin: 0 0 .2rem; }
-nav ul { columns: 3 16rem; padding-left: 1.1rem; } a { color: inherit; }
-.table { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .87rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); max-width: 34rem; }
-td.long { min-width: 15rem; } th { background: var(--shade); vertical-align: bottom; } td.whole { white-space: nowrap; }
-.amount { text-align: right; } td.amount { white-space: nowrap; }
-.chart { margin: .8rem 0; font-size: .87rem; } .chart i { display: inline-block; height: 1rem; background: var(--c); }
-.chart div { display: grid; grid-template-columns: minmax(6rem, 14rem) 1fr minmax(6rem, 14rem); gap: .6rem; margin: .15rem 0; }
-.track { position: relative; display: flex; align-items: center; background: var(--shade); }
-.track em { position: absolute; width: 3px; height: 1.3rem; margin-left: -2px; background: var(--c); }
-.hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px, #10161D88 4px 6px) !important; }
-.keys { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; color: var(--soft); } .keys i { width: 1rem; height: .7rem; margin-right: .3rem; }
-@media (max-width: 40rem) { dl.lead { grid-template-columns: 1fr; gap: .2rem; } body { padding: .8rem; } nav ul { columns: 1; }
-  .chart div { grid-template-columns: 1fr 1fr; } .chart .track { grid-column: 1 / -1; grid-row: 2; min-height: 1rem; } }
-@media print { :root { --text: #000; --soft: #444; --line: #BBB; --back: #FFF; --shade: #F3F6F9; --bad: #9A3D00; }
-  body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; } tr, .chart { break-inside: avoid; } i, em { print-color-adjust: exact; }
-  h2 { break-after: avoid; } .table { overflow: visible; } td, td.long, td.whole { min-width: 0; white-space: normal; overflow-wrap: anywhere; } }
-"""
 
 
 def html(review: Review) -> str:
@@ -60,7 +33,7 @@ def html(review: Review) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>",
-        f"<title>{_text(title)}</title>\n<style>{_STYLE}{film.style() if review.film else ''}</style>\n</head>\n<body>\n<header>",
+        f"<title>{_text(title)}</title>\n<style>\n{film.file('report.css')}{film.file('film.css') if review.film else ''}</style>\n</head>\n<body>\n<header>",
         f"<h1>{_text(title)}</h1>",
         *_first_page(review),
         "</header>",
@@ -130,7 +103,7 @@ def _film(review: Review) -> Iterator[str]:
     content = json.dumps(film.told([review.film])).replace("<", "\\u003c")
     yield (
         f"<section id='film'><h2>A rollout that is stuck, step by step</h2>\n<div class='show'><p>{_text(said)}</p></div>"
-        f"<script type='application/json' id='told'>{content}</script>\n<script>{film.script()}\n"
+        f"<script type='application/json' id='told'>{content}</script>\n<script>{film.file('film.js')}\n"
         "film(document.querySelector('.show'), JSON.parse(document.getElementById('told').textContent));</script></section>"
     )
 

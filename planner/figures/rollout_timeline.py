@@ -6,20 +6,15 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import ABOVE, drawn, laid_out
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
 from planner.ground.words import duration
 from planner.rollout.answers import MEANWHILE, PodState, TimelineRow, WorkloadRollout
-from planner.rollout.film import scarce_resource as scarce
+from planner.rollout.film import scarce_resource
 
 _LABEL = "#FFFFFF"  # under words that stand on bands of any colour
 _TAIL = 0.06  # how far the first and the last state are drawn beyond their moments, as a share of the whole
-
-
-def scarce_resource(rollout: WorkloadRollout) -> str:
-    """The extended resource drawn under the pods."""
-    return scarce(rollout.requests)
 
 
 @drawn
@@ -34,7 +29,7 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cl
         Whether `capacity` is the whole cluster's. If not, it is that of the nodes the new pods match: the line of what
         all pods of the cluster hold isn't drawn beside it, they are on other nodes too.
     """
-    resource = scarce_resource(rollout)
+    resource = scarce_resource(rollout.requests)
     rows = 2 if resource else 1
     drawn = make_subplots(
         rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.09, row_heights=[0.64, 0.36] if resource else [1.0]
@@ -58,13 +53,8 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cl
     drawn.update_xaxes(title_text="seconds since the change (estimate)", row=rows, col=1, zeroline=False)
     if not any(row.seconds for row in rollout.timeline):  # nothing moves: seconds would be made up
         drawn.update_xaxes(tickvals=[0], ticktext=["the change"], title_text="", row=rows, col=1)
-    drawn.update_layout(
-        height=460 if resource else 330,
-        margin={"t": 8, "r": 62, "b": 8, "l": 8},
-        hovermode="x unified",
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
-    )
-    return drawn
+    legend = {**ABOVE, "traceorder": "normal"}
+    return laid_out(drawn, 460 if resource else 330, legend, margin={"r": 62}, hovermode="x unified")
 
 
 def _mark_events(drawn: go.Figure, timeline: tuple[TimelineRow, ...]) -> None:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice
 from planner.figures import palette
-from planner.figures.drawing import drawn
+from planner.figures.drawing import drawn, laid_out
 from planner.ground.words import count, duration, usd
 from planner.rollout.answers import GridCell, StrategyGrid, Verdict
 from planner.rollout.choice import Choice
@@ -62,13 +62,7 @@ def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choic
                 drawn.add_shape(type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5, line=_FRAME)
     drawn.update_xaxes(type="category", title_text="maxUnavailable", showgrid=False)
     drawn.update_yaxes(type="category", title_text="maxSurge", showgrid=False)
-    drawn.update_layout(
-        height=max(260, min(620, 90 + 46 * len(surges))),
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        showlegend=False,
-        dragmode=False,
-    )
-    return drawn
+    return laid_out(drawn, max(260, min(620, 90 + 46 * len(surges))), dragmode=False)
 
 
 def _text(cell: GridCell, columns: int, marks: Mapping[tuple[int, int], str]) -> str:

@@ -6,6 +6,8 @@ its own rollout is played from there. Nothing else is scaled with it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Final
 
 from planner.ground.budget import LIST_UNITS, allowed
@@ -68,11 +70,7 @@ def _sentence(lines: tuple[PeakLine, ...], few: list[str]) -> str:
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def _columns(name: str) -> tuple[Column[PeakLine], ...]:
     """Replicas and verdict at the lowest, today's or the highest replicas."""
-
-    def at_that(line: PeakLine) -> AtReplicas:
-        one: AtReplicas = getattr(line, name)
-        return one
-
+    at_that: Callable[[PeakLine], AtReplicas] = attrgetter(name)
     at = {"at": name}
     return (
         Column(f"{name}_replicas", lambda line: at_that(line).replicas, heading=None, metric="replicas_at", unit="pods", also=at),

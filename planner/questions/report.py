@@ -18,7 +18,7 @@ from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
 from planner.ground import parts
 from planner.ground.errors import HeadroomError
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.tables import Row, Rows
 from planner.ground.words import Text, count, listing, moment, sentence
@@ -381,11 +381,7 @@ def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) 
     if name == "diff":  # what was before comes first
         found = question.answer(given.others[0], asked, Given(book=given.book, others=(snapshot,)))
     else:
-        alone = Given(
-            limits=given.limits, book=given.book, usages=given.usages, stats=given.stats, now=given.now,
-            is_embedded=given.is_embedded,
-        )  # fmt: skip
-        found = question.answer(snapshot, asked, alone)
+        found = question.answer(snapshot, asked, replace(given, others=()))
     lacking = question.not_known(snapshot, found)
     if lacking is not None:
         raise lacking

@@ -12,7 +12,7 @@ from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
 from planner.rollout.answers import Step
 from planner.rollout.scripts import in_context, script
-from planner.ui import errors, link, live_view
+from planner.ui import downloads, errors, link, live_view
 
 _SHOWN = "shown_as"
 _COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO = "Command", "YAML", "Difference", "Kustomize", "Helm", "Undo"
@@ -24,9 +24,8 @@ def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) ->
     st.code(_block((place, step, step.commands) for place, step in enumerate(found, 1)), language=None, wrap_lines=True)
     source = f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
     with st.container(horizontal=True):
-        st.download_button(
-            "All steps as a script", data=lambda: in_context(script(title, found, source=source), live_view.context(snapshot)), file_name="way-out.sh",
-            mime="text/x-shellscript", icon=":material/terminal:", on_click="ignore", key=f"script-{key}",
+        downloads.script(
+            lambda: in_context(script(title, found, source=source), live_view.context(snapshot)), "way-out", key=f"script-{key}",
             help="It waits after each step and can be stopped; sh way-out.sh 3 goes on with step 3.",
         )  # fmt: skip
         if undone := [(place, step, step.undo) for place, step in enumerate(found, 1) if step.undo]:

@@ -7,13 +7,14 @@ share an entry, and copies records to look into them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from planner.ground import words
 from planner.ground.budget import allowed
-from planner.ground.progress import Listener, told_to
+from planner.ground.progress import told_to
 from planner.kubernetes.records import Snapshot
 from planner.processes import pool
 from planner.processes.identity import key_of
@@ -22,27 +23,22 @@ from planner.ui import patience
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
 
-Asked = ParamSpec("Asked")
+Asked = TypeVarTuple("Asked")
 Answer = TypeVar("Answer")
 S = TypeVar("S")
 A = TypeVar("A")
 
 
-def answer(
-    question: Callable[Concatenate[Snapshot, Asked], Answer],
-    snapshot: Snapshot,
-    *asked: Asked.args,
-    **more: Asked.kwargs,
-) -> Answer:
-    """``question(snapshot, *asked, **more)``, worked out once for each identity and question.
+def answer(question: Callable[[Snapshot, *Asked], Answer], snapshot: Snapshot, *asked: *Asked) -> Answer:
+    """``question(snapshot, *asked)``, worked out once for each identity and question.
 
     `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
-    by = _key(question, snapshot, asked, more)
+    by = _key(question, snapshot, asked)
     found = _answers.get(by)
     if found is NOTHING_KEPT:
         with patience.shown(by, patience.doing(question), is_wanted) as still:
-            found = _worked_out(by, question, snapshot, asked, more, still)
+            found = _worked_out(by, question, snapshot, asked, still)
     return cast("Answer", found)
 
 
@@ -60,22 +56,30 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
 
 def known(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A | None:
     """The answer where it is kept already; None where it isn't."""
-    found = _answers.get(key(question, snapshot, settings, given))
+    found = _answers.get(_key(question.answer, snapshot, (settings, given)))
     return None if found is NOTHING_KEPT else cast("A", found)
 
 
-def key(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> str:
-    """What the answer is kept by."""
-    return _key(question.answer, snapshot, (settings, given), {})
+def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given) -> A | None:
+    """As `ask`, under a line that says what is being done and how far it is, with *Stop*; None where it was stopped, which is said in
+    its place."""
+    found, by = known(question, snapshot, settings, given), _key(question.answer, snapshot, (settings, given))
+    if found is not None or patience.is_stopped(by):
+        return found
+    place = st.empty()
+    with place.container(horizontal=True, vertical_alignment="center"):
+        bar = st.progress(0.0, text="Beginning …")
+        patience.stop_button(by)
 
+    def listen(doing: str, share: float) -> None:
+        bar.progress(share, text=f"{words.literal(doing)} …")
 
-def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given, listener: Listener) -> A:
-    """As `ask`, and `listener` is told what is being done."""
-    _refuse(question, snapshot, given)
-    asked = settings, given
-    with told_to(listener):
-        found = _worked_out(key(question, snapshot, *asked), question.answer, snapshot, asked, {}, is_wanted)
-    return cast("A", found)
+    try:
+        _refuse(question, snapshot, given)
+        with told_to(listen):
+            return cast("A", _worked_out(by, question.answer, snapshot, (settings, given), is_wanted))
+    finally:
+        place.empty()  # after an error too
 
 
 def _refuse(question: Question[Any, Any], snapshot: Snapshot, given: Given) -> None:
@@ -95,24 +99,19 @@ def work(function: Callable[..., Answer], *asked: Any) -> Answer:
 _answers = Answers(most=64, seconds=3_600)
 
 
-def _key(question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...], more: dict[str, Any]) -> str:
-    return key_of(f"{question.__module__}.{question.__qualname__}", snapshot, asked, sorted(more.items()))
+def _key(question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...]) -> str:
+    return key_of(f"{question.__module__}.{question.__qualname__}", snapshot, asked)
 
 
 def _worked_out(
-    key: str,
-    question: Callable[..., Any],
-    snapshot: Snapshot,
-    asked: tuple[Any, ...],
-    more: dict[str, Any],
-    still: Callable[[], bool],
+    key: str, question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...], still: Callable[[], bool]
 ) -> Any:
     def work() -> Any:
         processes = pool.current()
         if processes is not None:
-            return processes.run(question, snapshot, *asked, is_wanted=still, **more)
+            return processes.run(question, snapshot, *asked, is_wanted=still)
         with allowed(still):
-            return question(snapshot, *asked, **more)
+            return question(snapshot, *asked)
 
     return _answers.worked_out(key, work, still)
 

@@ -11,7 +11,6 @@ from planner.ground import words
 from planner.ground.settings import setting_of
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
-from planner.pricing.cluster import ClusterCost
 from planner.pricing.commitments import COLUMNS, parse_commitments
 from planner.pricing.focus import VERSION, unfilled
 from planner.pricing.model import PriceBook
@@ -51,7 +50,9 @@ def head(bill: ClusterBill, book: PriceBook) -> None:
     else:
         st.info(said, icon=":material/payments:")
     sheet.figures(QUESTION, bill)
-    _age(bill, book)
+    oldest = f", the oldest used of {bill.as_of}" if bill.as_of else ""
+    st.caption(words.literal(words.sentence(f"{bill.prices_source or book.source}: list prices in USD{oldest}")))
+    prices.say_age(bill.as_of or book.as_of)
 
 
 @errors.part
@@ -103,11 +104,3 @@ def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) ->
     empty = unfilled(bill)
     said = f"The CSV has the columns of FOCUS {VERSION}; a snapshot can't fill {len(empty)} of them."
     st.caption(said, help=f"Empty: {', '.join(empty)}.")
-
-
-def _age(cost: ClusterCost, book: PriceBook) -> None:
-    """How old the prices are, by this machine's clock; a warning after two weeks."""
-    oldest = f", the oldest used of {cost.as_of}" if cost.as_of else ""
-    said = words.sentence(f"{cost.prices_source or book.source}: list prices in USD{oldest}")
-    st.caption(words.literal(said))
-    prices.say_age(cost.as_of or book.as_of)

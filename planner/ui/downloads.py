@@ -16,31 +16,25 @@ S = TypeVar("S")
 A = TypeVar("A")
 
 
-def show(
-    name: str, *, document: Callable[[], Mapping[str, Any]] | None = None, rows: Callable[[], Rows] | None = None
-) -> None:
-    """Buttons for `name`.json (a versioned document) and `name`.csv (rows), whichever are given."""
+def show(name: str, *, document: Callable[[], Mapping[str, Any]], rows: Callable[[], Rows]) -> None:
+    """Buttons for `name`.json, a versioned document, and `name`.csv."""
     with st.container(horizontal=True):
-        if document is not None:
+        for form, mime, made in (
+            ("json", "application/json", lambda: as_json(document())),
+            ("csv", "text/csv", lambda: as_csv(rows())),
+        ):
             st.download_button(
-                "Download JSON",
-                data=lambda: as_json(document()),
-                file_name=f"{name}.json",
-                mime="application/json",
-                icon=":material/download:",
-                on_click="ignore",
-                key=f"download-{name}-json",
-            )
-        if rows is not None:
-            st.download_button(
-                "Download CSV",
-                data=lambda: as_csv(rows()),
-                file_name=f"{name}.csv",
-                mime="text/csv",
-                icon=":material/download:",
-                on_click="ignore",
-                key=f"download-{name}-csv",
-            )
+                f"Download {form.upper()}", data=made, file_name=f"{name}.{form}", mime=mime, icon=":material/download:",
+                on_click="ignore", key=f"download-{name}-{form}",
+            )  # fmt: skip
+
+
+def script(made: Callable[[], str], name: str, **more: Any) -> None:
+    """A button for steps as a shell script called `name`.sh; `more` goes to it."""
+    st.download_button(
+        "All steps as a script", data=made, file_name=f"{name}.sh", mime="text/x-shellscript", icon=":material/terminal:",
+        on_click="ignore", **more,
+    )  # fmt: skip
 
 
 def answer(

@@ -28,8 +28,8 @@ def _component() -> Any:
     return st.components.v2.component(
         "headroom_film",
         html='<div class="place"></div>',
-        css=drawing.style(),
-        js=f"{drawing.script()}\nexport default ({{data, parentElement}}) => data && film(parentElement.querySelector('.place'), data);\n",
+        css=drawing.file("film.css"),
+        js=f"{drawing.file('film.js')}\nexport default ({{data, parentElement}}) => data && film(parentElement.querySelector('.place'), data);\n",
     )
 
 

@@ -28,38 +28,6 @@ MARK: Final = (
     )
     + '<text x="38" y="21">Headroom</text></svg>'
 )
-STYLE: Final = """<style>
-[data-testid="stMainBlockContainer"] {max-width: 1600px; padding-top: 4.5rem; padding-bottom: 2rem; padding-left: clamp(1rem, 3vw, 3rem);
-  padding-right: clamp(1rem, 3vw, 3rem);}
-:is(a, button, summary, input, textarea, [role="tab"], [role="radio"], [tabindex="0"]):focus-visible
-  {outline: 3px solid #0072B2 !important; outline-offset: 2px !important;}
-@media (prefers-color-scheme: dark)
-  {:is(a, button, summary, input, textarea, [role="tab"], [role="radio"], [tabindex="0"]):focus-visible
-    {outline-color: #56B4E9 !important;}}
-[data-testid="stMetricLabel"] *, [data-testid="stMetricValue"] *, [data-testid="stBadge"] *
-  {white-space: normal !important; overflow: visible !important; text-overflow: clip !important;}
-@media (min-width: 641px) {[class*="st-key-fold_"] > :first-child {display: none;}}
-@media (max-width: 640px)
-  {[class*="st-key-fold_"]:not(:has(> :first-child input:checked)) > :not(:first-child) {display: none;}
-  [data-testid="stMetric"] {padding: 0.35rem !important;}
-  [data-testid="stMetric"] > div {padding: 0 !important; display: flex; flex-wrap: wrap; align-items: center; column-gap: 0.4rem;}
-  [data-testid="stMetric"] label {flex: 1 0 100%; min-height: 0 !important;}
-  [data-testid="stMetricLabel"] p, [data-testid="stMetricDelta"] p {font-size: 0.75rem !important; line-height: 1.2;}
-  [data-testid="stMetricValue"], [data-testid="stMetricValue"] p {font-size: 1.1rem !important; padding: 0 !important; overflow-wrap: anywhere;}
-  [data-testid="stMetric"] > div > :last-child {padding: 0 !important;}
-  [data-testid="stGrid"]:has([data-testid="stMetric"])
-    {grid-template-columns: repeat(auto-fill, minmax(6.4rem, 1fr)) !important; gap: 0.4rem !important;}
-  [data-testid="stMainBlockContainer"] {padding-top: 3.75rem; padding-bottom: 1rem;}
-  [data-testid="stMain"] :is([data-testid="stVerticalBlock"], [data-testid="stHorizontalBlock"]) {gap: 0.6rem !important;}
-  [data-testid="stMain"] [data-testid="stAlertContainer"] {padding: 0.75rem !important;}
-  [data-testid="stMain"] [data-testid="stCode"] code {font-size: 0.75rem !important;}
-  [data-testid="stMain"] [data-testid="stCode"] pre {padding: 0.5rem !important;}
-  [data-testid="stTable"] :is(th, td) {padding: 0.25rem !important; font-size: 0.75rem !important; overflow-wrap: anywhere;}
-  [data-testid="stMain"] h2 {padding: 0.35rem 0 0.7rem !important;}
-  [data-testid="stMain"] h1 {padding: 0.5rem 0 !important;}}
-</style>"""
-"""Ours alone, without a name out of a cluster: the width of the page, where the focus is, that large text wraps, and what a phone
-folds (`folded`)."""
 
 Views = Sequence[tuple[str, str, str, Any]]
 
@@ -103,4 +71,4 @@ def begin(icon: Path) -> None:
     """Name and mark, and what the theme can't say."""
     st.set_page_config(page_title="Headroom", page_icon=web.picture(icon), layout="wide")
     st.logo(MARK, size="large")
-    st.html(STYLE)
+    st.html(Path(__file__).with_suffix(".css"))

@@ -62,10 +62,7 @@ def missing() -> None:
     if problem := session.start_problem():
         st.title("Which cluster?")
         errors.show(problem)
-        _upload()
-        _say_refused()
-        _live()
-        st.caption("Or choose another cluster in the sidebar.")
+        _given("Or choose another cluster in the sidebar.")
         return
     st.title("This link needs its snapshot")
     taken = f", taken {words.literal(asked.taken)}" if asked.taken else ""
@@ -84,10 +81,14 @@ def missing() -> None:
             f"digest is {other.digest[:16]}. It is kept beside the others."
         )
         st.button("Answer for it all the same", on_click=session.look_at_anyway, args=(other.digest,))
+    _given("Or choose another cluster in the sidebar; the link's settings are then put to that one.")
+
+
+def _given(else_: str) -> None:
     _upload()
     _say_refused()
     _live()
-    st.caption("Or choose another cluster in the sidebar; the link's settings are then put to that one.")
+    st.caption(else_)
 
 
 @errors.part

@@ -22,7 +22,7 @@ from planner.memory.kubelet import (
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.what_if import MemoryChange
 from planner.processes.identity import identity
-from planner.questions.memory import MemoryWhatIfSettings
+from planner.questions.memory import MemoryWhatIfSettings, change_of
 from planner.sources import bounded
 from planner.ui import link, uploads
 from planner.ui.asked import Asked
@@ -112,11 +112,11 @@ def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange
         with right:
             names = [one.name for one in running_containers(bound[workload].spec)]
             container = link.select("Container", names, key="container")
-        change = _change(workload, container)
+        change = _change(snapshot, workload, container)
     return None if change is None or change.is_empty else change, _changed(settings)
 
 
-def _change(workload: str, container: str) -> MemoryChange:
+def _change(snapshot: Snapshot, workload: str, container: str) -> MemoryChange:
     asked = Asked(MemoryWhatIfSettings)
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     with left:
@@ -125,14 +125,7 @@ def _change(workload: str, container: str) -> MemoryChange:
         asked.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" takes it away')
     with right:
         asked.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
-    wanted = asked.settings(workload=workload, container=container)
-    return MemoryChange(
-        workload=workload,
-        container=container,
-        request_bytes=wanted.request,
-        limit_bytes=wanted.limit,
-        equal_cpu=wanted.equal_cpu,
-    )
+    return change_of(snapshot, asked.settings(workload=workload, container=container))
 
 
 def _changed(now: KubeletSettings) -> KubeletSettings:

@@ -47,44 +47,31 @@ def shown(key: str, what: str, is_wanted: Callable[[], bool]) -> Iterator[Callab
     ends here where the question was stopped before."""
     if is_stopped(key):
         st.stop()
-    line = _Line(key, what)
+    began, said = time.monotonic(), ""
+    place: DeltaGenerator | None = None  # of the line: drawn by the run that waits, where the page has got to
+    text: DeltaGenerator | None = None
 
     def asked() -> bool:
-        line.draw()
+        nonlocal place, text, said
+        seconds = time.monotonic() - began
+        if seconds < FIRST_SECONDS or get_script_run_ctx(suppress_warning=True) is None:
+            return is_wanted()
+        if place is None or text is None:
+            place = st.empty()
+            with place.container(horizontal=True, vertical_alignment="center"):
+                text = st.empty()
+                stop_button(key)
+        now = f":material/hourglass_top: {words.literal(what)} … {words.duration(int(seconds))}"
+        if now != said:
+            text.markdown(now)
+            said = now
         return is_wanted()
 
     try:
         yield asked
     finally:
-        line.end()
-
-
-class _Line:
-    """The line: drawn by the run that waits, where the page has got to."""
-
-    def __init__(self, key: str, what: str) -> None:
-        self._key, self._what, self._began = key, what, time.monotonic()
-        self._place: DeltaGenerator | None = None
-        self._text: DeltaGenerator | None = None
-        self._said = ""
-
-    def draw(self) -> None:
-        seconds = time.monotonic() - self._began
-        if seconds < FIRST_SECONDS or get_script_run_ctx(suppress_warning=True) is None:
-            return
-        if self._place is None:
-            self._place = st.empty()
-            with self._place.container(horizontal=True, vertical_alignment="center"):
-                self._text = st.empty()
-                stop_button(self._key)
-        said = f":material/hourglass_top: {words.literal(self._what)} … {words.duration(int(seconds))}"
-        if said != self._said and self._text is not None:
-            self._text.markdown(said)
-            self._said = said
-
-    def end(self) -> None:
-        if self._place is not None:
-            self._place.empty()
+        if place is not None:
+            place.empty()
 
 
 def _stop(key: str) -> None:

@@ -16,7 +16,7 @@ from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, price_of
 from planner.questions.question import Given
-from planner.ui import cache, capacity_inputs, downloads, errors, filtered, link, opening, progress, sheet, tiles
+from planner.ui import cache, capacity_inputs, downloads, errors, filtered, link, opening, sheet, tiles
 from planner.ui.asked import Asked
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
@@ -40,7 +40,7 @@ def line(snapshot: Snapshot) -> None:
     settings = PlanSettings()
     found = cache.known(QUESTION, snapshot, settings, known)
     if found is None and len(snapshot.nodes) <= _QUICK_NODES:
-        found = progress.ask(QUESTION, snapshot, settings, known)
+        found = cache.ask_aloud(QUESTION, snapshot, settings, known)
     if snapshot.autoscalers:
         peak = cache.ask(PEAK, snapshot, PeakSettings())
         if peak.lines:

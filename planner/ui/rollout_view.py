@@ -21,6 +21,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, timeline_rows
 from planner.questions.wording import for_people
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, WorkloadRollout
+from planner.rollout.film import scarce_resource
 from planner.rollout.scaled import At
 from planner.ui import (
     apply_view,
@@ -222,7 +223,7 @@ def _basis(rollout: WorkloadRollout) -> str:
 @errors.part
 def timeline(result: RolloutResult, rollout: WorkloadRollout, devices: UsableDevices) -> None:
     """The rollout over time, against the devices its new pods can use; whose they were is said below."""
-    resource = rollout_timeline.scarce_resource(rollout)
+    resource = scarce_resource(rollout.requests)
     usable, everywhere = devices.allocatable.get(resource), devices.whole_cluster.get(resource, 0)
     if usable is not None:
         usable += result.capacity.get(resource, 0) - everywhere  # nodes that growth added match

@@ -113,7 +113,4 @@ def _moves(snapshot: Snapshot, found: MadeRoom, settings: MakeRoomSettings, give
     script: Any = make_room.QUESTION.script
     if found.steps and script is not None:
         told = script(found, f"{snapshot.source}, taken {moment(snapshot.taken_at)}")
-        st.download_button(
-            "All steps as a script", data=in_context(told, live_view.context(snapshot)), file_name="make-room.sh",
-            mime="text/x-shellscript", icon=":material/terminal:", on_click="ignore",
-        )  # fmt: skip
+        downloads.script(lambda: in_context(told, live_view.context(snapshot)), "make-room")

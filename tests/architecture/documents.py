@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main, name_of, terminal
+from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main, name_of
 from planner.ground.exit_status import MEANING, ExitStatus
 from planner.history import schema
 from planner.inventory import account, wire
@@ -31,6 +31,7 @@ from planner.spot import inputs as spot_inputs
 from planner.spot.economics import savings
 from tests.architecture import schemas, stub
 from tests.architecture.tree import ROOT, project_files
+from tests.builders.wrapped import wrapped_to
 from tests.collection import asking
 from tests.deploy import chart
 from tests.rules import quantities
@@ -354,7 +355,7 @@ def _played(block: str) -> str:
 def _printed(arguments: list[str]) -> str:
     out = io.StringIO()
     os.environ["COLUMNS"] = "120"
-    with redirect_stdout(out), redirect_stderr(out), suppress(SystemExit), terminal.wrapped_to(120):
+    with redirect_stdout(out), redirect_stderr(out), suppress(SystemExit), wrapped_to(120):
         main(arguments)
     return re.sub(r"\b\d+ days old", "… days old", out.getvalue())  # a document doesn't age a day at midnight
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from planner.cli import terminal
 from planner.cli.plain import show_listing
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import sentence
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
+from tests.builders.wrapped import wrapped_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def test_a_terminal_gets_so_many_rows_and_a_pipe_all(capsys: pytest.CaptureFixtu
     )  # fmt: skip
     show_listing(many, None)
     assert len(capsys.readouterr().out.split()) == 100
-    with terminal.wrapped_to(80):
+    with wrapped_to(80):
         show_listing(many, None)
     assert capsys.readouterr().out.splitlines()[-2:] == ["n39", "  and 60 more (a pipe, as | less, gets each of them)"]
 
@@ -60,7 +60,7 @@ def test_what_completes_is_a_line_whatever_else_is_cut(capsys: pytest.CaptureFix
         name="lines", items=lambda _: range(100), line=str,
         verdict=lambda one: Verdict.STUCK if one < 50 else Verdict.COMPLETES,
     )  # fmt: skip
-    with terminal.wrapped_to(80):
+    with wrapped_to(80):
         show_listing(many, None)
     *_, last, cut, complete = capsys.readouterr().out.splitlines()
     assert (last.split(), cut.split()[:3]) == (["stuck", "39"], ["and", "10", "more"])

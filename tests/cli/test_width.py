@@ -8,6 +8,7 @@ from itertools import takewhile
 import pytest
 
 from planner.cli import main, terminal
+from tests.builders.wrapped import wrapped_to
 
 COLUMNS = 72
 COMMANDS = (
@@ -22,7 +23,7 @@ COMMAND = re.compile(r"^\s*(#|command:|spec:|(undo: )?(kubectl|gcloud)|[a-zA-Z-]
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_sentence_is_wider_than_the_terminal(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     name, *more = command.split()
-    with terminal.wrapped_to(COLUMNS), pytest.raises(SystemExit):
+    with wrapped_to(COLUMNS), pytest.raises(SystemExit):
         main([name, "demo", *more])
     lines = capsys.readouterr().out.splitlines()
     wide = [line for line in lines if len(line) > COLUMNS and " " in line[:COLUMNS].strip()]
@@ -31,7 +32,7 @@ def test_no_sentence_is_wider_than_the_terminal(command: str, capsys: pytest.Cap
 
 
 def test_what_follows_an_indented_line_is_indented_further(capsys: pytest.CaptureFixture[str]) -> None:
-    with terminal.wrapped_to(40):
+    with wrapped_to(40):
         terminal.say("\n  log, noise: " + "word " * 20)
     blank, first, *rest = capsys.readouterr().out.splitlines()
     assert not blank

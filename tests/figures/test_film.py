@@ -55,7 +55,7 @@ def test_names_out_of_a_cluster_are_printable_and_only_text() -> None:
     assert "\x1b" not in told
     assert "\\u001b" not in told
     assert "\\n" not in told
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", drawing.script())
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", drawing.file("film.js"))
 
 
 def test_in_words() -> None:

@@ -4,6 +4,7 @@ from planner.figures import rollout_timeline
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap
 from planner.rollout.answers import WorkloadRollout
+from planner.rollout.film import scarce_resource
 from tests.figures import answers
 
 
@@ -49,13 +50,13 @@ def test_no_seconds_are_made_up_where_nothing_moves() -> None:
 
 def test_a_workload_without_devices_has_no_second_panel() -> None:
     rollout = replace(answers.stuck(), requests=FrozenMap({"cpu": 1000}))
-    assert rollout_timeline.scarce_resource(rollout) == ""
+    assert scarce_resource(rollout.requests) == ""
     assert "xaxis2" not in rollout_timeline.figure(rollout).to_dict()["layout"]
 
 
 def test_the_gpu_is_drawn_before_any_other_device() -> None:
     rollout = replace(answers.stuck(), requests=FrozenMap({"example.com/nic": 1, answers.GPU: 1}))
-    assert rollout_timeline.scarce_resource(rollout) == answers.GPU
+    assert scarce_resource(rollout.requests) == answers.GPU
 
 
 def test_nothing_to_draw_is_no_error() -> None:
