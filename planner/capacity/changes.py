@@ -6,9 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Final
+
+import msgspec
 
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
+from planner.kubernetes.beside import table_beside
 
 MOST_CHANGES = 12  # in one list
 _MOST_NODES = 1_000  # added by one change
@@ -34,43 +38,18 @@ class ChangeKind(StrEnum):
     APPLY = "apply"
 
 
-# kind → (form, what it does): shown in help, in the page and in errors
-FORMS = {
-    ChangeKind.ADD: ("add:POOL=N", "N more nodes in a pool"),
-    ChangeKind.DRAIN: ("drain:NODE or drain:pool/POOL", "cordon and evict, budgets respected"),
-    ChangeKind.UNCORDON: ("uncordon:NODE or uncordon:pool/POOL", "nodes take pods again, drained ones too"),
-    ChangeKind.EVICT: ("evict:NAMESPACE/POD", "a pod evicted, budgets respected; its successor goes where it can"),
-    ChangeKind.MOVE: ("move:NAMESPACE/POD=NODE", "a pod evicted while all other nodes are cordoned"),
-    ChangeKind.DELETE: ("delete:NODE or delete:pool/POOL", "nodes gone at once, budgets not asked"),
-    ChangeKind.UPGRADE: ("upgrade:POOL or upgrade:POOL=surge:1,unavailable:0,quota:2", "replace every node of a pool"),
-    ChangeKind.REMOVE_ZONE: ("remove-zone:ZONE", "every node of a zone gone at once"),
-    ChangeKind.TAINT: ("taint:POOL=key:NoSchedule", "a taint on every node of a pool"),
-    ChangeKind.UNTAINT: ("untaint:POOL=key", "a taint taken off a pool"),
-    ChangeKind.RESIZE: (
-        "resize:KIND/NAMESPACE/NAME=cpu:2,memory:8Gi,replicas:4",
-        "other requests or replicas, rolled out",
-    ),
-    ChangeKind.REPLICAS: ("replicas:KIND/NAMESPACE/NAME=8", "other replicas"),
-    ChangeKind.ROLLOUT: (
-        "rollout:KIND/NAMESPACE/NAME or rollout:all",
-        "its change comes then, or a restart where none is asked; all: every change but those of --also",
-    ),
-    ChangeKind.QUOTA: (
-        "quota:NAMESPACE/NAME=requests.cpu:20,pods:50 or quota:QUEUE/FLAVOR/RESOURCE=8",
-        "another limit of a ResourceQuota, or nominal quota of Kueue's ClusterQueue",
-    ),
-    ChangeKind.JOB_ENDS: ("job-ends:NAMESPACE/NAME", "all pods of a Job are done"),
-    ChangeKind.UNGATE: ("ungate:NAMESPACE/NAME", "a pod, or all that wait of one owner, lose their scheduling gates"),
-    ChangeKind.APPLY: ("apply:FILE", "what kubectl apply -f would do to workloads; beside a rollout only"),
-}
+class _Form(Record):
+    """How a change of one kind is written, and what it does: shown in help, in the page and in errors. `parts`: of a name."""
+
+    form: str
+    what: str
+    needs_value: bool = False
+    parts: int | None = None
+
+
+_KINDS: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[ChangeKind, _Form])
+FORMS: Final = {kind: (one.form, one.what) for kind, one in _KINDS.items()}
 ALL = "all"  # the changes that are asked about, in place of a workload's name
-_NEEDS_VALUE = {
-    ChangeKind.ADD, ChangeKind.TAINT, ChangeKind.UNTAINT, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.QUOTA, ChangeKind.MOVE,
-}  # fmt: skip
-_PARTS = {  # of a name
-    ChangeKind.RESIZE: 3, ChangeKind.REPLICAS: 3, ChangeKind.ROLLOUT: 3, ChangeKind.QUOTA: 2, ChangeKind.JOB_ENDS: 2, ChangeKind.UNGATE: 2,
-    ChangeKind.EVICT: 2, ChangeKind.MOVE: 2,
-}  # fmt: skip
 _MOST_REPLICAS = 100_000
 _LONGEST = 86_400  # seconds after which something may come
 _DURATION = re.compile(r"(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?", re.ASCII)
@@ -136,7 +115,7 @@ def parse_change(text: str) -> Change:
     if (
         not colon
         or not (target if is_file else _NAME.match(target))
-        or (kind in _NEEDS_VALUE and not value)
+        or (_KINDS[kind].needs_value and not value)
         or (equals and not value)
     ):
         raise _refused(kind, text)
@@ -195,7 +174,8 @@ def _check(change: Change) -> None:
     ):  # of a ClusterQueue; RESOURCE may have a slash
         return
     parts = [part for part in change.target.split("/") if part]
-    if len(parts) != _PARTS.get(change.kind, len(parts)) and not (change.kind is ChangeKind.ROLLOUT and parts == [ALL]):
+    wanted = _KINDS[change.kind].parts
+    if wanted not in (None, len(parts)) and not (change.kind is ChangeKind.ROLLOUT and parts == [ALL]):
         raise _refused(change.kind, str(change))
     if change.kind is ChangeKind.ADD:
         whole_number(change, value, _MOST_NODES)

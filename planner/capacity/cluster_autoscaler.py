@@ -149,24 +149,16 @@ class _Packing:
         """Pods that are alike: on any node opened before, then on the last, then on a new one; the first that finds none ends it."""
         is_first = True
         for shape in shapes:
-            place = self._among_open(shape) if is_first else self._on_last(shape)
-            if place is None and is_first:
-                is_first = False
-                place = self._on_last(shape)
+            opened = self._nodes[: self._open] if is_first else self._nodes[: self._open][-1:]
+            place = next((node for node in opened if self._fits(shape, node)), None)
             if place is None:
+                is_first = False
                 place = self._on_new(shape)
             if place is None:
                 return
             self._state.add(shape, place)
             self.with_pods.add(place)
             self.placed.append(shape)
-
-    def _among_open(self, shape: Shape) -> int | None:
-        return next((node for node in self._nodes[: self._open] if self._fits(shape, node)), None)
-
-    def _on_last(self, shape: Shape) -> int | None:
-        last = self._nodes[self._open - 1] if self._open else None
-        return last if last is not None and self._fits(shape, last) else None
 
     def _on_new(self, shape: Shape) -> int | None:
         if self._open and self._nodes[self._open - 1] not in self.with_pods:

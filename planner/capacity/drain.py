@@ -84,17 +84,6 @@ def play(
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def drain(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainResult:
-    """What ``kubectl drain --ignore-daemonsets`` of these nodes, all at once, would come to.
-
-    Raises
-    ------
-    ChangeError
-        When a name is no node of the cluster.
-    """
-    return described(cluster, names, play(cluster, names, seed=seed))
-
-
 def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> DrainResult:
     """A drain that was played, as an answer."""
     keys = workload_keys(cluster.snapshot)

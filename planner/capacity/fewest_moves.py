@@ -101,6 +101,12 @@ def fewest(cluster: Cluster, waiting: Sequence[int], weights: Mapping[int, float
     return best if better is None else better
 
 
+def shape_of(cluster: Cluster, number: int) -> Shape:
+    """Of the pod at that place in the snapshot."""
+    pod = cluster.snapshot.pods[number]
+    return compile_alike(cluster, pod.namespace, pod.labels, pod.spec)
+
+
 class Order(Enum):
     """Who of one priority is given room first."""
 
@@ -114,9 +120,7 @@ class _Search:
         self.cluster, self.state, self.weights = cluster, State(cluster), weights
         self.kinds: dict[object, _Kind] = {}
         for number in waiting:
-            pod = cluster.snapshot.pods[number]
-            shape = compile_alike(cluster, pod.namespace, pod.labels, pod.spec)
-            self._kind(shape).pods.append(number)
+            self._kind(shape_of(cluster, number)).pods.append(number)
         self.shape_of: dict[int, Shape] = {}
         self.home: dict[int, int] = {}
         self.on: dict[int, list[int]] = defaultdict(list)
@@ -126,9 +130,9 @@ class _Search:
                 self.shape_of[number] = compile_alike(cluster, group.namespace, group.labels, group.spec)
                 self.home[number] = node
                 self.on[node].append(number)
-        size = np.maximum(cluster.allocatable.max(axis=1, initial=1), 1)
+        self._largest = np.maximum(cluster.allocatable.max(axis=1, initial=1), 1)
         self._size = {
-            number: max((amount / int(size[row]) for row, amount in shape.asks), default=0.0)
+            number: max((amount / int(self._largest[row]) for row, amount in shape.asks), default=0.0)
             for number, shape in self.shape_of.items()
         }
         self._asks = {number: {**dict(shape.asks), PODS_ROW: 1} for number, shape in self.shape_of.items()}
@@ -177,8 +181,7 @@ class _Search:
     # ── the search ──────────────────────────────────────────────────────────────────────────────────────────────────
     def _shares(self, kind: _Kind) -> list[float]:
         """What a pod of the kind asks for of the largest node, the largest share first."""
-        size = np.maximum(self.cluster.allocatable.max(axis=1, initial=1), 1)
-        return sorted((amount / int(size[row]) for row, amount in kind.need), reverse=True)
+        return sorted((amount / int(self._largest[row]) for row, amount in kind.need), reverse=True)
 
     def greedy(self, first: Order = Order.LARGEST) -> Moves:
         """The lightest node for one waiting pod after another."""

@@ -102,12 +102,9 @@ def _is_about(cluster: Cluster, pool: NodePool, event: Event, pods: dict[str, Po
         return event.object_name.rpartition("-")[0] == pool.name
     if event.object_kind == POD.name:
         pod = pods.get(event.object_uid)
-        return pod is not None and _goes_to(cluster, pool, pod)
+        if pod is None:
+            return False
+        static = compile_shape(cluster, pod.namespace, pod.labels, pod.spec).static  # no node came, of whatever pool
+        return any(static[cluster.node_index[name]] in (Static.PASSES, Static.CORDONED) for name in pool.nodes)
     named = _GROUP.search(event.message)
     return named is not None and group_of(named[1].rpartition("/")[2], cluster) == pool.name
-
-
-def _goes_to(cluster: Cluster, pool: NodePool, pod: Pod) -> bool:
-    """Whether a node of the pool would be one for that pod: it says that no node came, not of which pool."""
-    static = compile_shape(cluster, pod.namespace, pod.labels, pod.spec).static
-    return any(static[cluster.node_index[name]] in (Static.PASSES, Static.CORDONED) for name in pool.nodes)

@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from planner.capacity.evictions import cordoned, evict, tried_again
-from planner.capacity.fewest_moves import Moves
+from planner.capacity.fewest_moves import Moves, shape_of
 from planner.ground.records import Record, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
@@ -22,7 +22,7 @@ from planner.rollout.evicting import these
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.filters import feasible_nodes, fits_on
-from planner.scheduling.shape import Shape, compile_alike
+from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 
@@ -85,7 +85,7 @@ def apart(cluster: Cluster, moves: Moves) -> tuple[Stage, ...]:
     size = np.maximum(cluster.allocatable.max(axis=1, initial=1), 1)
     share: dict[tuple[object, int], tuple[float, ...]] = {}
     for number, node in moves.hosts.items():
-        shape = _shape(cluster, number)
+        shape = shape_of(cluster, number)
         key: tuple[object, int] = (shape.asks, shape.priority)
         kinds.setdefault(key, set()).add(node)
         share[key] = tuple(sorted((amount / int(size[row]) for row, amount in shape.asks), reverse=True))
@@ -109,9 +109,9 @@ def led(cluster: Cluster, moves: Moves, order: int = 0) -> tuple[Stage, ...]:
     there are; who waits meanwhile may take what was meant for another, and playing it tells."""
     luck = Random(order)
     state, home = State(cluster), _homes(cluster, moves.leaves)
-    shapes = {number: _shape(cluster, number) for number in (*moves.hosts, *moves.leaves)}
+    shapes = {number: shape_of(cluster, number) for number in (*moves.hosts, *moves.leaves)}
     to_start, to_move, away = dict(moves.hosts), dict(moves.leaves), dict[int, int]()
-    others = [_shape(cluster, number) for number in cluster.waiting if number not in moves.hosts]
+    others = [shape_of(cluster, number) for number in cluster.waiting if number not in moves.hosts]
     stages: list[Stage] = []
 
     def stage(evicts: tuple[int, ...], at: int | None) -> None:
@@ -146,11 +146,6 @@ def led(cluster: Cluster, moves: Moves, order: int = 0) -> tuple[Stage, ...]:
         else:
             away[number] = node
     return tuple(stages)
-
-
-def _shape(cluster: Cluster, number: int) -> Shape:
-    pod = cluster.snapshot.pods[number]
-    return compile_alike(cluster, pod.namespace, pod.labels, pod.spec)
 
 
 def _homes(cluster: Cluster, numbers: Iterable[int]) -> dict[int, int]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.drain import DrainResult, drain, play
+from planner.capacity.drain import DrainResult, play
 from planner.ground.errors import ChangeError
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
+from tests.builders.drains import drain
 from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
 from tests.conformance import drain_cases
 

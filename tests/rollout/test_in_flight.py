@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from planner.capacity.changes import parse_later
-from planner.capacity.drain import drain
 from planner.capacity.rollouts import rollout
 from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
@@ -27,6 +26,7 @@ from planner.rollout.run import WHEN_AT_REST, simulate
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.shape import compile_shape, seats
+from tests.builders.drains import drain
 from tests.builders.objects import GPU, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, controller_revision, daemon_set, revision, roll, rolling, stateful_set, why
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.drain import drain
 from planner.inventory import checks
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
@@ -16,6 +15,7 @@ from planner.sources.prices import embedded_book
 from planner.spot import inputs as spot_inputs
 from planner.spot.checks import Check, CheckResult, Status
 from planner.spot.suitability import check_workload
+from tests.builders.drains import drain
 from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, roll
 

@@ -8,7 +8,6 @@ import pytest
 
 from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
-from planner.capacity.drain import drain
 from planner.capacity.left import capacity
 from planner.capacity.overview import overview
 from planner.capacity.repack import Packing
@@ -21,6 +20,7 @@ from planner.rollout.admission import quota_covers
 from planner.scheduling.cluster import Cluster
 from planner.spot.checks import Check
 from planner.spot.suitability import check_workload
+from tests.builders.drains import drain
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 
 
