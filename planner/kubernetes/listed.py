@@ -11,8 +11,6 @@ from typing import Final
 from planner.ground.records import Record
 from planner.kubernetes.kinds import PARTS, WORKLOADS
 from planner.kubernetes.pod_templates import BASE, RUNTIME_GROUP, RUNTIMES, TEMPLATED
-from planner.kubernetes.queues import GROUP as KUEUE
-from planner.kubernetes.queues import KINDS as KUEUE_KINDS
 
 
 class Listed(Record):
@@ -71,18 +69,3 @@ _KEPT: Final = {(one.kind, one.group) for one in LISTED.values()} | {(row.kind, 
 def is_kept(kind: str, group: str) -> bool:
     """Whether objects of a kind are of use though no rollout of theirs is played."""
     return (kind, group) in _KEPT
-
-
-CUSTOM_KINDS: Final = ",".join(
-    [kind.named for kind in WORKLOADS if kind.is_custom]
-    + [name for name, one in LISTED.items() if one.group]
-    + [f"{resource}.{KUEUE}" for resource in KUEUE_KINDS.values()]
-    + [
-        "podtemplates",
-        "capacitybuffers.autoscaling.x-k8s.io",
-        "provisioningrequests.autoscaling.x-k8s.io",
-        "nodepools.karpenter.sh",
-        "nodeclaims.karpenter.sh",
-    ]
-)
-"""What kubectl's line takes beside the kinds that every cluster has, where the server has them."""

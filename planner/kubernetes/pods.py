@@ -1,8 +1,10 @@
-"""What a pod's own fields say of its place: whether it waits for one, may leave it, and what it has on its node's disk."""
+"""What a pod's own fields say of its place: whether it waits for one, may leave it, what it has on its node's disk, and how long it took
+to become Ready."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from statistics import median
 from typing import Final
 
 from planner.ground.records import Record
@@ -21,6 +23,27 @@ GANG_LABELS: Final = (
 )
 """Of pods that only work together; the value names the group."""
 _GROUP_OF_SET: Final = LWS_GROUP_INDEX
+
+
+_SYSTEM: Final = (
+    "/dev", "/sys", "/proc", "/run", "/var/run", "/etc", "/usr", "/lib", "/lib64", "/opt", "/boot", "/home/kubernetes",
+    "/var/lib/kubelet", "/var/lib/nvidia",
+)  # fmt: skip
+"""Directories that every node like it has: devices, sockets, drivers, clocks. What a pod wrote isn't there."""
+
+
+def system_directory(path: str) -> str:
+    """The directory of the system's own that `path` is in or is; "" for all other paths.
+
+    Examples
+    --------
+    >>> system_directory("/dev/shm"), system_directory("/devices"), system_directory("/mnt/data")
+    ('/dev', '', '')
+    """
+    parts = path.rstrip("/")
+    if ".." in parts.split("/"):
+        return ""
+    return next((one for one in _SYSTEM if parts == one or parts.startswith(f"{one}/")), "")
 
 
 class NodeData(Record):
@@ -92,3 +115,32 @@ def gang_of(pod: Pod) -> str:
     label = next((one for one in GANG_LABELS if one in pod.labels), "")
     group = pod.labels.get(_GROUP_OF_SET, "")
     return f"{pod.namespace}/{label}={pod.labels[label]}/{group}" if label else ""
+
+
+# ── how long they take ───────────────────────────────────────────────────────────────────────────────────────────────
+LONGEST_START_SECONDS = 3 * 3600.0  # a Ready condition that changed later tells of something else than the start
+
+
+class LearntStart(Record):
+    """Median seconds from being placed to Ready, over `pods` pods."""
+
+    seconds: float
+    pods: int
+
+
+def start_seconds(pod: Pod, since: float | None) -> float | None:
+    """Seconds from `since` to the pod's Ready; None where its Ready time doesn't tell of its start.
+
+    That is so for pods that aren't Ready, for those whose containers restarted (Ready tells of the last restart), and
+    for those that became Ready again long after.
+    """
+    if not pod.is_ready or pod.ready_at is None or since is None or any(one.restart_count for one in pod.containers):
+        return None
+    seconds = pod.ready_at - since
+    return seconds if 0 <= seconds < LONGEST_START_SECONDS else None
+
+
+def learn_start(pods: Iterable[Pod]) -> LearntStart | None:
+    """What these pods took from being placed to Ready; None where none of them tells."""
+    taken = [seconds for pod in pods if (seconds := start_seconds(pod, pod.scheduled_at)) is not None]
+    return LearntStart(seconds=median(taken), pods=len(taken)) if taken else None

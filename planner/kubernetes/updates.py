@@ -79,13 +79,6 @@ class Updates(Record):
         """What of a document has to stay for an answer, by path."""
         return {path: at(document, path) for path in self.held}
 
-    @property
-    def modelled(self) -> str:
-        """For people: what a change does, and what each value of its field makes of it."""
-        others = "; ".join(f"`{self.by_field}: {value}` {way}" for value, way in self.ways if way is not self.way)
-        kept = f"; with `{self.one_at_a_time[0]}` {' or '.join(self.one_at_a_time[1])} not before those are gone"
-        return f"{self.way}{kept if self.one_at_a_time[0] else ''}{f'; {others}' if others else ''}"
-
 
 NOT_MODELLED: Final = Updates(way=Way.UNKNOWN, project="", source="", pods_at=())
 """Of a kind of which nothing is told: its pods hang on nothing that is known."""

@@ -10,8 +10,8 @@ from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pods import start_seconds
 from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Snapshot
-from planner.kubernetes.startup import start_seconds
 from planner.restarts import signs as signs_of
 from planner.restarts.lines import Digest, content, digest
 from planner.restarts.model import Peers

@@ -39,8 +39,8 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.storage_classes import class_name_of
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.storage import class_name_of
 
 
 class Refusal(Record):

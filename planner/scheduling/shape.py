@@ -178,33 +178,22 @@ class Alike(Record, kw_only=False, eq=False):
     large: BoolArray
 
 
+@once_a_cluster
 def alike(cluster: Cluster, shape: Shape) -> Alike:
     """One object for all shapes that ask for the same amounts of the same nodes with the same priority."""
-    return cluster.remember(_alike, shape)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    nodes: bytes  # digest of the static filters' answers
-    asks: tuple[tuple[int, int], ...]
-    absent: tuple[str, ...]
-    priority: int
-    may_preempt: bool
-    shape: Shape = field(compare=False)
-
-
-def _alike(cluster: Cluster, shape: Shape) -> Alike:
     nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
-    asked = _Asked(nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt, shape)
-    return cluster.remember(_measured, asked)
+    known, asked = _alike(cluster), (nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt)
+    if asked not in known:
+        large = np.full(len(shape.candidates), not shape.absent)
+        for row, amount in shape.asks:
+            large &= cluster.allocatable[row, shape.candidates] >= amount
+        known[asked] = Alike(shape, large)
+    return known[asked]
 
 
-def _measured(cluster: Cluster, asked: _Asked) -> Alike:
-    shape = asked.shape
-    large = np.full(len(shape.candidates), not shape.absent)
-    for row, amount in shape.asks:
-        large &= cluster.allocatable[row, shape.candidates] >= amount
-    return Alike(shape, large)
+@once_a_cluster
+def _alike(_: Cluster) -> dict[object, Alike]:
+    return {}
 
 
 def _merge_keys(selector: LabelSelector | None, labels: Labels, match: tuple[str, ...], mismatch: tuple[str, ...] = ()) -> LabelSelector | None:  # fmt: skip

@@ -26,11 +26,11 @@ from planner.kubernetes.records import (
     PersistentVolumeClaim,
     PodSpec,
     Presence,
+    Snapshot,
     StorageClass,
     Volume,
 )
 from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.storage_classes import class_name_of
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING, NO_SPACE = 1, 2, 3, 4, 5
@@ -94,6 +94,23 @@ class LateClaim(Record, eq=False):
     def why_not(self, node: int) -> int:
         """The code of a node on which none is made (`checkVolumeProvisions`)."""
         return NO_SPACE if self.provisioned[node] else NO_VOLUME
+
+
+def default_class(snapshot: Snapshot) -> StorageClass | None:
+    """The cluster's default: of several the newest, of those made at once the first by name.
+
+    Source: kubernetes `pkg/volume/util/storageclass.go` `GetDefaultClass`.
+    """
+    defaults = (one for one in snapshot.storage_classes if one.is_default)
+    return min(defaults, key=lambda one: (-(one.created_at or 0.0), one.name), default=None)
+
+
+def class_name_of(snapshot: Snapshot, claim: ClaimTemplate) -> str:
+    """The class that a claim names, else the default's; "" for none."""
+    if claim.storage_class_name is not None:
+        return claim.storage_class_name
+    default = default_class(snapshot)
+    return default.name if default else ""
 
 
 class StorageDemand(Record, eq=False):

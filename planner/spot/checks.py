@@ -30,11 +30,10 @@ from planner.kubernetes.nodes import (
     region,
 )
 from planner.kubernetes.patches import as_yaml
-from planner.kubernetes.pods import node_data
+from planner.kubernetes.pods import LearntStart, node_data
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
-from planner.kubernetes.startup import LearntStart
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal

@@ -27,10 +27,10 @@ from planner.kubernetes.nodes import (
     provisioning_model,
     region,
 )
+from planner.kubernetes.pods import learn_start
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Owner, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
-from planner.kubernetes.startup import learn_start
 from planner.pricing.commitments import price_committed
 from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.history import MONTH_DAYS, move_days, spot_moves

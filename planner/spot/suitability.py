@@ -23,9 +23,8 @@ from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
-from planner.kubernetes.pods import GANG_LABELS
+from planner.kubernetes.pods import GANG_LABELS, LearntStart, learn_start
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
-from planner.kubernetes.startup import LearntStart, learn_start
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import Case, CheckResult, Status, checked, in_sentence
 from planner.spot.windows import Window, window_of

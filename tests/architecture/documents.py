@@ -22,8 +22,9 @@ from planner.ground.exit_status import MEANING, ExitStatus
 from planner.history import schema
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
-from planner.kubernetes import kinds, listed, versions
+from planner.kubernetes import kinds, listed, queues, versions
 from planner.kubernetes.pod_templates import TEMPLATED, Templated
+from planner.kubernetes.updates import Updates
 from planner.rollout import glossary
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -145,6 +146,16 @@ From 1.35.0 to 1.35.3 `MaxUnavailableStatefulSet` was on, and off again from 1.3
 every version, and so is whom 1.37 preempts for it.
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CUSTOM_KINDS = ",".join(
+    [kind.named for kind in kinds.WORKLOADS if kind.is_custom]
+    + [name for name, one in listed.LISTED.items() if one.group]
+    + [f"{resource}.{queues.GROUP}" for resource in queues.KINDS.values()]
+    + [
+        "podtemplates", "capacitybuffers.autoscaling.x-k8s.io", "provisioningrequests.autoscaling.x-k8s.io", "nodepools.karpenter.sh",
+        "nodeclaims.karpenter.sh",
+    ]
+)  # fmt: skip
+"""What kubectl's line takes beside the kinds that every cluster has, where the server has them."""
 EMPTY_GROUP = '""'
 _MORE = "…"
 
@@ -179,7 +190,7 @@ def kinds_page() -> str:
     known = {(kind.name, kind.group) for kind in (*kinds.WORKLOADS, *kinds.PARTS)}
     others = [row for row in TEMPLATED if (row.kind, row.group) not in known]
     changed = "".join(
-        f"| `{row.kind}` ({row.group}) | {row.updates.modelled} | {row.updates.project}: {row.updates.source} | no |\n"
+        f"| `{row.kind}` ({row.group}) | {_modelled(row.updates)} | {row.updates.project}: {row.updates.source} | no |\n"
         for row in others if row.updates is not None
     )  # fmt: skip
     placed = ", ".join(f"`{row.kind}` ({row.group or 'core'})" for row in others if row.updates is None)
@@ -187,6 +198,13 @@ def kinds_page() -> str:
         f"- `{row.kind}` ({row.group}): {'; '.join(_read_of(row)) or 'none'}\n" for row in TEMPLATED if row.also
     )
     return KINDS_PAGE.format(own=own, played=played, changed=changed, placed=placed, hidden=hidden)
+
+
+def _modelled(rule: Updates) -> str:
+    """What a change does, and what each value of its field makes of it."""
+    others = "; ".join(f"`{rule.by_field}: {value}` {way}" for value, way in rule.ways if way is not rule.way)
+    kept = f"; with `{rule.one_at_a_time[0]}` {' or '.join(rule.one_at_a_time[1])} not before those are gone"
+    return f"{rule.way}{kept if rule.one_at_a_time[0] else ''}{f'; {others}' if others else ''}"
 
 
 def _read_of(row: Templated) -> Iterator[str]:
@@ -230,7 +248,7 @@ def with_reading(text: str) -> str:
     """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
     text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
     text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
-    text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{listed.CUSTOM_KINDS}`", text)
+    text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{CUSTOM_KINDS}`", text)
     groups: dict[str, list[str]] = {}
     every = [(kind.group, kind.resource) for kind in wire.READ.values()]
     every += [(one.group, one.resource) for one in listed.LISTED.values()]

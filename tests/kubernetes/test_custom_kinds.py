@@ -10,13 +10,14 @@ import yaml
 from planner.inventory import wire
 from planner.kubernetes import commands, kinds
 from planner.kubernetes.kinds import Kind
-from planner.kubernetes.listed import CUSTOM_KINDS, LISTED, Listed
+from planner.kubernetes.listed import LISTED, Listed
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions import doctor
 from planner.rollout.controllers import registry
 from planner.serve import review
 from planner.sources.kubernetes_api import OPTIONAL, PATHS, RARE
+from tests.architecture.documents import CUSTOM_KINDS
 
 ROOT = Path(__file__).parents[2]
 CUSTOM = [kind for kind in kinds.PLAYED if kind.is_custom]

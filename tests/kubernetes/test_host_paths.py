@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.kubernetes.host_paths import system_directory
+from planner.kubernetes.pods import system_directory
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "qos_class": (r"QosClass\.GUARANTEED if", ("kubernetes/qos.py",)),
     "provisioning_model": (r"\.get\(GKE_SPOT\)|tables\(\)\.bought", ("kubernetes/nodes.py",)),
     "physical_gpus": (r"tables\(\)\.count", ("kubernetes/nodes.py",)),
-    "learn_start": (r"\.ready_at -", ("kubernetes/startup.py",)),
+    "learn_start": (r"\.ready_at -", ("kubernetes/pods.py",)),
     "headers": (r"nosniff|frame-ancestors", ("ui/web.py",)),
     "node_data": (
         r"\.kind (?:==|in) \(?'(?:hostPath|emptyDir|local)'",

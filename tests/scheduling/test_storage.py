@@ -6,8 +6,8 @@ from typing import Any
 
 from planner.ground.records import replace
 from planner.kubernetes.records import ClaimTemplate
-from planner.kubernetes.storage_classes import class_name_of
 from planner.rollout.admission import volume_claim_usage
+from planner.scheduling.storage import class_name_of
 from tests.builders.objects import Item, node, pod, pod_spec, snapshot
 from tests.scheduling.questions import Question
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from planner.ground.records import replace
+from planner.kubernetes.pods import LearntStart, learn_start
 from planner.kubernetes.records import (
     CommandForm,
     Container,
@@ -22,7 +23,6 @@ from planner.kubernetes.records import (
     Volume,
     Workload,
 )
-from planner.kubernetes.startup import LearntStart, learn_start
 from planner.sources import demo
 from planner.spot import checks
 from planner.spot.assumptions import Capacity, Work

@@ -36,7 +36,7 @@ from planner.inventory.sealed import is_sealed
 from planner.inventory.start import read_start, slept_seconds, start_of, written_start
 from planner.kubernetes import names
 from planner.kubernetes import records as model
-from planner.kubernetes.host_paths import system_directory
+from planner.kubernetes.pods import system_directory
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of

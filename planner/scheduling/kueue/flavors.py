@@ -6,7 +6,6 @@ Source: kueue `pkg/scheduler/flavorassigner/flavorassigner.go`, `podset_reducer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import IntEnum
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
@@ -43,27 +42,14 @@ Oracle = Callable[[str, str, int], tuple[Possible, int]]
 """Of flavor, resource and amount: what a preemption for it alone would be, and how high it would borrow then."""
 
 
-class _Way(IntEnum):
-    """How one resource of one flavor is had, more finely than `Mode`."""
-
-    NO_FIT = 0
-    NO_CANDIDATES = 1
-    PREEMPT = 2
-    RECLAIM = 3
-    FIT = 4
-
-
 class _Granular(NamedTuple):
-    way: _Way
+    way: Possible
     borrow: int
 
 
-_WORST: Final = _Granular(_Way.NO_FIT, 2**31)
-_BEST: Final = _Granular(_Way.FIT, 0)
-_OF_POSSIBLE: Final = {
-    Possible.NONE: _Way.NO_CANDIDATES, Possible.PREEMPT: _Way.PREEMPT, Possible.RECLAIM: _Way.RECLAIM,
-}  # fmt: skip
-_MODE: Final = {_Way.NO_FIT: Mode.NO_FIT, _Way.FIT: Mode.FIT}  # the others: Mode.PREEMPT
+_WORST: Final = _Granular(Possible.NO_FIT, 2**31)
+_BEST: Final = _Granular(Possible.FIT, 0)
+_MODE: Final = {Possible.NO_FIT: Mode.NO_FIT, Possible.FIT: Mode.FIT}  # the others: Mode.PREEMPT
 
 
 class Flavors(NamedTuple):
@@ -190,7 +176,7 @@ class Assigner:
             name: Given(flavor, _MODE.get(one.way, Mode.PREEMPT), one.borrow, tried)
             for name, (one, flavor) in best.items()
         }
-        return found, [] if best_mode.way == _Way.FIT else lacks
+        return found, [] if best_mode.way == Possible.FIT else lacks
 
     def _in_flavor(
         self, flavor: str, group: QuotaGroup, asked: Mapping[str, int], use: Use
@@ -207,7 +193,7 @@ class Assigner:
                 lacks.append(why)
             if _is_preferred(worst, one, self._queue.spec):
                 worst = one
-            if worst.way != _Way.NO_FIT:
+            if worst.way != Possible.NO_FIT:
                 had[name] = one, flavor
         return had, worst, lacks
 
@@ -215,18 +201,18 @@ class Assigner:
         fr, queue = (flavor, name), self._queue
         most = queue.at_most(fr)
         if amount > most:
-            return _Granular(_Way.NO_FIT, 0), Lack(TOO_MUCH, flavor, name, amount - most)
+            return _Granular(Possible.NO_FIT, 0), Lack(TOO_MUCH, flavor, name, amount - most)
         borrow, is_more_above = lowest_that_fits(queue, fr, amount)
         free = queue.free(fr)
         if amount <= free:
-            return _Granular(_Way.FIT, borrow), None
+            return _Granular(Possible.FIT, borrow), None
         lack = Lack(WAITS, flavor, name, amount - free)
         rule = queue.spec
         may_force = rule.borrow_policy != "Never" or (self._is_fair and rule.reclaim != "Never")
         if queue.quota(fr).nominal >= amount or is_more_above or may_force:
             possible, after = self._oracle(flavor, name, amount)
-            return _Granular(_OF_POSSIBLE[possible], after), lack
-        return _Granular(_Way.NO_FIT, borrow), lack
+            return _Granular(possible, after), lack
+        return _Granular(Possible.NO_FIT, borrow), lack
 
     # ── which flavors are for which pods ─────────────────────────────────────────────────────────────────────────────
     def _mismatch(self, name: str, members: list[QueuedSet], group: QuotaGroup) -> str:
@@ -278,10 +264,10 @@ def _narrowed(spec: PodSpec, flavor: ResourceFlavor) -> PodSpec:
 
 def _is_preferred(a: _Granular, b: _Granular, rule: ClusterQueue) -> bool:
     """Whether `a` is better than `b`."""
-    if _Way.NO_FIT in (a.way, b.way):
-        return a.way != _Way.NO_FIT
-    if (a.way == _Way.NO_CANDIDATES) != (b.way == _Way.NO_CANDIDATES):
-        return b.way == _Way.NO_CANDIDATES
+    if Possible.NO_FIT in (a.way, b.way):
+        return a.way != Possible.NO_FIT
+    if (a.way == Possible.NONE) != (b.way == Possible.NONE):
+        return b.way == Possible.NONE
     by_way = (a.way, -a.borrow), (b.way, -b.borrow)
     by_borrow = (-a.borrow, a.way), (-b.borrow, b.way)
     mine, theirs = by_borrow if rule.preference == "PreemptionOverBorrowing" else by_way
@@ -289,9 +275,9 @@ def _is_preferred(a: _Granular, b: _Granular, rule: ClusterQueue) -> bool:
 
 
 def _tries_next(mode: _Granular, rule: ClusterQueue) -> bool:
-    if mode.way in (_Way.NO_FIT, _Way.NO_CANDIDATES):
+    if mode.way in (Possible.NO_FIT, Possible.NONE):
         return True
-    if mode.way in (_Way.PREEMPT, _Way.RECLAIM) and rule.when_can_preempt == "TryNextFlavor":
+    if mode.way in (Possible.PREEMPT, Possible.RECLAIM) and rule.when_can_preempt == "TryNextFlavor":
         return True
     return mode.borrow != 0 and rule.when_can_borrow == "TryNextFlavor"
 

@@ -52,11 +52,14 @@ class Mode(IntEnum):
 
 
 class Possible(IntEnum):
-    """What a preemption for one resource would be."""
+    """How one resource of one flavor is had, more finely than `Mode`: with a preemption that finds nobody (`NONE`), some of the own
+    queue (`PREEMPT`), or others only (`RECLAIM`)."""
 
-    NONE = 0
-    PREEMPT = 1
-    RECLAIM = 2
+    NO_FIT = 0
+    NONE = 1
+    PREEMPT = 2
+    RECLAIM = 3
+    FIT = 4
 
 
 class Lack(NamedTuple):
