@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, waiting_shape
@@ -162,21 +162,23 @@ def rollout(
         placement=placement_of(run),
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
         remedies=tuple(remedies),
-        findings=prepared.findings
-        + version_findings(prepared.snapshot)
-        + twice
-        + scaled_at_once(run, prepared.revisions)
-        + _others_in_flight(cluster, run)
-        + tried_again(run, prepared.revisions)
-        + not_played(prepared.snapshot, prepared.revisions)
-        + owned_by(prepared.snapshot, prepared.revisions)
-        + found_of_queues(prepared.snapshot, prepared.revisions)
-        + tuple(unknown_finding(key, u) for key, u in unknown)
-        + blocked_by(cluster, run, prepared.revisions)
-        + promoted(run)
-        + (held_by_unknown(prepared.snapshot) if stuck is not None else ())
-        + (on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ())
-        + (spare.not_played(prepared.snapshot) if pools else ()),
+        findings=(
+            *prepared.findings,
+            *version_findings(prepared.snapshot),
+            *twice,
+            *scaled_at_once(run, prepared.revisions),
+            *_others_in_flight(cluster, run),
+            *tried_again(run, prepared.revisions),
+            *not_played(prepared.snapshot, prepared.revisions),
+            *owned_by(prepared.snapshot, prepared.revisions),
+            *found_of_queues(prepared.snapshot, prepared.revisions),
+            *(unknown_finding(key, u) for key, u in unknown),
+            *blocked_by(cluster, run, prepared.revisions),
+            *promoted(run),
+            *(held_by_unknown(prepared.snapshot) if stuck is not None else ()),
+            *(on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ()),
+            *(spare.not_played(prepared.snapshot) if pools else ()),
+        ),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(
             OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
@@ -281,13 +283,8 @@ def _with_unasked(
     )
     price = found.usd(book)
     said = found.sentence if price is None else f"{found.sentence}, {usd(price)}"
-    finding = Finding(
-        severity=Severity.INFO,
-        code="nodes-unasked",
-        object=result.workloads[0].workload,
-        what=said,
-        mend=mend,
-    )
+    key = result.workloads[0].workload
+    finding = Finding(severity=Severity.INFO, code="nodes-unasked", object=key, what=said, mend=mend)
     return replace(
         result, findings=(*result.findings, finding), sentence=Text(f"{result.sentence}; {said}"),
         unasked_nodes=found.nodes, unasked_node_seconds=sum(found.stays_seconds), unasked_usd=price,
@@ -396,19 +393,17 @@ def _needs_growth(
     )
 
 
-def _others_in_flight(cluster: Cluster, run: Run) -> tuple[Finding, ...]:
+def _others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
     """Those that were played beside the change, in one line."""
-    if not run.others:
-        return ()
     words = [str(told_of(cluster, one)) for one in run.others[:_MOST_TOLD]]
-    more = f"; so {plural(len(run.others) - _MOST_TOLD, 'is', 'are')} {len(run.others) - _MOST_TOLD:,} more" if len(run.others) > _MOST_TOLD else ""  # fmt: skip
-    return (
-        Finding(
+    if (more := len(run.others) - _MOST_TOLD) > 0:
+        words.append(f"so {plural(more, 'is', 'are')} {more:,} more")
+    if words:
+        yield Finding(
             severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,
-            what=f"{'; '.join(words)}{more}: played on beside the change",
+            what=f"{'; '.join(words)}: played on beside the change",
             mend="The verdict is of a cluster in motion: ask again when they are done",
-        ),
-    )  # fmt: skip
+        )  # fmt: skip
 
 
 def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground import words
@@ -27,37 +27,34 @@ def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
     return () if refused else tuple(f"{pod.namespace}/{pod.name}" for pod in run.preempted)
 
 
-def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """The workloads whose own rollout would complete now and is stuck once the pods are placed, as one finding."""
     placed = [one.after.key for one in revisions if one.placed is not None and one.placed.pods and not one.placed.old]
     if not placed or not run.completed:
-        return ()
+        return
     asked = [one for one in cluster.snapshot.workloads if one.traits.rolls_out and not one.is_paused]
     if len(asked) > MOST_WORKLOADS:
-        return (_finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out"),)
+        yield _finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out")
+        return
     after = Cluster(run.simulation.pods.snapshot_now())
     try:
         blocked = [one.key for one in asked if _completes(cluster, one) and not _completes(after, one)]
     except TooLargeError:
         what = f"whether others can still be rolled out with these pods in place is not known: {TOO_LARGE}"
-        return (_finding(placed, what),)
-    if not blocked:
-        return ()
-    what = (
-        f"with these pods in place {words.count(len(blocked), 'workload')} can't be rolled out any more that can now: "
-    )
-    return (_finding(placed, what + words.listing(blocked, 5), Severity.WARNING),)
+        yield _finding(placed, what)
+        return
+    if blocked:
+        some = f"{words.count(len(blocked), 'workload')} can't be rolled out any more that can now"
+        yield _finding(placed, f"with these pods in place {some}: {words.listing(blocked, 5)}", Severity.WARNING)
 
 
-def promoted(run: Run) -> tuple[Finding, ...]:
+def promoted(run: Run) -> Iterator[Finding]:
     """Who has to be promoted on the way, which the answer takes for granted."""
-    found = []
     for key, times in run.promotions.items():
         if times:
             what = f"waits {words.count(times, 'time')} for a promotion (a pause without a duration): it is taken to come once nothing else moves"
             mend = f"Promote it then: {promote(key)}"
-            found.append(Finding(severity=Severity.INFO, code="waits-for-promotion", object=key, what=what, mend=mend))
-    return tuple(found)
+            yield Finding(severity=Severity.INFO, code="waits-for-promotion", object=key, what=what, mend=mend)
 
 
 def _completes(cluster: Cluster, workload: Workload) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, count, duration, short_name
 from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import AdmissionHook, Finding, FrozenMap, Severity, Snapshot, Workload
+from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import (
@@ -50,26 +50,22 @@ def unknown_finding(key: str, unknown: Unknown) -> Finding:
     )  # fmt: skip
 
 
-def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
-    """Webhooks and policies that may change or refuse what is rolled out."""
-    found = []
+def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Finding]:
+    """Webhooks and policies that may change or refuse what is rolled out. A dry run asks those that see the workload; its pods' come only
+    when its controller makes them."""
     for revision in revisions:
-        hooks = admission_hooks(snapshot, revision)
-        if hooks:
+        after = revision.after
+        if hooks := admission_hooks(snapshot, revision):
             names = ", ".join(f"{hook.kind} {hook.name}" for hook in hooks)
-            found.append(
-                Finding(
-                    severity=Severity.INFO, code="admission-not-played", object=revision.after.key,
-                    what=f"{names} may change or refuse these pods or the workload: what they do is not played",
-                    mend=_dry_run(revision, hooks),
-                )
-            )  # fmt: skip
-    return tuple(found)
+            what = f"{names} may change or refuse these pods or the workload: what they do is not played"
+            mend = "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"
+            if any(hook.is_about(after.traits.group, after.traits.resource) for hook in hooks):
+                mend = "See what a dry run says: kubectl apply --dry-run=server"
+            yield Finding(severity=Severity.INFO, code="admission-not-played", object=after.key, what=what, mend=mend)
 
 
-def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """Workloads that another object made: where what is asked for has to be set."""
-    found = []
     for revision in revisions:
         owner = revision.after.owner
         if owner is None or revision.placed is not None or not revision.after.traits.rolls_out:
@@ -79,39 +75,23 @@ def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Finding
         through = row.updates.through if row is not None and row.updates is not None else ""
         place = f"spec.{through}.deploymentStrategy there" if through else "it there"
         what = f"belongs to {owner.kind} {owner.name}, whose controller sets back what is set on it"
-        mend = f"Set {place}"
-        found.append(
-            Finding(severity=Severity.INFO, code="owned-by-another", object=revision.after.key, what=what, mend=mend)
+        yield Finding(
+            severity=Severity.INFO, code="owned-by-another", object=revision.after.key, what=what, mend=f"Set {place}"
         )
-    return tuple(found)
 
 
-def tried_again(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+def tried_again(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """A rollout that goes on only when a ReplicaSet tries once more to make the pods that a quota refused it.
 
     Source: client-go `util/workqueue/default_rate_limiters.go`: the delay doubles from 5 ms up to 1,000 s; kubernetes#98656.
     """
-    if not run.retried:
-        return ()
-    what = (
-        "a quota refuses pods on the way, and who makes them tries again ever more rarely: each time it may take up to "
-    )
-    return (
-        Finding(
+    if run.retried:
+        yield Finding(
             severity=Severity.INFO, code="quota-retried", object=revisions[0].after.key,
-            what=f"{what}{duration(LONGEST_RETRY_MS / 1_000)} more than is said",
+            what="a quota refuses pods on the way, and who makes them tries again ever more rarely: each time it may take up to "
+            f"{duration(LONGEST_RETRY_MS / 1_000)} more than is said",
             mend="Raise the quota by what the surge asks for, or set maxSurge to 0",
-        ),
-    )  # fmt: skip
-
-
-def _dry_run(revision: Revision, hooks: Sequence[AdmissionHook]) -> str:
-    """A dry run asks those that see the workload; its pods' come only when its controller makes them."""
-    after = revision.after
-    of_workload = (after.traits.group, after.traits.resource)
-    if any(hook.is_about(*of_workload) for hook in hooks):
-        return "See what a dry run says: kubectl apply --dry-run=server"
-    return "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"
+        )  # fmt: skip
 
 
 def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
