@@ -614,7 +614,7 @@ def _by_quotas(cluster: Cluster, namespace: str, spec: PodSpec) -> tuple[int | N
     limit: int | None = None
     name = ""
     for quota in cluster.remember(_quotas).get(namespace, ()):
-        if not quota.used or not quota_covers(quota, spec, spec.priority_class_name):
+        if not quota.used or not quota_covers(quota, spec):
             continue
         for key, amount in usage(spec).items():
             if amount and key in quota.hard:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
+from typing import Final
 
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
@@ -96,36 +97,34 @@ def usage(spec: PodSpec) -> dict[str, int]:
     return counted
 
 
-def quota_covers(quota: ResourceQuota, spec: PodSpec, priority_class: str) -> bool:
-    """Whether a quota's scopes select a pod."""
+def quota_covers(quota: ResourceQuota, spec: PodSpec | None) -> bool:
+    """Whether a quota counts such a pod, or (None) an object that is none: scopes select pods, and a quota with any covers nothing else
+    (`MatchesNoScopeFunc`)."""
     scopes: list[tuple[str, str, tuple[str, ...]]] = [(scope, "Exists", ()) for scope in quota.scopes]
     scopes += [(r.key, r.operator, r.values) for r in quota.scope_selector]
-    for scope, operator, values in scopes:
-        if scope == "BestEffort":
-            matches = qos_class(spec) is QosClass.BEST_EFFORT
-        elif scope == "NotBestEffort":
-            matches = qos_class(spec) is not QosClass.BEST_EFFORT
-        elif scope == "Terminating":
-            matches = spec.active_deadline_seconds is not None
-        elif scope == "NotTerminating":
-            matches = spec.active_deadline_seconds is None
-        elif scope == "PriorityClass":
-            matches = _class_matches(priority_class, operator, values)
-        elif scope == "CrossNamespacePodAffinity":
-            matches = any(t.namespaces or t.namespace_selector for t in spec.pod_affinity + spec.pod_anti_affinity)
-        else:
-            matches = False
-        if not matches:
-            return False
-    return True
+    if spec is None or not scopes:
+        return not scopes
+    return all(scope in _SCOPES and _SCOPES[scope](spec, operator, values) for scope, operator, values in scopes)
 
 
-def _class_matches(name: str, operator: str, values: tuple[str, ...]) -> bool:
-    if operator == "In":
-        return name in values
-    if operator == "NotIn":
-        return name not in values
+def _class_matches(spec: PodSpec, operator: str, values: tuple[str, ...]) -> bool:
+    name = spec.priority_class_name
+    if operator in ("In", "NotIn"):
+        return (name in values) == (operator == "In")
     return bool(name) == (operator == "Exists")
+
+
+_SCOPES: Final[Mapping[str, Callable[[PodSpec, str, tuple[str, ...]], bool]]] = {
+    "BestEffort": lambda spec, *_: qos_class(spec) is QosClass.BEST_EFFORT,
+    "NotBestEffort": lambda spec, *_: qos_class(spec) is not QosClass.BEST_EFFORT,
+    "Terminating": lambda spec, *_: spec.active_deadline_seconds is not None,
+    "NotTerminating": lambda spec, *_: spec.active_deadline_seconds is None,
+    "PriorityClass": _class_matches,
+    "CrossNamespacePodAffinity": lambda spec, *_: any(
+        term.namespaces or term.namespace_selector for term in spec.pod_affinity + spec.pod_anti_affinity
+    ),
+}
+"""Whether a scope selects a pod: also by an operator and values."""
 
 
 _TO_BE_STATED = ("cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory")
@@ -335,7 +334,7 @@ class Admission:
         quotas = self._quotas.get(namespace)
         if not quotas:
             return None
-        covering = [(quota, used) for quota, used in quotas if quota_covers(quota, spec, spec.priority_class_name)]
+        covering = [(quota, used) for quota, used in quotas if quota_covers(quota, spec)]
         for quota, _ in covering:
             unstated = _unstated(quota, spec)
             if unstated:
@@ -393,10 +392,8 @@ class Admission:
 
     def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
-        quotas = self._quotas.get(namespace)
-        if quotas:
-            wanted = spec.priority_class_name
-            self._add(namespace, usage(spec), sign, lambda quota: quota_covers(quota, spec, wanted))
+        if self._quotas.get(namespace):
+            self._add(namespace, usage(spec), sign, spec)
 
     def object_refusal(self, kind: str, namespace: str, name: str, counted: Mapping[str, int]) -> Refusal | None:
         """Why the API server refuses an object that isn't a pod, and counts as `counted`; None when it doesn't."""
@@ -405,13 +402,13 @@ class Admission:
             problem = _listed(_claim_out_of_bounds(limits, kind, counted.get("requests.storage")))
             if problem:
                 return Refusal(name=name, problem=problem, what=kind, resource=resource)
-        quotas = [one for one in self._quotas.get(namespace, ()) if not has_scopes(one[0])]
+        quotas = [one for one in self._quotas.get(namespace, ()) if quota_covers(one[0], None)]
         return _exceeded(quotas, counted, name, kind, resource)
 
     def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
         """Count such an object made (+1) or gone (−1)."""
         if namespace in self._quotas:
-            self._add(namespace, counted, sign, lambda quota: not has_scopes(quota))
+            self._add(namespace, counted, sign, None)
 
     def let_in(self, namespace: str, name: str, hard: Mapping[str, int]) -> None:
         """A quota lets so much in from now on; what isn't named stays."""
@@ -421,12 +418,10 @@ class Admission:
             for quota, used in self._quotas[namespace]
         ]
 
-    def _add(
-        self, namespace: str, counted: Mapping[str, int], sign: int, covers: Callable[[ResourceQuota], bool]
-    ) -> None:
+    def _add(self, namespace: str, counted: Mapping[str, int], sign: int, spec: PodSpec | None) -> None:
         self._make_own(namespace)
         for quota, used in self._quotas[namespace]:
-            if not covers(quota):
+            if not quota_covers(quota, spec):
                 continue
             most = self.most_used[namespace, quota.name]
             for key in quota.hard:
@@ -441,11 +436,6 @@ class Admission:
             quotas = self._quotas[namespace] = [(quota, dict(used)) for quota, used in self._quotas[namespace]]
             for quota, _ in quotas:
                 self.most_used[namespace, quota.name] = dict(self.most_used[namespace, quota.name])
-
-
-def has_scopes(quota: ResourceQuota) -> bool:
-    """Scopes are of pods: a quota with any covers nothing else (`MatchesNoScopeFunc`)."""
-    return bool(quota.scopes or quota.scope_selector)
 
 
 def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str, resource: str) -> Refusal | None:
@@ -473,9 +463,7 @@ def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str,
 def _counted(snapshot: Snapshot, quota: ResourceQuota) -> dict[str, int]:
     used: dict[str, int] = {}
     for pod in snapshot.pods:
-        if pod.namespace == quota.namespace and not pod.is_terminal:
-            if not quota_covers(quota, pod.spec, pod.spec.priority_class_name):
-                continue
+        if pod.namespace == quota.namespace and not pod.is_terminal and quota_covers(quota, pod.spec):
             for key, amount in usage(pod.spec).items():
                 if key in quota.hard:
                     used[key] = used.get(key, 0) + amount

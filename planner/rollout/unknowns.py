@@ -29,7 +29,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.units import card_by_card, is_listed
 from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
-from planner.rollout.admission import claim_usage, has_scopes, unknown_priority, unknown_security, usage
+from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
 from planner.rollout.beside import untold
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
@@ -148,7 +148,7 @@ def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: D
     requests = tuple(one for _, _, some in devices.delegated for one in some)
     counted = claim_usage(snapshot, ClaimSpec(requests=requests), usage(spec))
     keys = {key for key, amount in counted.items() if amount > 0}
-    quotas = (one for one in snapshot.resource_quotas if one.namespace == namespace and not has_scopes(one))
+    quotas = (one for one in snapshot.resource_quotas if one.namespace == namespace and quota_covers(one, None))
     return any(not keys.isdisjoint(quota.hard) for quota in quotas)
 
 

@@ -119,7 +119,7 @@ def test_a_quota_on_cpu_makes_stating_it_compulsory() -> None:
 )
 def test_scopes(scope: str, asked: PodSpec, covered: bool) -> None:
     found = snapshot(node("n-0"), quota({"pods": "1"}, scopes=[scope])).resource_quotas[0]
-    assert quota_covers(found, asked, asked.priority_class_name) is covered
+    assert quota_covers(found, asked) is covered
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_priority_class_selectors(operator: str, values: list[str], name: str, c
     rule = {"scopeName": "PriorityClass", "operator": operator, "values": values}
     item = quota({"pods": "1"}, scopeSelector={"matchExpressions": [rule]})
     found = snapshot(node("n-0"), item).resource_quotas[0]
-    assert quota_covers(found, spec(), name) is covered
+    assert quota_covers(found, spec(priority_class_name=name)) is covered
 
 
 # ── limit ranges, priority classes ───────────────────────────────────────────────────────────────────────────────────

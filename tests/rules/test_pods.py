@@ -117,4 +117,4 @@ def test_a_quota_of_best_effort_pods_covers_those_of_that_class(resources: Item,
     found = snapshot(node("n0"), *quotas, pod("p", spec))
     asked = found.pods[0].spec
     is_best_effort = qos_class(asked) is QosClass.BEST_EFFORT
-    assert [quota_covers(one, asked, "") for one in found.resource_quotas] == [is_best_effort, not is_best_effort]
+    assert [quota_covers(one, asked) for one in found.resource_quotas] == [is_best_effort, not is_best_effort]
