@@ -106,7 +106,7 @@ def gated(
     is_alone = verdict is alone.verdict
     told, source = (mine, alone) if is_alone else (ours, together)
     before, placed = change.before, change.placed
-    old, new = _old_pods(snapshot, change), _new_pods(snapshot, change, mine.replicas)
+    old, new = _pods(snapshot, change, mine.replicas)
     gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
     grown = [one for one, said in ((alone, alone.verdict), (together, shared)) if said is Verdict.NEEDS_GROWTH]
     growth = next(iter(grown), None)
@@ -153,19 +153,15 @@ def _pods_of(snapshot: Snapshot, workload: Workload | None, told: int | None = N
     return [(workload.template.spec, number)]
 
 
-def _old_pods(snapshot: Snapshot, change: Revision) -> Pods:
-    """The same of what it was: of an object that is placed, whose place the new ones take."""
-    if change.placed is None:
-        return _pods_of(snapshot, change.before)
-    return [(one.template.spec, one.count) for one in change.placed.old]
-
-
-def _new_pods(snapshot: Snapshot, change: Revision, told: int) -> Pods:
-    """The same of what it becomes, of all its templates; none while it is suspended, unless a queue resumes it."""
-    if change.placed is None:
-        return _pods_of(snapshot, change.after, told)
-    is_idle = bool(change.placed.idle) and not _is_queued(snapshot, change)
-    return [] if is_idle else [(template.spec, n) for template, n in change.placed.templates]
+def _pods(snapshot: Snapshot, change: Revision, told: int) -> tuple[Pods, Pods]:
+    """The same of what it was (of an object that is placed, whose place the new ones take) and of what it becomes, of all its templates;
+    none while it is suspended, unless a queue resumes it."""
+    placed = change.placed
+    if placed is None:
+        return _pods_of(snapshot, change.before), _pods_of(snapshot, change.after, told)
+    is_idle = bool(placed.idle) and not _is_queued(snapshot, change)
+    new = [] if is_idle else [(template.spec, n) for template, n in placed.templates]
+    return [(one.template.spec, one.count) for one in placed.old], new
 
 
 def _is_queued(snapshot: Snapshot, change: Revision) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from planner.capacity.changes import ALL, Change, ChangeKind, Later
 from planner.capacity.rollouts import growing, rollout
@@ -206,8 +206,8 @@ def _change(snapshot: Snapshot, settings: RolloutSettings, key: str) -> Workload
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING) -> RolloutResult:
-    """`rollout` of what was asked.
+def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING, **more: Any) -> RolloutResult:
+    """`rollout` of what was asked; `more`: of the `Scenario`.
 
     Raises
     ------
@@ -215,10 +215,7 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
         When the settings don't apply to the snapshot.
     """
     snapshot = at_replicas(snapshot, settings)
-    return _played(snapshot, settings, scenario_of(snapshot, settings), given)
-
-
-def _played(snapshot: Snapshot, settings: RolloutSettings, scenario: Scenario, given: Given) -> RolloutResult:
+    scenario = replace(scenario_of(snapshot, settings), **more)
     known = settings.pools.known(given)
     beside = settings.events.beside(known, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
@@ -241,9 +238,7 @@ def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:
 def first_answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING) -> RolloutResult:
     """The answer for the first placement only, without ways out: what is known soonest. `ties` is None where others may
     come out otherwise; `answer` says how many do."""
-    snapshot = at_replicas(snapshot, settings)
-    scenario = replace(scenario_of(snapshot, settings), runs=0, with_remedies=False)
-    found = _played(snapshot, settings, scenario, given)
+    found = answer(snapshot, settings, given, runs=0, with_remedies=False)
     return found if found.ties is not None and found.ties.proven else replace(found, ties=None)
 
 

@@ -283,17 +283,12 @@ def event_words(previous: Moment | None, moment: Moment) -> str:
     """What happened since `previous`."""
     if previous is None:
         return "before the change"
-    parts = [f"{MEANWHILE}{words}" for words in moment.events]
-    ready = moment.new_ready - previous.new_ready
-    if ready > 0:
-        parts.append(f"{ready} new Ready")
-    if moment.new_starting:
-        parts.append(f"{moment.new_starting} starting")
-    gone = previous.terminating and f"{previous.terminating} gone"
-    if gone:
-        parts.append(gone)
-    if moment.terminating:
-        parts.append(f"{moment.terminating} terminating")
-    if moment.pending:
-        parts.append(f"{moment.pending} waiting for a node")
+    counted = (
+        (moment.new_ready - previous.new_ready, "new Ready"),
+        (moment.new_starting, "starting"),
+        (previous.terminating, "gone"),
+        (moment.terminating, "terminating"),
+        (moment.pending, "waiting for a node"),
+    )
+    parts = [f"{MEANWHILE}{words}" for words in moment.events] + [f"{n} {what}" for n, what in counted if n > 0]
     return ", ".join(parts) or "nothing left to do"

@@ -200,14 +200,12 @@ def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
     look at it; where nodes do, what is more than their sums doesn't fit in any case."""
     mend = "Ask that scheduler: its nodes' annotations say what is left"
     for name in card_by_card(snapshot, pod_requests(spec)):
-        if is_listed(snapshot, name):
+        what = f"no node lists {name}, which an extender of the scheduler counts by itself (as HAMi's does)"
+        if there := is_listed(snapshot, name):
             what = (
                 f"an extender of the scheduler, or one of its own, counts {name} card by card, and nodes list only sums"
             )
-            yield Unknown(what=what, mend=mend)
-        else:
-            what = f"no node lists {name}, which an extender of the scheduler counts by itself (as HAMi's does)"
-            yield Unknown(what=what, may_help=True, mend=mend)
+        yield Unknown(what=what, may_help=not there, mend=mend)
 
 
 def _takers(snapshot: Snapshot) -> Mapping[str, Sequence[str]]:
