@@ -394,7 +394,7 @@ class _Reader:
 
 
 def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Walk) -> Iterator[Part]:
-    from planner.inventory.yaml_text import Batch, check_directives, yaml_pieces
+    from planner.inventory.yaml_text import YamlBatch, check_directives, yaml_pieces
 
     _check_utf8(view, where)
     check_directives(view, where)
@@ -408,7 +408,7 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Wal
         walk.take_value(where)
         try:
             for value in yaml_pieces(_Reader(span), where, repeated, begun, walk):
-                if isinstance(value, Batch):
+                if isinstance(value, YamlBatch):
                     yield Part(where=where, items=list(value), first=first)
                     first += len(value)
                 elif value is not None:

@@ -89,7 +89,7 @@ def check_directives(text: str | memoryview, where: str) -> None:
         raise InputError(f"more than {MOST_DIRECTIVES} lines of it are directives of YAML (%)", where=where, mend=_MEND)
 
 
-class Batch(list[Any]):
+class YamlBatch(list[Any]):
     """Items of a document's ``items`` as JSON texts (or as values, where JSON can't hold them); more of them follow."""
 
 
@@ -177,7 +177,7 @@ class _Document:
                 if len(items) >= MOST_OBJECTS:
                     raise too_many(self.reading.where)
                 if len(items) >= _BATCH_ITEMS and isinstance(value, dict) and "kind" in value:
-                    yield Batch(items)
+                    yield YamlBatch(items)
                     items.clear()
                 items.append(_packed(value))
         yield {**merged, **begun}
