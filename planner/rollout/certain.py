@@ -20,7 +20,8 @@ from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.beside import beside, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.over_sets import NEW_HASH
-from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
+from planner.rollout.ownership import pods_by_owner, sets_by_owner
+from planner.rollout.pods import unfinished
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import distinct
@@ -67,11 +68,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     if not _is_countable(cluster, shape, pods):
         return None
     if workload.strategy.kind == RECREATE:
-        count = workload.replicas
-        pauses = ((False, True), (True, False)) if count else ()
-        return Course(
-            completes=True, ticks=len(pauses), lowest_ready=0, peak_pods=count, peak_bound=count, pauses=pauses
-        )
+        return _turns(1 if workload.replicas else 0, lowest_ready=0, pods=workload.replicas)
     return _deployment(cluster, workload, shape)
 
 
@@ -267,13 +264,10 @@ def _apart(cluster: Cluster) -> list[Shape]:
     return list(dict.fromkeys(alike(cluster, s).shape if s.is_plain else s for s in shapes))
 
 
-def _restless_nodes(cluster: Cluster) -> IntArray:
-    """Nodes on which pods are starting or terminating: int64[node], 0 or 1."""
-    restless = np.zeros(cluster.node_count, dtype=np.int64)
-    for group in cluster.groups:
-        for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
-            if group.is_terminating or is_starting(cluster.snapshot.pods[i]):
-                restless[node] = 1
+def _restless_nodes(cluster: Cluster) -> BoolArray:
+    """Nodes on which pods are starting or terminating: bool[node]."""
+    restless = np.zeros(cluster.node_count, dtype=np.bool_)
+    restless[[cluster.node_index[cluster.snapshot.pods[i].node_name] for i in unfinished(cluster)]] = True
     return restless
 
 
@@ -289,14 +283,15 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course
     if not _takes_its_place(cluster, shape, pods, targets, 0):
         return None
     unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))
-    pauses = ((False, True), (True, False)) * -(-len(targets) // unavailable)
+    turns = -(-len(targets) // unavailable)
+    return _turns(turns, lowest_ready=max(0, len(targets) - unavailable), pods=len(targets))
+
+
+def _turns(turns: int, *, lowest_ready: int, pods: int) -> Course:
+    """The course in which old pods go and new ones start in their places, so many times."""
+    pauses = ((False, True), (True, False)) * turns
     return Course(
-        completes=True,
-        ticks=len(pauses),
-        lowest_ready=max(0, len(targets) - unavailable),
-        peak_pods=len(targets),
-        peak_bound=len(targets),
-        pauses=pauses,
+        completes=True, ticks=len(pauses), lowest_ready=lowest_ready, peak_pods=pods, peak_bound=pods, pauses=pauses
     )
 
 
@@ -323,15 +318,7 @@ def _stateful_set(cluster: Cluster, workload: Workload, shape: Shape, pods: list
     if not _takes_its_place(cluster, shape, pods, places, workload.replicas):
         return None
     count = max(0, workload.replicas - workload.strategy.partition)
-    lowest = workload.replicas - (1 if count else 0)
-    return Course(
-        completes=True,
-        ticks=2 * count,
-        lowest_ready=lowest,
-        peak_pods=workload.replicas,
-        peak_bound=workload.replicas,
-        pauses=((False, True), (True, False)) * count,
-    )
+    return _turns(count, lowest_ready=workload.replicas - (1 if count else 0), pods=workload.replicas)
 
 
 def _deployment(cluster: Cluster, workload: Workload, shape: Shape) -> Course:

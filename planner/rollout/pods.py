@@ -19,7 +19,7 @@ from planner.kubernetes.records import Labels, Pod, PodDisruptionBudget, PodSpec
 from planner.rollout.claims import claims_made
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.tally import Tally
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Budget
@@ -75,11 +75,6 @@ class Pods:
         self.told: Counter[str] = Counter()
 
     # ── coming and going ────────────────────────────────────────────────────────────────────────────────────────────
-    def take_up_unfinished(self) -> None:
-        """Pods of the snapshot that start become Ready, those that terminate go: from the first moment."""
-        for index in self.cluster.remember(_unfinished):
-            self.live(index)
-
     def live(self, index: int) -> LivePod:
         """The snapshot's pod `index` as a pod in motion."""
         found = self.by_index.get(index)
@@ -297,8 +292,9 @@ class Pods:
         )
 
 
-def _unfinished(cluster: Cluster) -> list[int]:
-    """Indices of the bound pods that start or terminate."""
+@once_a_cluster
+def unfinished(cluster: Cluster) -> list[int]:
+    """Indices of the bound pods that start, and become Ready, or terminate, and go: from the first moment."""
     pods = cluster.snapshot.pods
     return [i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i])]
 

@@ -21,7 +21,7 @@ from planner.rollout.clock import PATIENCE_MS, Controller
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
-from planner.rollout.controllers.protocol import RolloutController, is_scaled, is_waiting
+from planner.rollout.controllers.protocol import RolloutController, is_scaled
 from planner.rollout.evicting import Evictor
 from planner.rollout.happenings import evictor, happen, is_emptied
 from planner.rollout.in_flight import InFlight
@@ -290,7 +290,8 @@ class Run:
             self._settle()
         self._look()
         for key in self.moments:
-            is_done = key in self.controllers and _is_done(simulation, self.controllers[key])
+            one = self.controllers.get(key)
+            is_done = one is not None and one.is_complete(simulation) and not one.is_terminating(simulation)
             self.done[key] = is_done
             if not is_done or self.finished_at[key] < 0:
                 self.finished_at[key] = simulation.clock.tick if is_done else -1
@@ -318,7 +319,7 @@ class Run:
 
     def _goes_on(self) -> bool:
         """Whether somebody waited for nothing but time, or for a promotion, and now goes on."""
-        waiting = [one for one in self.simulation.controllers.values() if is_waiting(one)]
+        waiting = [one for one in self.simulation.controllers.values() if isinstance(one, RolloutController)]
         promoted = {r.after.key for r in self.revisions if r.is_promoted}
         go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them
         return any(go_on)
@@ -347,17 +348,17 @@ class Run:
     def _end(self) -> None:
         """What it has come to."""
         simulation, controllers = self.simulation, self.controllers
-        waiting = {key: one for key, one in controllers.items() if is_waiting(one)}
         self.completed, self.ticks = all(self.done.values()), simulation.clock.tick
         self.status = {key: controllers[key].status(simulation) for key in self.moments}
         self.pods = {key: tuple(controllers[key].all_pods(simulation)) for key in self.moments}
         self.choices, self.orders = simulation.choices + simulation.scheduler.choices, simulation.orders
         self.work = simulation.units_spent
         self.owners = {key: controllers[key].owners() for key in self.moments}
-        self.replicas = {r.after.key: _replicas(controllers[r.after.key], r.after) for r in self.revisions}
+        scaled = {key: one.replicas for key, one in controllers.items() if is_scaled(one)}
+        self.replicas = {r.after.key: scaled.get(r.after.key, r.after.replicas) for r in self.revisions}
         self.new_shapes = {key: p.shape for p in simulation.queue.arrivals if p.is_new and (key := self.workload_of(p))}
-        self.promotions = {key: one.promotions for key, one in waiting.items()}
-        self.waits_for = {key: one.waits_for for key, one in waiting.items()}
+        self.promotions = {key: one.promotions for key, one in controllers.items()}
+        self.waits_for = {key: one.waits_for for key, one in controllers.items()}
 
     def workload_of(self, pod: LivePod) -> str:
         """The key of the changed workload a new pod belongs to; "" for none."""
@@ -485,12 +486,3 @@ def _started(simulation: Simulation, revision: Revision) -> RolloutController:
     return registry.start(
         simulation, revision.after, before=revision.before, has_new_template=revision.has_new_template
     )
-
-
-def _replicas(controller: RolloutController, after: Workload) -> int:
-    return controller.replicas if is_scaled(controller) else after.replicas
-
-
-def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
-    """Complete, and the last old pod is gone."""
-    return controller.is_complete(simulation) and not controller.is_terminating(simulation)

@@ -20,7 +20,7 @@ from planner.kubernetes.records import Labels, LabelSelector, PodSpec, Snapshot
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.claims import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller
-from planner.rollout.pods import Pods
+from planner.rollout.pods import Pods, unfinished
 from planner.rollout.queue import SchedulingQueue
 from planner.rollout.queueing_hints import ClusterEvent
 from planner.scheduling.cluster import BoolArray, Cluster
@@ -129,9 +129,8 @@ class Simulation:
             self.state.shut(node)
         for node, bar in cluster.closed:
             self.state.close(node, bar)
-        for index in self.queue.to_take_up():
+        for index in (*self.queue.to_take_up(), *unfinished(cluster)):
             self.pods.live(index)
-        self.pods.take_up_unfinished()
 
     def _take_up(self, pod: LivePod, index: int) -> None:
         """A waiting pod of the snapshot competes from the first moment."""

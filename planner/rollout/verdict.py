@@ -226,7 +226,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
 def _is_midway(run: Run, key: str) -> bool:
     """Whether a Deployment has pods of several revisions."""
     controller = run.simulation.controllers.get(key)
-    return isinstance(controller, DeploymentController) and sum(one.replicas > 0 for one in controller.all_sets()) > 1
+    return isinstance(controller, DeploymentController) and sum(one.replicas > 0 for one in controller.all_sets) > 1
 
 
 def _replaces(run: Run, revision: Revision) -> bool:

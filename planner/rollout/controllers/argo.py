@@ -67,7 +67,6 @@ class ArgoController(OverSets):
         self.is_promoted_fully = told.is_promoted_fully
         due = [_hash(one) for one in known if one.replicas and one.annotations.get(ROLLOUTS_SCALE_DOWN_DEADLINE)]
         self.delayed = dict.fromkeys(due, False)  # hash → whether the delay of its scale-down is over
-        self.promotions = 0
 
     def _controller(self, one: ReplicaSet) -> ReplicaSetController:
         desired = one.annotations.get(ROLLOUTS_DESIRED_REPLICAS, "")
@@ -119,7 +118,6 @@ class ArgoController(OverSets):
 
     @property
     def waits_for(self) -> str:
-        """What it waits for once nothing else moves: ``promotion``, ``time``, or ""."""
         if self.is_paused and not self.workload.is_paused:
             if self.blue_green is not None:
                 return "time" if self.blue_green.promotes_itself else "promotion"

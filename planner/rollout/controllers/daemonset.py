@@ -74,6 +74,7 @@ class DaemonSetController(OverRevisions):
             self.revision = again = used_again(simulation, before, workload)
             for pod in self.all_pods(simulation):
                 pod.is_new = bool(again) and pod.revision == again
+        self.lacks_revision = has_new_template and not self.revision
         self.spec = daemon_spec(workload)
         self._targets: tuple[int, ...] | None = None
         self._absent: frozenset[int] = frozenset()  # nodes that weren't there when it last looked
@@ -229,10 +230,6 @@ class DaemonSetController(OverRevisions):
             self._refresh(simulation)
             busy |= self._roll(simulation)
         return busy
-
-    @property
-    def is_of_new_revision(self) -> bool:
-        return self.has_new_template and not self.revision
 
     def _fill(self, simulation: Simulation) -> tuple[bool, bool]:
         """`podsShouldBeOnNode`: a pod on every target node without; where one is terminating, only a surging DaemonSet

@@ -57,7 +57,7 @@ class DeploymentController(OverSets):
                     controller.adopt(simulation)
             else:
                 self.old.append(controller)
-        self._sets = [*self.old, self.new] if self.new else [*self.old]
+        self.all_sets = [*self.old, self.new] if self.new else [*self.old]
         self.surge, self.unavailable = rolling_limits(workload)
 
     def scale(self, simulation: Simulation, replicas: int) -> None:
@@ -78,10 +78,10 @@ class DeploymentController(OverSets):
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``, as `calculateStatus` gives them."""
-        tallies = [one.tally(simulation) for one in self.all_sets()]
+        tallies = [one.tally(simulation) for one in self.all_sets]
         available = sum(tally.count(AVAILABLE, lacking=ENDING) for tally in tallies)
         # unavailable is counted from the ReplicaSets' specs: pods that quota refused are unavailable too
-        wanted = sum(s.replicas for s in self.all_sets())
+        wanted = sum(s.replicas for s in self.all_sets)
         return {
             "replicas": sum(tally.count(lacking=ENDING) for tally in tallies),
             "updatedReplicas": self._updated(simulation),
@@ -109,7 +109,7 @@ class DeploymentController(OverSets):
         if self.new is None or self.strategy.kind == RECREATE:  # what it waits for isn't written in its ReplicaSets
             return self._sync(simulation)
         seen: list[tuple[int | None, ...]] = [
-            (one.replicas, one.desired, one.maximum, one.reported_available(simulation)) for one in self.all_sets()
+            (one.replicas, one.desired, one.maximum, one.reported_available(simulation)) for one in self.all_sets
         ]
         if seen == self._at_rest:
             return False
@@ -126,11 +126,11 @@ class DeploymentController(OverSets):
 
     def _is_scaling(self) -> bool:
         """`isScalingEvent`: an active ReplicaSet still carries another number of desired replicas."""
-        return any(s.replicas > 0 and s.desired is not None and s.desired != self.replicas for s in self.all_sets())
+        return any(s.replicas > 0 and s.desired is not None and s.desired != self.replicas for s in self.all_sets)
 
     def never_goes_on(self) -> ReplicaSetController | None:
         """The ReplicaSet whose stale annotation makes every sync a scaling event that comes to nothing."""
-        active = [s for s in self.all_sets() if s.replicas > 0]
+        active = [s for s in self.all_sets if s.replicas > 0]
         if self.workload.is_paused or not self._is_scaling() or len(active) != 1:
             return None
         return active[0] if active[0].replicas == self.replicas else None
@@ -148,7 +148,7 @@ class DeploymentController(OverSets):
         One that has as many as it should keeps its annotation, whatever that says: with a stale one every sync is a
         scaling event, and nothing is rolled out any more (kubernetes#138036, open in 1.36).
         """
-        active = [s for s in self.all_sets() if s.replicas > 0]
+        active = [s for s in self.all_sets if s.replicas > 0]
         if len(active) <= 1:
             target = active[0] if active else (self.new or max(self.old, key=lambda s: s.created_at, default=None))
             if target is None:
@@ -224,7 +224,7 @@ class DeploymentController(OverSets):
             return False
         if new.replicas > self.replicas:
             return self._set(new, self.replicas)
-        total = sum(s.replicas for s in self.all_sets())
+        total = sum(s.replicas for s in self.all_sets)
         room = self.replicas + self.surge - total
         if room <= 0:
             return False
@@ -237,13 +237,13 @@ class DeploymentController(OverSets):
         active = [s for s in self.old if s.replicas > 0]
         if not active:
             return False
-        total = sum(s.replicas for s in self.all_sets())
+        total = sum(s.replicas for s in self.all_sets)
         minimum = self.replicas - self.unavailable
         most = total - minimum - (new.replicas - new.reported_available(simulation))
         if most <= 0:
             return False
         active.sort(key=lambda s: (s.created_at, s.name))
-        available = {s.key: s.reported_available(simulation) for s in self.all_sets()}
+        available = {s.key: s.reported_available(simulation) for s in self.all_sets}
         cleaned = 0
         for one in active:
             if cleaned >= most:

@@ -200,15 +200,6 @@ class LeaderWorkerSetController(RolloutController):
         is_dropped = not self.is_later and surge >= self.replicas and missing == 0
         return self.revision == NEW_REVISION and not has_new and is_dropped
 
-    def whole_groups(self, simulation: Simulation) -> int:
-        """Groups all of whose pods are Ready."""
-        found = 0
-        for leader in self.leaders.all_pods(simulation):
-            workers = self.workers.get(leader.ordinal)
-            ready = [pod for pod in workers.own() if pod.is_ready and not pod.is_terminating] if workers else []
-            found += leader.is_ready and not leader.is_terminating and len(ready) >= self.groups.size - 1
-        return found
-
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``: groups, of which it counts those that go too."""
         states = [self._state(simulation, pod) for pod in self.leaders.all_pods(simulation)]

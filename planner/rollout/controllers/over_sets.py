@@ -27,19 +27,16 @@ class OverSets(RolloutController):
         self.key = workload.key
         self.replicas = workload.replicas
         self.min_ready_seconds = workload.min_ready_seconds
-        self._sets: list[ReplicaSetController] = []  # the old ones, and a new one last
-
-    def all_sets(self) -> list[ReplicaSetController]:
-        return self._sets
+        self.all_sets: list[ReplicaSetController] = []  # the old ones, and a new one last
 
     def owners(self) -> tuple[str, ...]:
-        return tuple(one.key for one in self._sets)
+        return tuple(one.key for one in self.all_sets)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return [pod for one in self._sets for pod in one.pods(simulation)]
+        return [pod for one in self.all_sets for pod in one.pods(simulation)]
 
     def is_terminating(self, simulation: Simulation) -> bool:
-        return any(one.tally(simulation).count(ENDING) for one in self._sets)
+        return any(one.tally(simulation).count(ENDING) for one in self.all_sets)
 
     def scale(self, simulation: Simulation, replicas: int) -> None:
         """Somebody writes its replicas."""
@@ -51,7 +48,7 @@ class OverSets(RolloutController):
 
     def own(self, simulation: Simulation, one: ReplicaSetController) -> None:
         """Take a ReplicaSet for its own, after those that it has."""
-        self._sets.append(one)
+        self.all_sets.append(one)
         simulation.controllers[one.key] = one
         simulation.scales[one.key] = (self.key, self.replicas)
 

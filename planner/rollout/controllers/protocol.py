@@ -10,7 +10,9 @@ from planner.scheduling.pod import LivePod
 
 
 class RolloutController(Controller):
-    """The controller of a workload that is changed."""
+    """The controller of a workload that is changed. `promotions`: how often somebody had to promote it."""
+
+    promotions: int = 0
 
     def owners(self) -> tuple[str, ...]:
         """Who owns its pods, as their `LivePod.owner` says it: itself, or what it makes them through."""
@@ -31,6 +33,15 @@ class RolloutController(Controller):
         """The numbers of its ``status``, by the API's field names."""
         raise NotImplementedError
 
+    @property
+    def waits_for(self) -> str:
+        """What it waits for once nothing else moves: ``promotion``, ``time``, or "" for anything else."""
+        return ""
+
+    def go_on(self, simulation: Simulation, *, may_promote: bool) -> bool:
+        """Nothing else moves: what it waits for is over; whether it goes on."""
+        return False
+
 
 class ScaledController(Protocol):
     """The controller of a workload whose replicas an autoscaler may set."""
@@ -43,27 +54,6 @@ class ScaledController(Protocol):
         ...
 
 
-class WaitingController(Protocol):
-    """One that at times waits for nothing but time, or for somebody to promote it, which `promotions` counts."""
-
-    key: str
-    promotions: int
-
-    @property
-    def waits_for(self) -> str:
-        """``promotion``, ``time``, or "" for anything else."""
-        ...
-
-    def go_on(self, simulation: Simulation, *, may_promote: bool) -> bool:
-        """Nothing else moves: what it waits for is over; whether it goes on."""
-        ...
-
-
 def is_scaled(one: object) -> TypeGuard[ScaledController]:
     """`isinstance` of a Protocol goes through all of its members each time, tens of microseconds: here one method tells."""
     return hasattr(one, "scale")
-
-
-def is_waiting(one: object) -> TypeGuard[WaitingController]:
-    """As `is_scaled`."""
-    return hasattr(one, "go_on")

@@ -81,15 +81,16 @@ class ReplicaSetController(Controller):
 
     def reported_available(self, simulation: Simulation) -> int:
         """``status.availableReplicas`` as last written: what the Deployment controller goes by."""
-        if self._status is None:
-            self._status = self._current_status(simulation)
-        return self._status[3]
+        return self._reported(simulation)[3]
 
     def reported_replicas(self, simulation: Simulation) -> int:
         """``status.replicas`` as last written."""
+        return self._reported(simulation)[0]
+
+    def _reported(self, simulation: Simulation) -> tuple[int, ...]:
         if self._status is None:
             self._status = self._current_status(simulation)
-        return self._status[0]
+        return self._status
 
     def available(self, simulation: Simulation) -> int:
         return self.tally(simulation).count(AVAILABLE, lacking=ENDING)

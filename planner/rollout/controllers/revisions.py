@@ -35,7 +35,8 @@ class OverRevisions(RolloutController):
     """What the controllers of StatefulSets and DaemonSets have in common: their pods are their own, and each new template is a
     ControllerRevision."""
 
-    _made_revision = False
+    lacks_revision: bool
+    """Its new revision's ControllerRevision isn't made: until then its status doesn't observe the change either."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -45,25 +46,14 @@ class OverRevisions(RolloutController):
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods.of(self.key, self.workload.uid)
 
-    @property
-    def is_of_new_revision(self) -> bool:
-        """Whether its template is one that no ControllerRevision holds."""
-        raise NotImplementedError
-
-    @property
-    def lacks_revision(self) -> bool:
-        """Its new revision's ControllerRevision isn't made: until then its status doesn't observe the change either."""
-        return self.is_of_new_revision and not self._made_revision
-
     def has_revision(self, simulation: Simulation) -> bool:
         """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
         refuses it (`performUpdate`, `constructHistory`)."""
         if self.lacks_revision:
             name, counted = f"{self.workload.name}-{NEW_REVISION}", object_count("controllerrevisions.apps")
             where = self.workload.namespace
-            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
-            return self._made_revision
-        return True
+            self.lacks_revision = not simulation.make_object(self.key, "ControllerRevision", where, name, counted)
+        return not self.lacks_revision
 
 
 def used_again(simulation: Simulation, before: Workload, after: Workload) -> str:

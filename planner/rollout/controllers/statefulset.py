@@ -34,6 +34,7 @@ class StatefulSetController(OverRevisions):
         current = before.update_revision or before.current_revision or "current"
         self.current_revision = before.current_revision or current
         self.update_revision = (again or NEW_REVISION) if has_new_template else current
+        self.lacks_revision = self.update_revision == NEW_REVISION
         self.is_changed = has_new_template
         self.partition = workload.strategy.partition
         self._made_claims: set[str] = set()
@@ -152,10 +153,6 @@ class StatefulSetController(OverRevisions):
             return busy
         return self._update(simulation, pods) or busy
 
-    @property
-    def is_of_new_revision(self) -> bool:
-        return self.update_revision == NEW_REVISION
-
     def _update(self, simulation: Simulation, pods: Ordinals) -> bool:
         lowest = self.workload.start_ordinal + self.partition
         if self.max_unavailable is not None:
@@ -174,8 +171,10 @@ class StatefulSetController(OverRevisions):
     def _create(self, simulation: Simulation, ordinal: int) -> LivePod | None:
         """`newVersionedStatefulSetPod`: below the partition the current revision, else the new one."""
         is_old = ordinal < self.workload.start_ordinal + self.partition
-        template = self._old_template(simulation) if is_old else self.workload.template
-        revision = self.current_revision if is_old else self.update_revision
+        template, revision = self.workload.template, self.update_revision
+        if is_old:  # that of the current revision, which isn't `before`'s while a rollout is under way
+            held = template_of_revision(simulation.cluster, self.before, self.current_revision)
+            template, revision = held or self.before.template, self.current_revision
         name = f"{self.workload.name}-{ordinal}"
         if not all(self._has_claim(simulation, one, name) for one in self.workload.claim_templates):
             return None
@@ -203,11 +202,6 @@ class StatefulSetController(OverRevisions):
     def _dressed(self, template: Template, _ordinal: int, _name: str) -> tuple[Labels, PodSpec]:
         """A pod's labels and spec, but for what every StatefulSet adds."""
         return template.labels, template.spec
-
-    def _old_template(self, simulation: Simulation) -> Template:
-        """That of the current revision, which isn't `before`'s while a rollout is under way."""
-        held = template_of_revision(simulation.cluster, self.before, self.current_revision)
-        return held or self.before.template
 
     def _has_claim(self, simulation: Simulation, template: ClaimTemplate, pod_name: str) -> bool:
         """Whether a pod's claim is there, or was made (`createPersistentVolumeClaims`): a quota may refuse it, and then
