@@ -19,7 +19,7 @@ import click
 from planner.cli import stream, waiting
 from planner.ground import collector, parts
 from planner.ground.errors import HeadroomError, NotKnownError
-from planner.ground.exit_status import MEANING, ExitStatus
+from planner.ground.exit_status import ExitStatus
 from planner.processes import forked
 from planner.questions import CAPACITY, HEALTH, INDEX, MONEY, NOW, OVER_TIME, ROLLOUTS, SETUP, Entry
 
@@ -148,7 +148,7 @@ class _Commands(click.Group):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit status"):
-            formatter.write_dl([(str(status.value), MEANING[status]) for status in ExitStatus])
+            formatter.write_dl([(str(status.value), status.meaning) for status in ExitStatus])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from planner.capacity.gated import GatedWorkload
 from planner.cli import terminal
-from planner.ground.exit_status import MEANING, ExitStatus
+from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
 from planner.kubernetes.records import Severity
@@ -110,7 +110,7 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
     if found.refusals or not found.passes:
         case = ET.Element("testcase", classname="headroom gate", name="the whole change")
         if not found.passes:
-            status = MEANING[ExitStatus(found.exit_status)]
+            status = ExitStatus(found.exit_status).meaning
             failure = ET.SubElement(case, "failure", type=status, message=_xml(str(found.sentence)))
             failure.text = _xml("\n".join([str(found.sentence), *map(str, found.refusals)]))
         cases.append(case)

@@ -169,7 +169,7 @@ def settings_of(record: Any) -> tuple[Setting, ...]:
         declared: Mapping[str, Any] | None = one.metadata.get(_DECLARED)
         if one.metadata.get(_WITHIN):
             for inner in settings_of(hints[one.name]):
-                found[inner.name] = _moved(inner, one.name)
+                found[inner.name] = replace(inner, path=(one.name, *inner.path))
         elif declared is not None:
             kind, is_many = _kind(hints[one.name])
             more = {key: value for key, value in declared.items() if key not in ("name", "label")}
@@ -238,10 +238,6 @@ def _made(record: type[Settings], given: Mapping[tuple[str, ...], Any]) -> Setti
     for name in {path[0] for path in given if len(path) > 1}:
         values[name] = _made(hints[name], {path[1:]: value for path, value in given.items() if path[0] == name})
     return record(**values)
-
-
-def _moved(inner: Setting, name: str) -> Setting:
-    return replace(inner, path=(name, *inner.path))
 
 
 def _kind(hint: Any) -> tuple[type[Any], bool]:

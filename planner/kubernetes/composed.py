@@ -72,35 +72,31 @@ def llm_inference_service(document: Document) -> Composed:
     spec = mapping(document.get("spec"))
     found: list[FoundSet] = []
     untold = [f"spec.{field}" for field in ("baseRefs", "runtime") if spec.get(field)]
-    for role, path, base in (("", "spec", spec), ("prefill", "spec.prefill", spec.get("prefill"))):
+
+    def add(role: str, path: str, given: Any, count: int) -> None:
+        template = _pod(given)
+        if template is None:
+            untold.append(path)
+        else:
+            found.append(FoundSet(role=role, path=path, template=template, count=count))
+
+    for role, path, base in (("", "spec", spec), ("prefill-", "spec.prefill", spec.get("prefill"))):
         if isinstance(base, Mapping):
-            _workload(found, untold, role, path, base)
+            replicas = max(_count(base.get("replicas"), 1), _count(mapping(base.get("scaling")).get("minReplicas")))
+            leader, worker = base.get("template"), base.get("worker")
+            is_group = worker is not None
+            add(
+                f"{role}leader" if is_group else role.rstrip("-"),
+                f"{path}.template",
+                worker if leader is None else leader,
+                replicas,
+            )
+            if is_group:
+                add(f"{role}worker", f"{path}.worker", worker, replicas * (_group_size(base) - 1))
     scheduler = mapping(mapping(spec.get("router")).get("scheduler"))
     if isinstance(scheduler.get("template"), Mapping) and not mapping(scheduler.get("pool")).get("ref"):
-        template = _pod(scheduler["template"])
-        place = "spec.router.scheduler.template"
-        if template is None:
-            untold.append(place)
-        else:
-            count = _count(scheduler.get("replicas"), 1)
-            found.append(FoundSet(role="scheduler", path=place, template=template, count=count))
+        add("scheduler", "spec.router.scheduler.template", scheduler["template"], _count(scheduler.get("replicas"), 1))
     return Composed(sets=tuple(found), untold=tuple(untold))
-
-
-def _workload(found: list[FoundSet], untold: list[str], role: str, path: str, base: Document) -> None:
-    replicas = max(_count(base.get("replicas"), 1), _count(mapping(base.get("scaling")).get("minReplicas")))
-    leader, worker = base.get("template"), base.get("worker")
-    parts = [("", "template", leader if leader is not None else worker, replicas)]
-    if worker is not None:
-        parts = [("leader", *parts[0][1:]), ("worker", "worker", worker, replicas * (_group_size(base) - 1))]
-    for part, field, given, count in parts:
-        template, place = _pod(given), f"{path}.{field}"
-        if template is None:
-            untold.append(place)
-        else:
-            found.append(
-                FoundSet(role="-".join(filter(None, (role, part))), path=place, template=template, count=count)
-            )
 
 
 def _group_size(base: Document) -> int:

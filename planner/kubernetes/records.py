@@ -1283,12 +1283,9 @@ class Snapshot:
     namespaces: tuple[Namespace, ...] = ()
     pods: tuple[Pod, ...] = ()
     workloads: tuple[Workload, ...] = ()  # Deployments, StatefulSets, DaemonSets, Jobs, …: `kinds.WORKLOADS`
-    others: tuple[
-        Workload, ...
-    ] = ()  # those that the reader may not see, by other names (`inventory.sight`): counted, never listed
-    made: tuple[
-        Workload, ...
-    ] = ()  # those that another workload makes its pods through: a LeaderWorkerSet's StatefulSets
+    others: tuple[Workload, ...] = ()
+    """Those that the reader may not see, by other names (`inventory.sight`): counted, never listed."""
+    made: tuple[Workload, ...] = ()  # that another workload makes its pods through: a LeaderWorkerSet's StatefulSets
     unplayed: tuple[Unplayed, ...] = ()  # objects of kinds whose rollout isn't played, and of kinds that nobody knows
     replica_sets: tuple[ReplicaSet, ...] = ()
     controller_revisions: tuple[ControllerRevision, ...] = ()
@@ -1297,9 +1294,8 @@ class Snapshot:
     runtime_classes: tuple[RuntimeClass, ...] = ()
     autoscalers: tuple[HorizontalPodAutoscaler, ...] = ()
     services: tuple[Service, ...] = ()
-    service_accounts: tuple[
-        tuple[str, str], ...
-    ] = ()  # (namespace, name) of those that a manifest brings; they aren't listed
+    service_accounts: tuple[tuple[str, str], ...] = ()
+    """(namespace, name) of those that a manifest brings; they aren't listed."""
     webhook_configurations: tuple[WebhookConfiguration, ...] = ()  # mutating and validating
     admission_policies: tuple[AdmissionHook, ...] = ()
     admission_policy_bindings: tuple[AdmissionPolicyBinding, ...] = ()

@@ -83,7 +83,7 @@ class LateClaim(Record, eq=False):
     requested_bytes: int
     volumes: tuple[PersistentVolume, ...]
     provisioned: BoolArray
-    reach: tuple[str, ...]
+    reach: tuple[str, ...] = ()
     spacious: BoolArray | None = None
 
     @property
@@ -118,9 +118,8 @@ class StorageDemand(Record, eq=False):
 
     codes: NDArray[np.uint8] | None = None
     late: tuple[LateClaim, ...] = ()
-    mounts: tuple[
-        tuple[str, ClaimKey | None], ...
-    ] = ()  # (CSI driver that has limits, claim; None: one of the pod's own)
+    mounts: tuple[tuple[str, ClaimKey | None], ...] = ()
+    """(CSI driver that has limits, claim; None: one of the pod's own)."""
     exclusive_claims: tuple[ClaimKey, ...] = ()  # with ReadWriteOncePod
     disks: tuple[tuple[str, bool], ...] = ()  # (disk, read-only): disks one node can mount only once for writing
     single_node: tuple[ClaimKey, ...] = ()  # claims whose volume is attached to one node at a time (ReadWriteOnce)
@@ -241,13 +240,7 @@ class _Compiler:
                     return
                 nowhere = np.zeros_like(self.codes, dtype=np.bool_)
                 self.late.append(
-                    LateClaim(
-                        key=key,
-                        requested_bytes=wanted.requested_bytes,
-                        volumes=free,
-                        provisioned=nowhere,
-                        reach=(),
-                    )
+                    LateClaim(key=key, requested_bytes=wanted.requested_bytes, volumes=free, provisioned=nowhere)
                 )
                 return
         if not provisions and not self.knows("PersistentVolume"):

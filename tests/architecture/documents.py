@@ -18,7 +18,7 @@ import click
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main, name_of
-from planner.ground.exit_status import MEANING, ExitStatus
+from planner.ground.exit_status import ExitStatus
 from planner.history import schema
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
@@ -230,7 +230,7 @@ def versions_page() -> str:
 
 def command_line() -> str:
     """docs/command-line.md: the help of `headroom`, of each command and of its subcommands."""
-    statuses = "".join(f"| {status.value} | {MEANING[status]} |\n" for status in ExitStatus)
+    statuses = "".join(f"| {status.value} | {status.meaning} |\n" for status in ExitStatus)
     parts = [HEAD.format(statuses=f"| status | meaning |\n| ---: | --- |\n{statuses}".rstrip()), _section([])]
     for name in COMMANDS:
         command = headroom.get_command(click.Context(headroom), name)

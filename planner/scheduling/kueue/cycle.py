@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import reduce
 from math import inf
 from typing import NamedTuple
 
@@ -235,11 +236,9 @@ def _winner(
 ) -> Entry | None:
     found = [one for child in cohort.cohorts if (one := _winner(child, left, shares)) is not None]
     found += [left[queue.name] for queue in cohort.queues if queue.name in left]
-    best = None
-    for one in found:
-        if best is None or _is_before(one, best, cohort.name, shares):
-            best = one
-    return best
+    return (
+        reduce(lambda best, one: one if _is_before(one, best, cohort.name, shares) else best, found) if found else None
+    )
 
 
 def _is_before(a: Entry, b: Entry, cohort: str, shares: Mapping[tuple[str, str], tuple[Share, bool]]) -> bool:

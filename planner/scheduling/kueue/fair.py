@@ -156,13 +156,12 @@ class _Ordering:
                 self.dropped.add(id(queue))
                 continue
             against = one.against(share)
-            if against > 0 or (against == 0 and highest is not None and self._is_before(queue, highest)):
+            if against > 0 or (against == 0 and highest is not None and self._turn(queue) < self._turn(highest)):
                 highest, share = queue, one
         return highest, share
 
-    def _is_before(self, queue: Queue, other: Queue) -> bool:
-        mine, theirs = (order(self.waiting[one.name][0], self._queue.name) for one in (queue, other))
-        return mine < theirs
+    def _turn(self, queue: Queue) -> tuple[bool, bool, int, float, str]:
+        return order(self.waiting[queue.name][0], self._queue.name)
 
     def below_common(self, queue: Queue) -> tuple[QuotaNode, QuotaNode]:
         """Of both queues what is just below the lowest cohort that both are in."""

@@ -60,10 +60,7 @@ class QuotaNode:
             at = at.parent
 
     def root(self) -> QuotaNode:
-        at = self
-        while at.parent is not None:
-            at = at.parent
-        return at
+        return self if self.parent is None else self.parent.root()
 
     def every_queue(self) -> Iterator[Queue]:
         """Of the subtree."""
