@@ -28,7 +28,7 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE, several
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
-from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
+from planner.kubernetes.records import EMPTY, FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook
 from planner.rollout import steps
@@ -201,32 +201,21 @@ class World:
         after = workload if strategy is None else replace(workload, strategy=strategy)
         return Revision(before=workload, after=after, has_new_template=True)
 
-    def with_strategy(self, key: str, strategy: Strategy) -> World:
-        return self._with(strategies={**self.strategies, key: strategy})
-
-    def with_quotas(self, namespace: str, hard: Sequence[tuple[str, str, int]]) -> World:
-        return self._with(quotas={**self.quotas, **{(namespace, name, key): amount for name, key, amount in hard}})
-
     def with_room(self, after: Cluster) -> World:
         """Once pods were moved."""
         return World(after, self.strategies, self.quotas, self.templates, self.loans, self.turns)
 
-    def with_loan(self, key: str, lent: Mapping[str, int]) -> World:
-        return self._with(loans={**self.loans, key: lent})
-
-    def with_turns(self, key: str, before: tuple[str, ...], share: float) -> World:
-        return self._with(turns={**self.turns, key: (before, share)})
-
-    def with_more_nodes(self, nodes: tuple[Node, ...]) -> World:
-        return self._with(templates=(*self.templates, *nodes))
-
-    def _with(self, **changed: Any) -> World:
-        now: dict[str, Any] = {
-            "strategies": self.strategies, "quotas": self.quotas, "templates": self.templates, "loans": self.loans,
-            "turns": self.turns,
-        }  # fmt: skip
-        other = World(self._base, **(now | changed))
-        if changed.keys() <= {"strategies", "loans", "turns"} and "cluster" in self.__dict__:
+    def more(
+        self, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
+        templates: tuple[Node, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
+        turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
+    ) -> World:  # fmt: skip
+        """With these beside what is applied already, or in its place."""
+        other = World(
+            self._base, {**self.strategies, **strategies}, {**self.quotas, **(quotas or {})}, (*self.templates, *templates),
+            {**self.loans, **loans}, {**self.turns, **turns},
+        )  # fmt: skip
+        if not (quotas or templates) and "cluster" in self.__dict__:
             other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
             other._answers, other._known = self._answers, self._known
         return other
@@ -292,7 +281,7 @@ _Changed = tuple[tuple[int, int], OwnRollout]
 
 def _more(template: Node, number: int) -> Effect:
     """So many more nodes like that."""
-    return partial(World.with_more_nodes, nodes=(template,) * number)
+    return partial(World.more, templates=(template,) * number)
 
 
 class _Offer(Record, kw_only=False):
@@ -453,7 +442,7 @@ class Planner:
         if found is None:
             return None
         pair = found.max_surge, found.max_unavailable
-        then = self.world.with_strategy(key, rolling(*pair)).state(key)
+        then = self.world.more(strategies={key: rolling(*pair)}).state(key)
         return (pair, then) if then.keeps(self.share) else None
 
     def _holds_nothing(self, key: str) -> bool:
@@ -508,11 +497,12 @@ class Planner:
         back = [(name, resource, today[name][resource]) for name, resource, _ in hard]
         names = tuple(dict.fromkeys(name for name, _, _ in hard))
         title = f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
+        amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
         measure = Measure(
-            kind=MeasureKind.QUOTA, what=Text(f"{title} of {space}: {_amounts(hard)}"), workload=key,
+            kind=MeasureKind.QUOTA, what=Text(f"{title} of {space}: {amounts}"), workload=key,
             command=_quota_command(space, hard), undo=_quota_command(space, back), makes=(),
         )  # fmt: skip
-        return measure, partial(World.with_quotas, namespace=space, hard=hard)
+        return measure, partial(World.more, quotas={(space, name, key): amount for name, key, amount in hard})
 
     def _take(self, key: str, changes: Iterable[tuple[Measure, Effect]]) -> None:
         """Adopt what is done for one workload, and look whom else it may mend."""
@@ -594,7 +584,7 @@ class Planner:
         lent = one.outcome.lent
         pushing = {lender.workload.key: pushes_out(one.outcome, lender, left) for lender, left in lent if lender.bound}
         loan = self._loan((key,), ((lender.workload, left) for lender, left in lent), pushing)
-        return [*changes, (loan, partial(World.with_loan, key=key, lent=one.lent))]
+        return [*changes, (loan, partial(World.more, loans={key: one.lent}))]
 
     def _does(self, effects: Iterable[Effect], key: str) -> bool:
         world = self.world
@@ -648,7 +638,7 @@ class Planner:
         tell(f"Who could be rolled out before it: {key}", 0.6)
         idle = self._who_only_waits(key)
         lent = {one.key: 0 for one in idle}
-        loan = self._loan((key,), ((one, 0) for one in idle), {}), partial(World.with_loan, key=key, lent=lent)
+        loan = self._loan((key,), ((one, 0) for one in idle), {}), partial(World.more, loans={key: lent})
         own = [None, *self._strategies_that_wait(key)]
         changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
         ways = [self._way(key, some) for some in changes]
@@ -698,7 +688,7 @@ class Planner:
             command=commands.comment(f"roll out {others}, each once the one before is complete, then {own}").strip(),
             undo=commands.comment("an order leaves nothing to undo").strip(),
         )  # fmt: skip
-        return measure, partial(World.with_turns, key=key, before=before, share=self.share)
+        return measure, partial(World.more, turns={key: (before, self.share)})
 
     def _keep_others_ready(self) -> None:
         """Who could be rolled out before the sequence and can't be after it comes first, where the sequence still goes then."""
@@ -956,7 +946,7 @@ class Planner:
             kind=MeasureKind.STRATEGY, what=Text(what), workload=key, command=how.command, undo=how.undo, makes=()
         )
 
-        return measure, partial(World.with_strategy, key=key, strategy=strategy)
+        return measure, partial(World.more, strategies={key: strategy})
 
     def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> tuple[Measure, Effect]:
         """More nodes of a pool, of an offer, as a measure."""
@@ -1019,14 +1009,13 @@ class Planner:
             if is_strategy and not is_shared:
                 continue  # nothing else has changed for that workload since
             rest = [one for one in self.taken if one is not own]
-            asked = [key for key in wanted if (self._hangs_on(key, own[0].workload) if is_strategy else key in touched)]
+            asked = [key for key in wanted if key in touched]
+            if is_strategy:  # counts for its own rollout, and for those that come after it
+                turns = self.world.turns
+                asked = [key for key in wanted if own[0].workload in (key, *turns.get(key, ((), 0.0))[0])]
             if self._does_without(rest, asked) and (own not in free or self._is_spare(own, free)):
                 self.taken, self.world = rest, self._world_with(rest)
                 free = [one for one in free if one is not own]
-
-    def _hangs_on(self, key: str, other: str) -> bool:
-        """Whether the other's strategy counts for its rollout: its own, or of one that is rolled out before it."""
-        return other in (key, *self.world.turns.get(key, ((), 0.0))[0])
 
     def _does_without(self, rest: Sequence[tuple[Measure, Effect]], asked: Iterable[str]) -> bool:
         world = self._world_with(rest)
@@ -1199,10 +1188,6 @@ def _instead(strategy: Strategy) -> str:
         return f" instead of {strategy.kind}"
     known = [str(one) for one in (strategy.max_surge, strategy.max_unavailable) if one is not None]
     return f" instead of {', '.join(known)}"
-
-
-def _amounts(hard: Sequence[tuple[str, str, int]]) -> str:
-    return ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
 
 
 def _quota_command(namespace: str, hard: Sequence[tuple[str, str, int]]) -> str:

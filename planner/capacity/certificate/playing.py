@@ -35,7 +35,6 @@ from planner.rollout.ties import is_proven
 from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster, IntArray
 from planner.scheduling.empty_node import empty_copy
-from planner.scheduling.pod import LivePod
 
 UNBOUNDED: Final = 2**62  # of a quota that is out of the way
 _DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
@@ -45,13 +44,6 @@ _MOST_PAID: Final = 1_000_000  # nodes: all that are
 Costs = tuple[float, ...]
 """Of each change pods Ready at worst (negated), then money (USD; nodes a pool where no price is known), pods of others disturbed,
 seconds, pods that don't get the change: less is better in each."""
-
-
-class Money(Record):
-    """What nodes of a pool cost, each: USD an hour, and a month with sustained use; None without a price."""
-
-    hourly: float | None
-    monthly: float | None
 
 
 class Outcome(Record, eq=False):
@@ -103,8 +95,9 @@ class Player:
         self._clusters: dict[tuple[int, int, tuple[int, ...]], Cluster] = {}
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
         self._lacking: dict[Hashable, bool] = {}
+        self._bests: dict[tuple[int, int], tuple[float, float]] = {}
         self.money = tuple(_money(book, one.template) for one in knobs.pools)
-        self.is_priced = all(one.hourly is not None for one in self.money)
+        self.is_priced = None not in self.money
         self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [one.template for one in knobs.pools]))
         self.played = 0
 
@@ -156,10 +149,6 @@ class Player:
             self._bests[key] = self._worked_out(place, way)
         return self._bests[key]
 
-    @cached_property
-    def _bests(self) -> dict[tuple[int, int], tuple[float, float]]:
-        return {}
-
     def _worked_out(self, place: int, way: Way) -> tuple[float, float]:
         revision, times = self.case.revisions[place], self.case.pod_times[place]
         first = self.case.run.moments[revision.after.key][0]
@@ -210,8 +199,8 @@ class Player:
         if not _does(run) or not self._comes_back(plan, run):
             return Outcome(plan=plan, completes=False, is_proven=is_sure, run=run)
         new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
-        own = {r.after.key for r in self.case.revisions}
-        preempted = len({pod.uid for pod in run.preempted if not self._is_own(run, pod, own)})
+        own = {owner for r in self.case.revisions for owner in run.owners[r.after.key]}
+        preempted = len({pod.uid for pod in run.preempted if pod.owner not in own})
         lowest, seconds, down = self._times(plan, run)
         is_kept = bool(new) and are_kept(run, len(new))
         disturbed = self._lent_disturbed(plan) + preempted
@@ -234,9 +223,6 @@ class Player:
             if not _does(other):
                 return replace(found, completes=False, costs=(), runs=draw + 1)
         return replace(found, runs=_DRAWS)
-
-    def _is_own(self, run: Run, pod: LivePod, own: set[str]) -> bool:
-        return any(pod.owner in run.owners[key] for key in own)
 
     def _is_sure(
         self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]
@@ -417,7 +403,7 @@ class Player:
         if not self.is_priced:
             return None
         hours = (seconds + SCALE_DOWN_SECONDS) / 3600
-        each = [(one.monthly or 0.0) if is_kept else hours * (one.hourly or 0.0) for one in self.money]
+        each = [one[1] if is_kept else hours * one[0] for one in self.money if one is not None]
         return round(
             sum(max(0, n - paid) * usd for n, paid, usd in zip(plan.nodes, self.paid, each, strict=True)), _PRECISION
         )
@@ -447,9 +433,10 @@ def _paid(book: PriceBook | None, nodes: Sequence[Node], pools: Iterable[Node]) 
         seen.add(kind)
 
 
-def _money(book: PriceBook | None, node: Node) -> Money:
+def _money(book: PriceBook | None, node: Node) -> tuple[float, float] | None:
+    """What such nodes cost, each: USD an hour, and a month with sustained use; None without a price."""
     price = None if book is None else price_node(book, node, Provisioning.ON_DEMAND).price
     if price is None:
-        return Money(hourly=None, monthly=None)
+        return None
     hourly, monthly = price.usd_per_hour, price.sustained_use_usd_per_month
-    return Money(hourly=hourly, monthly=monthly) if None not in (hourly, monthly) else Money(hourly=None, monthly=None)
+    return None if hourly is None or monthly is None else (hourly, monthly)

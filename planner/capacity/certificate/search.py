@@ -13,7 +13,7 @@ from typing import Final
 from planner.capacity.certificate.levers import Knobs, Plan, PlanCase
 from planner.capacity.certificate.moving import Moved
 from planner.capacity.certificate.playing import Costs, Outcome, Player
-from planner.ground.budget import TooLargeError, current, part
+from planner.ground.budget import TooLargeError, current, part, too_large
 from planner.ground.records import Record, replace
 from planner.pricing.model import PriceBook
 
@@ -88,8 +88,6 @@ class _Search:
                 self._walk()
         except TooLargeError:
             is_whole = False
-        except _EnoughError:
-            is_whole = False
         best = sorted(self.best, key=_ease)
         unsure = [one for bound, one in self.unsure if not any(dominates(b.costs, bound) for b in best if b.is_proven)]
         return Found(
@@ -116,7 +114,7 @@ class _Search:
                 self.looked_at += 1
                 if self.player.played >= _MOST_PLAYED or self.looked_at >= _MOST_WALKED:
                     if self.looked_at < self.knobs.total:
-                        raise _EnoughError
+                        raise too_large()
                     return
 
     def _plans(self, around: Plan) -> Iterator[Plan]:
@@ -183,10 +181,6 @@ class _Search:
 def _by_itself(plan: Plan) -> Plan:
     """The changes' own ways, and nothing around them."""
     return Plan(ways=plan.ways, lent=(0,) * len(plan.lent), nodes=(0,) * len(plan.nodes))
-
-
-class _EnoughError(Exception):
-    """As many plans were looked at as may be."""
 
 
 def _ease(one: Outcome) -> tuple[float, ...]:
