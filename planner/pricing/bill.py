@@ -79,9 +79,11 @@ def _added_up(bound: Iterable[tuple[Pod, K]], used: Mapping[str, Mapping[str, in
         amounts = asked.get(id(pod.spec))
         if amounts is None:
             amounts = asked[id(pod.spec)] = tuple(pod_requests(pod.spec).items())
-        own = sums.setdefault(key, {})
-        for name, amount in amounts:
-            own[name] = own.get(name, 0) + amount
+        if (own := sums.get(key)) is None:
+            own = sums[key] = dict(amounts)
+        else:
+            for name, amount in amounts:
+                own[name] = own.get(name, 0) + amount
         if (more := used.get(pod.uid) if used else None) is not None:
             asks = dict(amounts)
             for name, amount in more.items():
