@@ -197,7 +197,7 @@ def free_words(supplies: Sequence[Supply]) -> str:
     plain = [one for one in supplies if one.is_whole or one.sharing is Sharing.PARTS]
     parts = [f"{one.free or 0:,} of {one.allocatable:,} {one.noun_for(one.allocatable)}" for one in plain]
     verb = plural(plain[0].free or 0, "is", "are") if len(plain) == 1 else "are"
-    shut = [f"{one.out_of_use:,} more{_noun(one, plain)}" for one in plain if one.out_of_use]
+    shut = [f"{one.out_of_use:,} more{f' {one.noun}' if len(plain) > 1 else ''}" for one in plain if one.out_of_use]
     is_one = known_sum(one.out_of_use for one in plain) == 1
     aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
     said = [f"{listing(parts, most=len(parts))} {verb} free{aside}"] if plain else []
@@ -223,10 +223,6 @@ def _shared(one: Supply) -> str:
     free = one.free or 0
     shut = f", {one.out_of_use:,} more {OUT_OF_USE}" if one.out_of_use else ""
     return f"{_offered(one)}: {free:,} {plural(free, PART[one.sharing].split()[-1])} free{shut}"
-
-
-def _noun(one: Supply, supplies: Sequence[Supply]) -> str:
-    return f" {one.noun}" if len(supplies) > 1 else ""
 
 
 def _wanted_model(cluster: Cluster, pod_index: int) -> str:

@@ -455,7 +455,10 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
 def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fit:
     count = int(placed.counts.sum())
     obstacles = _obstacles(cluster, shape, placed)
-    by_place, unknown = _by_place(cluster, placed.counts), _unknown(cluster, shape, count)
+    unknown, (codes, places) = _unknown(cluster, shape, count), cluster.remember(_places)
+    sums = np.bincount(codes, weights=placed.counts, minlength=len(places)).astype(np.int64) if len(codes) else codes
+    found = [(*places[i], int(sums[i])) for i in np.flatnonzero(sums).tolist()]
+    by_place = tuple(sorted(found, key=lambda place: (-place[2], place[0], place[1])))
     return Fit(
         shape=name,
         requests=pod_requests(shape.spec),
@@ -513,13 +516,6 @@ def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacl
         if any(term.matches(cluster, shape.namespace, shape.labels) for term in shape.anti_affinity):
             add(alone, "may hold one such pod (anti-affinity)")
     return tuple(sorted(found, key=lambda one: (-one.nodes, not is_gpu_resource(one.resource), one.reason)))
-
-
-def _by_place(cluster: Cluster, counts: IntArray) -> tuple[tuple[str, str, int], ...]:
-    codes, places = cluster.remember(_places)
-    sums = np.bincount(codes, weights=counts, minlength=len(places)).astype(np.int64) if len(codes) else counts
-    found = [(*places[i], int(sums[i])) for i in np.flatnonzero(sums).tolist()]
-    return tuple(sorted(found, key=lambda place: (-place[2], place[0], place[1])))
 
 
 def _places(cluster: Cluster) -> tuple[NDArray[np.int64], list[tuple[str, str]]]:

@@ -144,16 +144,13 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
 def _torn(cluster: Cluster, waiting: Iterable[tuple[str, LivePod]]) -> dict[str, tuple[int, int]]:
     """Of workloads that have groups of pods, those groups of which a pod waits."""
     groups: dict[str, set[str]] = defaultdict(set)
+    sizes: dict[str, int] = {}
     for key, pod in waiting:
         workload = cluster.snapshot.workload(key)
         if workload is not None and workload.groups is not None and workload.groups.size > 1:
+            sizes[key] = workload.groups.size
             groups[key].add(pod.shape.labels.get(LWS_GROUP_INDEX, ""))
-    return {key: (len(some), _size(cluster, key)) for key, some in groups.items()}
-
-
-def _size(cluster: Cluster, key: str) -> int:
-    workload = cluster.snapshot.workload(key)
-    return workload.groups.size if workload is not None and workload.groups is not None else 1
+    return {key: (len(some), sizes[key]) for key, some in groups.items()}
 
 
 def is_unplayed(cluster: Cluster, pod: LivePod) -> bool:

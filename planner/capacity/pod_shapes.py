@@ -27,7 +27,6 @@ from planner.kubernetes.records import (
     FrozenMap,
     Labels,
     LabelSelector,
-    Pod,
     PodSpec,
     Toleration,
     Workload,
@@ -152,12 +151,15 @@ def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], 
             pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
         ):
             counts[key] = [index, 1]
-    found = ((_shape_of_pod(pods[index]), count) for index, count in counts.values())
+    first = ((pods[index], count) for index, count in counts.values())
+    found = (
+        (
+            PodShape(name="", origin=ShapeOrigin.WORKLOAD, spec=pod.spec, namespace=pod.namespace, labels=pod.labels),
+            count,
+        )
+        for pod, count in first
+    )
     return tuple((shape, count) for shape, count in found if shape.requests.get(resource))
-
-
-def _shape_of_pod(pod: Pod) -> PodShape:
-    return PodShape(name="", origin=ShapeOrigin.WORKLOAD, spec=pod.spec, namespace=pod.namespace, labels=pod.labels)
 
 
 def _rounded(value: float, step: int) -> int:

@@ -32,7 +32,6 @@ from planner.scheduling.shape import Shape, allowed, compile_alike, seats
 from planner.scheduling.state import State
 
 IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
-_TOGETHER: Final = 64  # moves that are taken back all at once, not one by one
 
 
 class Leaving(Record):
@@ -175,16 +174,6 @@ class Packing:
 
     def _relocate(self, number: int, to: int) -> None:
         self.state.relocate(self._of(number).shape, self._at[number], to)
-        self._put(number, to)
-
-    def _relocate_alike(self, numbers: Sequence[int], to: Sequence[int]) -> None:
-        """The same for pods whose kinds have `alike` in common."""
-        at = [self._at[number] for number in numbers]
-        self.state.move([self._of(number).shape for number in numbers], at, to)
-        for number, node in zip(numbers, to, strict=True):
-            self._put(number, node)
-
-    def _put(self, number: int, to: int) -> None:
         self._on[self._at[number]].discard(number)
         self._on[to].add(number)
         self._at[number] = to
@@ -192,17 +181,8 @@ class Packing:
     def undo(self, mark: tuple[int, int, int]) -> None:
         """Take back what was done since `mark`."""
         log = self._log
-        since = log.moves[mark[0] :]
-        if len(since) < _TOGETHER:
-            for number, before, _ in reversed(since):
-                self._relocate(number, before)
-        else:
-            first = {number: before for number, before, _ in reversed(since)}
-            of_kind: dict[_Alike, list[int]] = defaultdict(list)
-            for number in first:
-                of_kind[self._of(number).alike].append(number)
-            for numbers in of_kind.values():
-                self._relocate_alike(numbers, [first[number] for number in numbers])
+        for number, before, _ in reversed(log.moves[mark[0] :]):
+            self._relocate(number, before)
         if len(log.freed) > mark[1]:
             self._keep(log.freed[mark[1] :], is_kept=True)
         self._opened = mark[2]
@@ -345,9 +325,8 @@ class Packing:
             return
         places = np.searchsorted(until, np.arange(number), side="right")
         self._opened = max(self._opened, int(places[-1]) + 1)
-        to = (places + self._first_new).tolist()
-        self._log.moves.extend((one, self._at[one], node) for one, node in zip(numbers, to, strict=False))
-        self._relocate_alike(numbers[:number], to)
+        for one, place in zip(numbers, places.tolist(), strict=False):
+            self._move(one, self._first_new + place)
 
     def _new_node(self, kind: _Kind, limited: str) -> int:
         """The first new node that takes a pod that others have a say in, opened where it has to be; −1 where none does."""

@@ -87,7 +87,8 @@ def trend(days: Sequence[int], values: Sequence[float], limit: float, *, seed: i
     held, tried = _back_test(when, seen, seed)
     early = typical = late = None
     if rises >= SURE and today < limit:
-        first = _first_at(model.paths(ahead), limit)
+        reached = model.paths(ahead) >= limit
+        first = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, np.inf)  # days; 1 is tomorrow
         early, typical, late = (_weeks(first, share, ahead) for share in BAND)
     if today >= limit:
         outlook = Outlook.FULL
@@ -190,12 +191,6 @@ def _given(phi: float, gaps: NDArray[np.int64], design: Floats, seen: Floats) ->
     free = len(seen) - design.shape[1]
     likelihood = -np.log(fresh).sum() - np.linalg.slogdet(inner)[1] / 2 - free / 2 * np.log(rss)
     return _Fit(line=line, root=np.linalg.cholesky(np.linalg.inv(inner)), rss=rss, log_likelihood=float(likelihood))
-
-
-def _first_at(paths: Floats, limit: float) -> Floats:
-    """The first day (1 is tomorrow) on which each path is at `limit`; inf where it isn't."""
-    reached = paths >= limit
-    return np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, np.inf)
 
 
 def _weeks(first: Floats, share: float, ahead: int) -> float | None:

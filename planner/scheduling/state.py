@@ -404,29 +404,6 @@ class State:
         self.remove(shape, before, is_terminating=False)
         self.add(shape, after)
 
-    def move(self, shapes: Sequence[Shape], before: Sequence[int], after: Sequence[int]) -> None:
-        """Pods that ask for the same, with the same priority, go from one node to another each."""
-        one, gone, come = shapes[0], np.array(before, dtype=np.intp), np.array(after, dtype=np.intp)
-        tables = [(self.used, 1), (self.free, -1)]
-        tables += [(table, 1) for priority, table in self._below.items() if one.priority < priority]
-        for table, sign in tables:
-            for row, amount in (*one.asks, (PODS_ROW, 1)):
-                np.add.at(table[row], come, sign * amount)
-                np.subtract.at(table[row], gone, sign * amount)
-        for row, amount in enumerate(one.scored):
-            np.add.at(self.scored[row], come, amount)
-            np.subtract.at(self.scored[row], gone, amount)
-        self.changed += [*before, *after]
-        self.touched.update(before, after)
-        for shape, left, reached in zip(shapes, before, after, strict=True):
-            if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
-                self._carry(shape, left, -1)
-                self._carry(shape, reached, 1)
-            self._moves += ((shape, left, -1, -1), (shape, reached, 1, 1))
-            for count in self._counts_of(shape):
-                count.add(left, -1)
-                count.add(reached, 1)
-
     def terminate(self, shape: Shape, node: int) -> None:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""
         self._note(shape, node, 0, -1)
