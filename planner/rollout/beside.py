@@ -294,9 +294,7 @@ def _is_one_a_node(cluster: Cluster, shape: Shape) -> bool:
 def _has_nodes(cluster: Cluster, workload: Workload, shape: Shape, places: IntArray, taken: int) -> bool:
     """The same of pods of which each takes a node: to keep a node from them others must take all its places, so that with as many
     as `taken` they do best to take the nodes with the fewest."""
-    own = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
-    shapes = {compile_shape(cluster, shape.namespace, pod.labels, pod.spec) for pod in own}
-    on = [cluster.node_index.get(pod.node_name, -1) for pod in own]
+    on, shapes = _own(cluster, workload, shape)
     if -1 in on or any(one.anti_affinity != shape.anti_affinity for one in shapes):
         return False
     held = np.bincount(np.array(on, dtype=np.int64), minlength=cluster.node_count)
@@ -314,7 +312,7 @@ def _has_nodes(cluster: Cluster, workload: Workload, shape: Shape, places: IntAr
     nodes = np.sort(places[places > 0])
     blocked = int(np.searchsorted(np.cumsum(nodes), taken, side="right"))
     surge, unavailable = rolling_limits(workload)
-    most = max(len(own), workload.replicas, settled(cluster.snapshot, workload)) + surge + unavailable
+    most = max(len(on), workload.replicas, settled(cluster.snapshot, workload)) + surge + unavailable
     return len(nodes) - blocked >= most
 
 
@@ -333,18 +331,23 @@ def _needed(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[int, In
     """How many places the change needs at most beyond those that its own pods leave, and how many these are, int64[node]: its
     surge, where each of its pods that goes leaves one."""
     surge, _ = rolling_limits(workload)
-    own = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
-    places = [cluster.node_index.get(pod.node_name, -1) for pod in own]
+    places, shapes = _own(cluster, workload, shape)
     asks = dict(shape.asks)
-    sizes = {id(pod.spec): pod.spec for pod in own}.values()
-    alike = (compile_shape(cluster, shape.namespace, shape.labels, spec) for spec in sizes)
-    leave_one = len(own) == workload.replicas == settled(cluster.snapshot, workload) and set(places) <= set(
+    leave_one = len(places) == workload.replicas == settled(cluster.snapshot, workload) and set(places) <= set(
         shape.candidates.tolist()
     )
-    if leave_one and all(dict(one.asks) == asks for one in alike) and not is_overcommitted(cluster, shape, places):
+    if leave_one and all(dict(one.asks) == asks for one in shapes) and not is_overcommitted(cluster, shape, places):
         return surge, np.bincount(np.array(places, dtype=np.int64), minlength=cluster.node_count)
     most = max(workload.replicas, settled(cluster.snapshot, workload)) + surge
     return most, np.zeros(cluster.node_count, dtype=np.int64)
+
+
+def _own(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[list[int], list[Shape]]:
+    """The nodes on which the workload's pods are, −1 of those that wait, and the shapes that these pods have."""
+    pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
+    kinds = {(id(pod.labels), id(pod.spec)): pod for pod in pods}.values()
+    shapes = [compile_shape(cluster, shape.namespace, pod.labels, pod.spec) for pod in kinds]
+    return [cluster.node_index.get(pod.node_name, -1) for pod in pods], shapes
 
 
 def is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> bool:

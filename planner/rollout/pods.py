@@ -6,7 +6,6 @@ as a `LivePod`, only when somebody asks for it: by its index, or with all pods o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from planner.ground.budget import WorkBudget
@@ -43,7 +42,6 @@ class Pods:
     maturing : those that are Ready, and not yet for their workload's ``minReadySeconds``
     touched : pods deleted or bound during the run
     news : pods in the order in which something happened to them
-    told : owner's key → how often something happened to its pods
     """
 
     def __init__(
@@ -72,7 +70,6 @@ class Pods:
         self.maturing: list[LivePod] = []
         self.touched: list[LivePod] = []
         self.news: list[LivePod] = []
-        self.told: Counter[str] = Counter()
 
     # ── coming and going ────────────────────────────────────────────────────────────────────────────────────────────
     def live(self, index: int) -> LivePod:
@@ -157,7 +154,6 @@ class Pods:
     def tell(self, pod: LivePod) -> None:
         """Something happened to a pod."""
         self.news.append(pod)
-        self.told[pod.owner] += 1
         self._hears(pod.owner)
         tally = self._tallies.get(pod.owner)
         if tally is not None:

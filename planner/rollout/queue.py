@@ -241,7 +241,9 @@ class SchedulingQueue:
             self._nominated = [p for p in self._nominated if not has_left(p)]
             found += [self._by_itself(pod) for pod in self._nominated if self._is_woken(pod)]
         for line in self._unschedulable:
-            line.is_woken = line.is_woken or self._wakes(line)
+            if not line.is_woken:
+                line.scanned = self._wakes(line, line.scanned)
+                line.is_woken = line.scanned < len(self._events)
             head = line.head() if line.is_woken else None
             if head is not None:
                 found.append((self._line_key(line, head), head))
@@ -317,22 +319,17 @@ class SchedulingQueue:
             self._pushed += 1
             heappush(self._heap, (self._line_key(line, head), self._pushed, line))
 
-    def _wakes(self, line: Line) -> bool:
-        while line.scanned < len(self._events):
-            line.scanned += 1
-            if self._events[line.scanned - 1].wakes(self.cluster, line.shape, line.refused_by):
-                return True
-        return False
+    def _wakes(self, one: Line | LivePod, since: int) -> int:
+        """The first event from `since` on that its refusals hoped for (queueing hints); where none is, how many there are."""
+        for number in range(since, len(self._events)):
+            if self._events[number].wakes(self.cluster, one.shape, one.refused_by):
+                return number
+        return len(self._events)
 
     def _is_woken(self, pod: LivePod) -> bool:
-        """Whether something happened that its refusals hoped for (queueing hints)."""
-        if pod.seen_events < 0:
-            return True
-        for number in range(pod.seen_events, len(self._events)):
-            if self._events[number].wakes(self.cluster, pod.shape, pod.refused_by):
-                return True
-            pod.seen_events = number + 1
-        return False
+        if pod.seen_events >= 0:
+            pod.seen_events = self._wakes(pod, pod.seen_events)
+        return pod.seen_events < len(self._events)
 
     def _key(
         self, member: Member, priority: int, last: tuple[int, int] = (LONG_AGO, 0), tick: int | None = None

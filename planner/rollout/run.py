@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from math import inf
-from typing import Final
+from typing import Final, Unpack
 
 from planner.ground.budget import TooLargeError, too_large
 from planner.ground.records import Record, replace
@@ -27,9 +27,9 @@ from planner.rollout.happenings import evictor, happen, is_emptied
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.pod_counts import Moment, PodCounts, held
-from planner.rollout.simulation import Simulation
+from planner.rollout.simulation import Simulation, Way
 from planner.rollout.timing import PodTimes, Stopwatch
-from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
@@ -404,51 +404,30 @@ def simulate(
     cluster: Cluster,
     revisions: Sequence[Revision],
     *,
-    seed: int = 0,
-    never_ready: Callable[[LivePod], bool] | None = None,
-    left_out: BoolArray | None = None,
-    is_thorough: bool = False,
-    backs_off: int = 0,
     bound: Bound | None = None,
-    draws_order: bool = False,
-    draws_ends: bool = False,
     keeps_rests: bool = False,
     watch: Watcher | None = None,
+    **way: Unpack[Way],
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
     Parameters
     ----------
-    seed : int
-        The same seed gives the same run.
-    never_ready : Callable or None
-        Which pods made during the run never become Ready; by default those of revisions that say so.
-    left_out : bool[line] or None
-        Lines of waiting pods that are left where they wait (`planner.rollout.bystanders`).
-    is_thorough : bool
-        No short way is taken: for tests, which hold both against each other.
-    backs_off : int
-        For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
     bound : Bound or None
         To which bound of their autoscalers metrics bring all others.
-    draws_order : bool
-        Which of several controllers comes first is drawn (`planner.rollout.simulation.Simulation`).
-    draws_ends : bool
-        And so is which of the pods that start or end in one tick is first.
     keeps_rests : bool
         `Run.rests` is kept.
     watch : Callable or None
         Called at each moment that is counted (`Run.moments`).
+    way : Way
+        How it is played. The same seed gives the same run; without `never_ready` the revisions say which pods never are.
     """
-    simulation = Simulation(
-        cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off,
-        draws_order=draws_order, draws_ends=draws_ends,
-    )  # fmt: skip
+    simulation = Simulation(cluster, **way)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
-    others = (everybody if is_thorough or cluster.later else beside)(cluster, changed, bound)
+    others = (everybody if simulation.is_thorough or cluster.later else beside)(cluster, changed, bound)
     run = Run(simulation, revisions, others, keeps_rests=keeps_rests, watch=watch)
-    if never_ready is None:
+    if way.get("never_ready") is None:
         run.let_fail()
     return run.play()
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import islice
 from random import Random
-from typing import Final
+from typing import Final, TypedDict
 
 from planner.ground.budget import current, too_large
 from planner.kubernetes.budgets import scales
@@ -46,12 +46,11 @@ def _made_before(snapshot: Snapshot) -> int:
     return sum(int(pod.uid, 16) for pod in snapshot.pods if _MADE.fullmatch(pod.uid))
 
 
-class Simulation:
-    """One run of controllers and scheduler over a cluster.
+class Way(TypedDict, total=False):
+    """How a run is played.
 
-    Parameters
+    Attributes
     ----------
-    cluster : Cluster
     seed : int
         Breaks the scheduler's ties, and the order among equals in what controllers delete.
     never_ready : Callable[[LivePod], bool]
@@ -68,6 +67,19 @@ class Simulation:
     draws_ends : bool
         Which of the pods that start or end in one tick is first is drawn too: nobody knows their seconds. Else it is the order
         in which they were bound and deleted, as in the recordings.
+    """
+
+    seed: int
+    never_ready: Callable[[LivePod], bool] | None
+    left_out: BoolArray | None
+    is_thorough: bool
+    backs_off: int
+    draws_order: bool
+    draws_ends: bool
+
+
+class Simulation:
+    """One run of controllers and scheduler over a cluster, played as `Way` says.
 
     Attributes
     ----------
@@ -123,7 +135,6 @@ class Simulation:
         self.choices = self.orders = self.ends = 0
         self.is_idle = False
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
-        self._events: dict[tuple[Shape, bool], ClusterEvent] = {}
         self._made = 0
         for node in cluster.absent:
             self.state.shut(node)
@@ -227,7 +238,7 @@ class Simulation:
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
         if pod.is_bound and not pod.is_lost:
-            self.queue.happened(self._event(pod.shape, is_removal=True))
+            self.queue.happened(ClusterEvent(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
             if pod.devices or pod.shape.uses_devices:
                 self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
@@ -337,7 +348,7 @@ class Simulation:
         self.queue.changed()
         self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
-        self.queue.happened(self._event(pod.shape, is_removal=False))
+        self.queue.happened(ClusterEvent(pod.shape, is_removal=False))
         pod.started_at = self.clock.now
         pod.words = None
         self.pods.tell(pod)
@@ -346,13 +357,6 @@ class Simulation:
 
     def _claims_freed(self, pod: LivePod) -> None:
         self.queue.happened(ClusterEvent(pod.shape, is_removal=False, frees_claim=True))
-
-    def _event(self, shape: Shape, *, is_removal: bool) -> ClusterEvent:
-        """One for all pods of the shape that are bound, or gone."""
-        event = self._events.get((shape, is_removal))
-        if event is None:
-            event = self._events[shape, is_removal] = ClusterEvent(shape, is_removal=is_removal)
-        return event
 
     def _note_attached(self, pod: LivePod, node: int) -> None:
         """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:

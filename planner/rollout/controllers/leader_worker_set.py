@@ -340,15 +340,8 @@ class LeaderWorkerSetController(RolloutController):
             if known is not None:
                 known.begin(leader, revision, template)
             else:
-                key = STATEFUL_SET.key(leader.namespace, leader.name)
-                known = WorkerSet(
-                    key=key,
-                    uid=f"{leader.uid}-workers",
-                    owner=self,
-                    leader=leader,
-                    revision=revision,
-                    template=template,
-                )
+                key, uid = STATEFUL_SET.key(leader.namespace, leader.name), f"{leader.uid}-workers"
+                known = WorkerSet(key=key, uid=uid, owner=self, leader=leader, revision=revision, template=template)
                 self.workers[leader.ordinal] = known
                 self._own(simulation, known)
             simulation.clock.wake(known.key)

@@ -6,8 +6,7 @@ its nodes, as a scheduler of gangs would hand the room out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, repeat
+from collections import deque
 
 from planner.kubernetes.pod_templates import Gang, Placed
 from planner.kubernetes.records import PodsAlike, Workload
@@ -26,8 +25,7 @@ class PlacedController(RolloutController):
         self.namespace, self.name = workload.namespace, workload.name
         self.placed = placed
         self.begun = 0  # groups
-        self._to_make: Iterator[PodsAlike] = iter(())  # of the group that has begun, pod by pod
-        self._next: PodsAlike | None = None
+        self._to_make = deque[PodsAlike]()  # of the group that has begun, pod by pod
         self._refused_at = -2  # tick
         self._leaving: list[LivePod] | None = None
 
@@ -38,17 +36,16 @@ class PlacedController(RolloutController):
         if self.placed.gang is Gang.IN_TURN:
             return not self.placed.idle and self._take_turns(simulation)
         groups = 0 if self.placed.idle else self.placed.groups
-        is_turn = self._next is None and self.begun < groups
+        is_turn = not self._to_make and self.begun < groups
         if is_turn and (self.placed.gang is not Gang.GROUP or all(one.is_bound for one in self.all_pods(simulation))):
             simulation.foresee_pods(self.placed.group_size)
             self.begun += 1
-            self._to_make = chain.from_iterable(repeat(one, one.count) for one in self.placed.sets)
-            self._next = next(self._to_make, None)
-        if self._next is None or self._refused_at == simulation.clock.tick:
+            self._to_make.extend(one for one in self.placed.sets for _ in range(one.count))
+        if not self._to_make or self._refused_at == simulation.clock.tick:
             return False
         first = number = len(self.all_pods(simulation))
-        while self._next is not None and number < first + _BURST and self._make(simulation, self._next, number):
-            self._next = next(self._to_make, None)
+        while self._to_make and number < first + _BURST and self._make(simulation, self._to_make[0], number):
+            self._to_make.popleft()
             number += 1
         return number > first
 

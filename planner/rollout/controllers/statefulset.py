@@ -107,11 +107,12 @@ class StatefulSetController(OverRevisions):
         return self._pods
 
     def sync(self, simulation: Simulation) -> bool:
-        if self._seen == simulation.pods.told[self.key]:  # since then nothing did
+        tally = simulation.pods.tally(self.key, self.workload.uid)
+        if self._seen == tally.changes:  # since then nothing did
             return False
         busy = self._sync(simulation)
         if not busy and self.key not in simulation.refusals:
-            self._seen = simulation.pods.told[self.key]
+            self._seen = tally.changes
         return busy
 
     def _sync(self, simulation: Simulation) -> bool:
