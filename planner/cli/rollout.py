@@ -104,7 +104,10 @@ def command(
         of_every = options.read(OverviewSettings, {"limits": values["limits"]})
         every = OVERVIEW.answer(snapshot, of_every, given)
         return plain.tell(OVERVIEW, [snapshot], of_every, every, output_format=output_format, fail_on=values["fail_on"])
-    more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
+    more: dict[str, Any] = {}
+    if patch_file:  # as ``kubectl patch -p`` takes it, or the file it is in
+        is_text = patch_file.lstrip()[:1] in ("{", "[")
+        more["patch"] = patch_file if is_text else bounded.read_text(patch_file, mend="Give JSON or YAML in UTF-8")
     more |= manifests_of(values["then"])
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = plain.settings_of(RolloutSettings, (cluster,), values, **more)
@@ -187,13 +190,6 @@ def _print_certificate(found: Certificate, snapshot: Snapshot, notes: Sequence[s
     if len(found.plans) > _MOST_STEPS:
         click.echo(f"\n--script --way-out N prints the steps of any of the {len(found.plans)}")
     click.echo(f"\nfrom {snapshot.source}")
-
-
-def _patch(given: str) -> str:
-    """A patch as ``kubectl patch -p`` takes it, or the file it is in."""
-    if given.lstrip()[:1] in ("{", "["):
-        return given
-    return bounded.read_text(given, mend="Give JSON or YAML in UTF-8")
 
 
 def _print(result: RolloutResult, snapshot: Snapshot) -> None:

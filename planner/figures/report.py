@@ -44,7 +44,9 @@ def html(review: Review) -> str:
         *_film(review),
         *(_chapter(place, one, drawn) for place, one in enumerate(review.chapters)),
         "<section id='unknown'><h2>What is not known</h2>",
-        _listed(answer.not_known) or "<p>Nothing that was asked for.</p>",
+        f"<ul>{''.join(f'<li>{_text(one)}</li>' for one in answer.not_known)}</ul>"
+        if answer.not_known
+        else "<p>Nothing that was asked for.</p>",
         "</section>\n<section id='inputs'><h2>Inputs and their ages</h2>",
         _table(
             [
@@ -162,11 +164,6 @@ def _table(rows: Any) -> str:
         f"<tr>{''.join(cell('td', name, shown(row.get(name), UNKNOWN)) for name in names)}</tr>" for row in rows
     )
     return f"<div class='table'><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-
-
-def _listed(texts: Iterable[str]) -> str:
-    items = "".join(f"<li>{_text(one)}</li>" for one in texts)
-    return f"<ul>{items}</ul>" if items else ""
 
 
 def _text(text: object) -> str:

@@ -25,7 +25,8 @@ def figure(edges: tuple[WaitForEdge, ...]) -> go.Figure:
     All lengths are in pixels around the middle, so that the drawing looks the same at every width.
     """
     names = list(dict.fromkeys(name for edge in edges for name in (edge.source, edge.target)))
-    half = {name: _half(name) for name in names}
+    # half the width of a name's box, in pixels, as measured in a browser: an arrow that goes so far touches it
+    half = {name: 3.2 * max(map(len, wrap(name, _LINE)), default=0) + 8.5 for name in names}
     side = max(
         _LETTER * min(_LINE, max((len(name) for name in names), default=0)) + 34,
         1.5 * _LETTER * min(_LABEL_LINE, max((len(edge.label) for edge in edges), default=0)) + 24,
@@ -63,11 +64,6 @@ def _down(drawn: go.Figure, start: int, end: int, label: str) -> None:
         x=0, y=-(start + end) / 2, xshift=10, text=f"<i>{label}</i>", showarrow=False, xanchor="left", align="left",
         font={"size": 12},
     )  # fmt: skip
-
-
-def _half(name: str) -> float:
-    """Half the width of a name's box, in pixels: an arrow that goes so far touches it."""
-    return 3.2 * max(map(len, wrap(name, _LINE)), default=0) + 8.5  # as measured in a browser
 
 
 def _back(drawn: go.Figure, source: tuple[int, float], target: tuple[int, float], label: str, side: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -56,19 +56,15 @@ def line(snapshot: Snapshot) -> None:
 def settings() -> PlanSettings:
     """The budgets; each is in the link."""
     asked = Asked(PlanSettings)
-    with _folded(), st.grid(min_column_width=240, gap="small"):
+    names = ("least_ready_percent", "most_nodes", "most_usd", "rollouts_per_month", "limits")
+    is_open = any(name in st.query_params for name in names)  # the link says something of what is in it
+    with st.expander("Budgets", icon=":material/tune:", expanded=is_open), st.grid(min_column_width=240, gap="small"):
         asked.show("least_ready_percent")
         asked.show("most_nodes", placeholder="no limit")
         asked.show("most_usd", placeholder="no limit")
         asked.show("rollouts_per_month", format="%g")
         asked.show("limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on What fits.")
     return asked.settings()
-
-
-def _folded() -> Any:
-    """Open where the link says something of what is in it."""
-    names = ("least_ready_percent", "most_nodes", "most_usd", "rollouts_per_month", "limits")
-    return st.expander("Budgets", icon=":material/tune:", expanded=any(name in st.query_params for name in names))
 
 
 @errors.part

@@ -61,8 +61,10 @@ def settings(known: Derived) -> SavingsSettings:
                 default=Fallback.ON_DEMAND,
                 help="Wait for one, or let on-demand nodes stand in.",
             )
-        with _folded():
-            pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=_first_given())
+        # open where the link says something of what is in it, so that nothing given is hidden
+        given = next((one.group for one in SETTINGS if one.name in st.query_params), None)
+        with st.expander("Assumptions", icon=":material/tune:", expanded=given is not None):
+            pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=given)
             with pool:
                 _fields(asked, POOL, known)
             with losses:
@@ -82,16 +84,6 @@ def settings(known: Derived) -> SavingsSettings:
 def choose_base(point: list[int]) -> None:
     """A click on the mix: keep so many nodes on demand; for callbacks."""
     st.session_state["base_nodes"] = point[0]
-
-
-def _first_given() -> str | None:
-    """The first group of assumptions of which the link says something."""
-    return next((one.group for one in SETTINGS if one.name in st.query_params), None)
-
-
-def _folded() -> Any:
-    """Open where the link says something of what is in it, so that nothing given is hidden."""
-    return st.expander("Assumptions", icon=":material/tune:", expanded=_first_given() is not None)
 
 
 def _fields(asked: Asked[SavingsSettings], group: str, derived: Derived, hidden: frozenset[str] = frozenset()) -> None:

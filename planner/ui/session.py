@@ -157,9 +157,7 @@ def look_at_anyway(digest: str) -> None:
 
 def _follow_link() -> None:
     """Take up the cluster that the link names, where the link isn't one that this session wrote."""
-    asked = Wanted(
-        **{f: st.query_params.get(p, "")[:200] for f, p in (("name", CHOICE), ("digest", DIGEST), ("taken", TAKEN))}
-    )
+    asked = _linked()
     if asked == st.session_state.get(_WRITTEN) or not (asked.name or asked.digest):
         return
     st.session_state[_WRITTEN] = asked
@@ -171,6 +169,11 @@ def _follow_link() -> None:
     if found is None:
         st.session_state[_WANTED] = asked
     st.session_state[CHOICE] = found
+
+
+def _linked() -> Wanted:
+    name, digest, taken = (st.query_params.get(one, "")[:200] for one in (CHOICE, DIGEST, TAKEN))
+    return Wanted(name=name, digest=digest, taken=taken)
 
 
 def _found(asked: Wanted) -> str | None:
@@ -206,13 +209,8 @@ def _write_link() -> None:
         name=str(st.session_state[CHOICE]), digest="" if is_live else snapshot.digest[:_DIGITS],
         taken="" if is_live else words.moment(snapshot.taken_at),
     )  # fmt: skip
-    there = Wanted(
-        name=st.query_params.get(CHOICE, ""),
-        digest=st.query_params.get(DIGEST, ""),
-        taken=st.query_params.get(TAKEN, ""),
-    )
     st.session_state[_WRITTEN] = now
-    if now != there:
+    if now != _linked():
         st.query_params.update({CHOICE: now.name, DIGEST: now.digest, TAKEN: now.taken})
         if is_live:
             del st.query_params[DIGEST], st.query_params[TAKEN]
