@@ -6,6 +6,7 @@ autoscaler and given back. A strategy that takes old pods down first needs none,
 
 from __future__ import annotations
 
+from dataclasses import fields
 from math import ceil
 from typing import Final
 
@@ -53,17 +54,10 @@ class SpareTerms(Record):
     usd_per_pod_hour: float | None = None  # what an hour without one of the pods costs; None: nobody says
 
     def __post_init__(self) -> None:
-        named = ("rollouts_per_month", "node_start_seconds", "scale_down_seconds", "minimum_billed_seconds")
-        for name in (
-            *named,
-            "on_demand_usd_per_gpu_hour",
-            "spot_usd_per_gpu_hour",
-            "gpus_per_node",
-            "usd_per_pod_hour",
-        ):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise InputError(f"{name} is {value}", where="price of a strategy", mend="Give 0 or more")
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, int | float) and not 0 <= value < float("inf"):
+                raise InputError(f"{one.name} is {value}", where="price of a strategy", mend="Give 0 or more")
 
 
 class StrategyCost(Record):
