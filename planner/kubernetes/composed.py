@@ -286,10 +286,10 @@ class _Graph:
         return spec | {field: given for field, given in named.items() if given}
 
     def _wider(self, one: Counter[str], other: Counter[str]) -> Counter[str]:
-        return max(one, other, key=self._weight)
-
-    def _weight(self, some: Counter[str]) -> tuple[int, int]:
-        return sum(self._gpus.get(name, 0) * number for name, number in some.items()), some.total()
+        return max(
+            one, other,
+            key=lambda some: (sum(self._gpus.get(name, 0) * number for name, number in some.items()), some.total()),
+        )  # fmt: skip
 
     def _capped(self, some: Counter[str], most: object) -> Counter[str]:
         """Of what would run at once no more than `most` pods, those with most GPUs first."""

@@ -193,15 +193,12 @@ class Placed(Record):
         return tuple((one.template, self.groups * one.count) for one in self.sets)
 
 
-_MANAGERS: Final = (
-    "ray.io/kuberay-operator", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator",
-    "kubernetes.io/job-controller",
-)  # fmt: skip
-"""What ``managedBy`` says where the kind's own controller makes the pods: of any other value another cluster's does."""
 _MANAGED: Final = ("spec.managedBy", "spec.runPolicy.managedBy")
 
 _TABLE: Final = msgspec.json.decode(table_beside(__name__, "json"))
 _WORDS: Final[Mapping[str, str]] = _TABLE["words"]
+_MANAGERS: Final = _WORDS["*managers"].split()
+"""What ``managedBy`` says where the kind's own controller makes the pods: of any other value another cluster's does."""
 
 
 def _spelled(text: str) -> str:

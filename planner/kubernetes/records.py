@@ -8,10 +8,10 @@ API server would have set one. No record holds an environment value, Secret or C
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Annotated, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import (
@@ -41,7 +41,6 @@ from planner.kubernetes.telling import (
 )
 
 V = TypeVar("V")
-D = TypeVar("D")
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):
@@ -57,32 +56,28 @@ class FrozenMap(Mapping[str, V], Generic[V]):
     def __getitem__(self, key: str) -> V:
         return self._items[key]
 
-    @overload
-    def get(self, key: str, /) -> V | None: ...
-    @overload
-    def get(self, key: str, /, default: V) -> V: ...
-    @overload
-    def get(self, key: str, /, default: D) -> V | D: ...
-    def get(self, key: str, /, default: V | D | None = None) -> V | D | None:
-        return self._items.get(key, default)
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def __contains__(self, key: object) -> bool:  # this and the views: as `Mapping` has them, without its detours
-        return key in self._items
+    if not TYPE_CHECKING:  # as `Mapping` has and types them, without its detours
 
-    def keys(self) -> KeysView[str]:
-        return self._items.keys()
+        def get(self, key, /, default=None):
+            return self._items.get(key, default)
 
-    def values(self) -> ValuesView[V]:
-        return self._items.values()
+        def __contains__(self, key):
+            return key in self._items
 
-    def items(self) -> ItemsView[str, V]:
-        return self._items.items()
+        def keys(self):
+            return self._items.keys()
+
+        def values(self):
+            return self._items.values()
+
+        def items(self):
+            return self._items.items()
 
     def __hash__(self) -> int:
         if self._hash is None:

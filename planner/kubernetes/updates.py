@@ -8,7 +8,7 @@ tests are in `tests/rollout/test_projects_own_cases.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
@@ -84,14 +84,12 @@ NOT_MODELLED: Final = Updates(way=Way.UNKNOWN, project="", source="", pods_at=()
 """Of a kind of which nothing is told: its pods hang on nothing that is known."""
 
 
-def _rules() -> Iterator[tuple[str, Updates]]:
-    rows: dict[str, dict[str, Any]] = msgspec.json.decode(table_beside(__name__, "json"))
-    for name, row in rows.items():
-        ways = [(value, Way[way]) for value, way in row.get("ways", ())]
-        yield name, msgspec.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
+def _rule(row: Mapping[str, Any]) -> Updates:
+    ways = [(value, Way[way]) for value, way in row.get("ways", ())]
+    return msgspec.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
 
 
-RULES: Final = dict(_rules())
+RULES: Final = {name: _rule(row) for name, row in msgspec.json.decode(table_beside(__name__, "json")).items()}
 """By name, of ``updates.json``; a row of `planner.kubernetes.pod_templates` names one."""
 
 

@@ -96,7 +96,7 @@ class Spread(Record, eq=False):
     max_skew: int
     topology_key: str
     selector: LabelSelector | None
-    min_domains: int
+    min_domains: int = 1
     counted: BoolArray
     matches_itself: bool
 
@@ -371,7 +371,6 @@ def _soft_spread(
             max_skew=max_skew,
             topology_key=key,
             selector=default_selector,
-            min_domains=1,
             counted=affine,
             matches_itself=labels_match(default_selector, labels),
         )
