@@ -18,10 +18,9 @@ from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.rollout.prepared import compiled
 from planner.rollout.queued import let_in_now
 from planner.rollout.run import simulate
-from planner.scheduling.kueue.clusters import lacking, played, rules_of, with_nominal
+from planner.scheduling.kueue.clusters import lacking, name_of, played, rules_of, why, with_nominal
 from planner.scheduling.kueue.cycle import QuotaState, nominate
 from planner.scheduling.kueue.play import Outcome, Verdict
-from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import state_of, wanting
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
 from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode, Wanting

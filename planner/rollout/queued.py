@@ -52,9 +52,8 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Admission
 from planner.rollout.run import Queued, Revision, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.kueue.clusters import lacking, played, played_with
+from planner.scheduling.kueue.clusters import lacking, name_of, played, played_with, why
 from planner.scheduling.kueue.play import Outcome, Verdict
-from planner.scheduling.kueue.saying import name_of, why
 from planner.scheduling.kueue.standing import ADMITTED, FINISHED, state_of
 
 MOST_PODS: Final = 200

@@ -31,7 +31,7 @@ from planner.kubernetes.records import (
     Volume,
 )
 from planner.kubernetes.selectors import labels_match
-from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import BoolArray, Cluster, IntArray, once_a_cluster
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING, NO_SPACE = 1, 2, 3, 4, 5
 STORAGE_REASONS = {
@@ -141,6 +141,7 @@ def _volumes(cluster: Cluster) -> dict[str, PersistentVolume]:
     return {v.name: v for v in cluster.snapshot.persistent_volumes}
 
 
+@once_a_cluster
 def _reached(cluster: Cluster, volume: str) -> BoolArray:
     """Nodes that reach a volume: bool[node]."""
     terms = cluster.remember(_volumes)[volume].node_affinity
@@ -387,7 +388,7 @@ class Volumes:
             had = claim.made.copy()
             for volume in claim.volumes:
                 if volume.name not in self.taken:
-                    had |= self._reached(volume)
+                    had |= _reached(self.cluster, volume.name)
             lacks = ~had & (codes == 0)
             codes[lacks] = np.where(claim.provisioned[lacks], NO_SPACE, NO_VOLUME)
         elif unbound:
@@ -397,15 +398,14 @@ class Volumes:
                     codes[node] = chosen
         return codes
 
-    def _reached(self, volume: PersistentVolume) -> BoolArray:
-        return self.cluster.remember(_reached, volume.name)
-
     def _choose(self, claims: list[LateClaim], node: int) -> list[PersistentVolume | None] | int:
         """A volume for each claim on the node, None for one that is made there; the conflict where a claim gets neither."""
         chosen: list[PersistentVolume | None] = []
         taken = set(self.taken)
         for claim in claims:
-            found = next((v for v in claim.volumes if v.name not in taken and self._reached(v)[node]), None)
+            found = next(
+                (v for v in claim.volumes if v.name not in taken and _reached(self.cluster, v.name)[node]), None
+            )
             if found is None and not claim.made[node]:
                 return claim.why_not(node)
             if found is not None:
@@ -421,7 +421,9 @@ class Volumes:
             if volume is not None:
                 self.taken.add(volume.name)
             if claim.key is not None:
-                self.bound[claim.key] = self._reached(volume) if volume is not None else self._made(claim, node)
+                self.bound[claim.key] = (
+                    _reached(self.cluster, volume.name) if volume is not None else self._made(claim, node)
+                )
 
     def _made(self, claim: LateClaim, node: int) -> BoolArray:
         """Nodes that reach a volume made for a pod on `node`: those that agree in the labels it is tied to."""

@@ -50,7 +50,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/through.py": "tests/rollout/test_updates.py",
     "planner/kubernetes/updates.py": "tests/rollout/test_updates.py",
     "planner/rollout/queued.py": "tests/rollout/test_queued.py",
-    "planner/scheduling/kueue/saying.py": "tests/rollout/test_queued.py",
+    "planner/scheduling/kueue/clusters.py": "tests/rollout/test_queued.py",
     "planner/spot/fleet.py": "tests/questions/test_doors_of_money.py",
     "planner/kubernetes/accelerators.py": "tests/questions/test_kinds.py",
     "planner/kubernetes/asked_for.py": "tests/questions/test_kinds.py",
