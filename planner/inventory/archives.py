@@ -22,7 +22,8 @@ from typing import Any, BinaryIO, Final
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import Record
-from planner.kubernetes.records import Finding, Severity
+from planner.inventory.findings import finding
+from planner.kubernetes.records import Finding
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise
 LARGEST_RATIO: Final = (
@@ -133,11 +134,7 @@ class Walk:
 
     def report(self, where: str, what: str) -> None:
         """A part of the input that can't be read."""
-        self.problems.append(
-            Finding(
-                severity=Severity.ERROR, code="document-unreadable", object="", what=f"{where}: {what}", mend=_AGAIN
-            )
-        )
+        self.problems.append(finding("document-unreadable:packed", where=where, what=what))
 
 
 class Forward:

@@ -48,7 +48,9 @@ def course(
     if way in (Way.UNKNOWN, Way.THROUGH) or _is_midway(snapshot, there):
         return None
     if given.is_suspended != there.is_suspended:
-        return _resumed(given, there, way, updates, sets)
+        # all its pods come where it was suspended; that they leave isn't played, nor another template that its webhook may refuse
+        is_played = not given.is_suspended and sets and (way is not Way.REFUSED or _is_same(given, there))
+        return Course(way=way, updates=updates, sets=tuple(sets)) if is_played else None
     if given.is_suspended:
         if way is Way.REFUSED and not _is_same(given, there):
             return None  # its webhook takes labels, annotations, node selector, tolerations and gates then, and nothing else
@@ -94,13 +96,6 @@ def _grown(
         return None  # it may have finished, or wait to be let in
     added = tuple(replace(one, count=more[one.role]) for one in sets if more.get(one.role))
     return Course(way=way, updates=updates, sets=added)
-
-
-def _resumed(given: Unplayed, there: Unplayed, way: Way, updates: Updates, sets: Sequence[PodsAlike]) -> Course | None:
-    """All its pods come where it was suspended; that they leave isn't played, nor another template that its webhook may refuse."""
-    if given.is_suspended or not sets or (way is Way.REFUSED and not _is_same(given, there)):
-        return None
-    return Course(way=way, updates=updates, sets=tuple(sets))
 
 
 def _is_same(given: Unplayed, there: Unplayed) -> bool:

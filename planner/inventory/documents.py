@@ -19,9 +19,10 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
+from planner.inventory.findings import finding
 from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, next_value, too_many
 from planner.inventory.parse import EVERY_KIND, Part
-from planner.kubernetes.records import Finding, PodLog, Severity
+from planner.kubernetes.records import Finding, PodLog
 
 _CHUNK_BYTES = 2**18
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -115,8 +116,7 @@ def parts_of(
             if logs is not None:
                 logs.append(log_sections.log_of(text, section))
             if not section.is_whole:
-                what = f"it is cut off in the log of pod {section.namespace}/{section.pod}: what follows is missing"
-                problems.append(_problem("input-cut-off", where, what, _AGAIN))
+                problems.append(finding("input-cut-off:log", where=where, pod=f"{section.namespace}/{section.pod}"))
             continue
         view = memoryview(text)[section.start : section.end]
         start = _first(view, 0, where, problems)
@@ -252,8 +252,7 @@ def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int
     if match is None:
         return start
     if match["said"]:
-        what = f"among its documents stands {_said(match)}"
-        problems.append(_problem("kubectl-said", where, what, "What it couldn't list is missing here"))
+        problems.append(finding("kubectl-said", where=where, said=_said(match)))
     return match.end()
 
 
@@ -276,8 +275,7 @@ def _json_parts(view: memoryview, start: int, where: str, problems: list[Finding
         try:
             yield _json_part(view[start:end], where)
         except (msgspec.MsgspecError, ValueError) as error:
-            what = f"a document was left out: it is neither a Kubernetes object nor a List ({_reason(error)})"
-            problems.append(_problem("document-unreadable", where, what, _HOW))
+            problems.append(finding("document-unreadable:no List", where=where, reason=_reason(error)))
             yield Part(where=where, cut=_kinds_in(view[start:end]))
         start = _first(view, end, where, problems)
 
@@ -334,8 +332,7 @@ def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding],
     opening = _ITEMS.search(view, start)
     position = start + 1 if bytes(view[start : start + 1]) == b"[" else opening.end() if opening else -1
     if position < 0:
-        what = f"a document was left out: {_reason(error)}"
-        problems.append(_problem("document-unreadable", where, what, _AGAIN))
+        problems.append(finding("document-unreadable", where=where, reason=_reason(error)))
         yield Part(where=where, cut=_kinds_in(view[start:]))
         return
     list_kind = _KIND.search(view, start, position)
@@ -352,12 +349,9 @@ def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding],
     kind = bytes(list_kind[1]).decode() if list_kind else ""
     is_closed = bytes(view[position : position + 1]) == b"]"
     yield Part(where=where, items=items, kind=kind, cut=() if is_closed else (kind or EVERY_KIND,))
-    what = f"its List is damaged or cut off ({_reason(error)}): " + (
-        f"all {len(items):,} items of it were read"
-        if is_closed
-        else f"the first {len(items):,} items were read, what follows is missing"
-    )
-    problems.append(_problem("input-cut-off", where, what, _AGAIN))
+    cut = f"the first {len(items):,} items were read, what follows is missing"
+    read = f"all {len(items):,} items of it were read" if is_closed else cut
+    problems.append(finding("input-cut-off", where=where, reason=_reason(error), read=read))
 
 
 _ANY_KIND = re.compile(rb"""["']?kind["']?\s*:\s*["']?(\w+)""")
@@ -420,23 +414,19 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Wal
             items = begun.get("items")
             if isinstance(items, list) and items:
                 read = first - 1 + len(items)
-                what = (
-                    f"its List is damaged ({error.what}): the first {read:,} items were read, what follows is missing"
-                )
-                problems.append(_problem("input-cut-off", where, what, error.mend))
+                row = "input-cut-off:in YAML"
+                problems.append(finding(row, where=where, reason=error.what, read=read, how=error.mend))
                 kind = str(begun.get("kind") or "").removesuffix("List")
                 yield Part(where=where, items=items, first=first, kind=kind, cut=(kind or EVERY_KIND,))
             else:
-                what = f"document {number} was left out: {error.what}"
-                problems.append(_problem("document-unreadable", where, what, error.mend))
+                row = "document-unreadable:in YAML"
+                problems.append(finding(row, where=where, number=number, reason=error.what, how=error.mend))
                 yield Part(where=where, cut=_kinds_in(span))
     if repeated:
-        what = f"keys are given twice: {', '.join(repeated[:3])}{' and more' if len(repeated) > 3 else ''}"
-        mend = "The last one counts, as with kubectl; delete the other"
-        problems.append(_problem("key-repeated", where, what, mend, Severity.WARNING))
+        keys = f"{', '.join(repeated[:3])}{' and more' if len(repeated) > 3 else ''}"
+        problems.append(finding("key-repeated:file", where=where, keys=keys))
     if isinstance(value, dict) and bytes(view[-1:]) != b"\n":
-        what = "it doesn't end with a line break, as kubectl's output does: its last object may be cut off"
-        problems.append(_problem("input-cut-off", where, what, _AGAIN, Severity.WARNING))
+        problems.append(finding("input-cut-off:without a line break", where=where))
         yield Part(where=where, cut=(EVERY_KIND,))
 
 
@@ -472,28 +462,19 @@ def _value_part(document: Any, first: int, where: str, problems: list[Finding]) 
     if isinstance(document, list):
         return Part(where=where, items=document)
     if not isinstance(document, dict):
-        what = f"a document was left out: it is {_called(document)}, not a Kubernetes object"
-        problems.append(_problem("document-unreadable", where, what, _HOW))
+        problems.append(finding("document-unreadable:no object", where=where, called=_called(document)))
         return Part(where=where)
     kind, items = str(document.get("kind") or ""), document.get("items")
     if (
         not kind and isinstance(items, list) and not document.keys() - _LIST_FIELDS
     ):  # kubectl writes "kind" after "items"
-        what = (
-            f"its List is cut off: the first {first - 1 + max(0, len(items) - 1):,} items were read, "
-            "what follows is missing (the last one may be half there and was left out)"
-        )
-        problems.append(_problem("input-cut-off", where, what, _AGAIN))
+        read = first - 1 + max(0, len(items) - 1)
+        problems.append(finding("input-cut-off:before its kind", where=where, read=read))
         return Part(where=where, items=items[:-1], first=first, cut=(EVERY_KIND,))
     if not kind.endswith("List"):
         return Part(where=where, items=[document])
     if items is not None and not isinstance(items, list):
-        what = "a List was left out: its items aren't a list"
-        problems.append(_problem("document-unreadable", where, what, _HOW))
+        problems.append(finding("document-unreadable:no items", where=where))
         return Part(where=where, cut=(kind.removesuffix("List") or EVERY_KIND,))
     api_version = str(document.get("apiVersion") or "")
     return _list_part(where, items or [], kind, api_version, first, document.get("metadata"))
-
-
-def _problem(code: str, where: str, what: str, mend: str, severity: Severity = Severity.ERROR) -> Finding:
-    return Finding(severity=severity, code=code, object="", what=f"{where}: {what}", mend=mend)

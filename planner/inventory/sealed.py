@@ -131,14 +131,14 @@ def seal_but_spec(template: Object) -> Object:
         sealed["metadata"] = {
             **metadata,
             "annotations": {
-                key if key in _kept(wire.Annotations) else _hide(key): one for key, one in annotations.items()
+                key if key in fields_of(wire.Annotations) else _hide(key): one for key, one in annotations.items()
             },
         }
     return sealed
 
 
 def _seal(value: Object, type_: type[msgspec.Struct]) -> Object:
-    fields, result = _kept(type_), {}
+    fields, result = fields_of(type_), {}
     for key, one in value.items():
         if key in _APART:
             result[key], result[_APART[key]] = one, _hide(one)
@@ -193,7 +193,7 @@ def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
         return parts if any(part is not None for part in parts) else None
     if not isinstance(value, dict):
         return value if type_ is None else None
-    fields = _kept(type_) if type_ is not None else {}
+    fields = fields_of(type_) if type_ is not None else {}
     found = {}
     for key, one in value.items():
         if (key in fields and fields[key] is None) or _is_passed_over(key, type_):
@@ -254,13 +254,9 @@ def _unrecorded(spec: wire.PodSpec) -> list[Any]:
     return [shape, written, spread]
 
 
+@cache
 def fields_of(type_: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct] | None]:
     """JSON name → the struct it holds (itself, or in a list), None for a plain value."""
-    return _kept(type_)
-
-
-@cache
-def _kept(type_: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
     hints, read_only = get_type_hints(type_), _READ_AND_DROPPED.get(type_, ())
     fields = msgspec.structs.fields(type_)
     return {one.encode_name: _struct_in(hints[one.name]) for one in fields if one.name not in read_only}

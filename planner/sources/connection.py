@@ -195,10 +195,7 @@ class Connection:
 
     def problem(self, error: Exception) -> str:
         """Why no answer came, in words."""
-        cause: BaseException = error
-        while isinstance(cause, urllib3.exceptions.MaxRetryError) and cause.reason is not None:
-            cause = cause.reason
-        match cause:
+        match cause := _cause(error):
             case urllib3.exceptions.SSLError():
                 return _of_certificates(cause)
             case urllib3.exceptions.NameResolutionError():
@@ -253,7 +250,11 @@ def retry_after_seconds(response: urllib3.BaseHTTPResponse) -> float | None:
 
 def is_hopeless(error: Exception) -> bool:
     """Whether asking again right away can't help: a certificate stays what it is."""
-    cause: BaseException = error
-    while isinstance(cause, urllib3.exceptions.MaxRetryError) and cause.reason is not None:
-        cause = cause.reason
-    return isinstance(cause, urllib3.exceptions.SSLError)
+    return isinstance(_cause(error), urllib3.exceptions.SSLError)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What the last of several attempts failed by."""
+    while isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
+        error = error.reason
+    return error

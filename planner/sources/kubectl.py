@@ -326,10 +326,5 @@ def _all_of(stream: BinaryIO, walk: Walk) -> bytearray:
 
 
 def _left_out(where: str, error: InputError) -> Finding:
-    return Finding(
-        severity=Severity.ERROR,
-        code=_EMPTY if isinstance(error, EmptyFileError) else "document-unreadable",
-        object="",
-        what=f"{where}: left out: {error.what}",
-        mend=error.mend or "Write the dump again",
-    )
+    row = _EMPTY if isinstance(error, EmptyFileError) else "document-unreadable:file"
+    return finding(row, where=where, reason=error.what, how=error.mend or "Write the dump again")

@@ -96,12 +96,17 @@ class _Answer(Record):
     retry_after_seconds: float | None = None
 
     @property
+    def page(self) -> _Page | None:
+        """A List, or a Status in the place of one; None for anything else."""
+        try:
+            return msgspec.json.decode(self.body, type=_Page)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+
+    @property
     def message(self) -> str:
         """What the server says is wrong."""
-        try:
-            return msgspec.json.decode(self.body, type=_Page).message or f"status {self.status}"
-        except msgspec.MsgspecError:
-            return f"status {self.status}"
+        return (self.page or _Page()).message or f"status {self.status}"
 
 
 def read(context: str) -> Snapshot:
@@ -266,8 +271,9 @@ class Api:
         if gone is not None:
             parts, gone = self._follow(kind, path, self._get(path, self._query()), 1)
         while gone is not None:
-            token = self._token_of(gone)
-            if token is None:
+            told = gone.page.metadata if gone.page is not None else None
+            token = told.continue_ if told is not None else None
+            if not token:
                 raise self._failure(path, gone)
             mixed = finding("list-of-two-moments", kind=kind)
             self._problems += [mixed] if mixed not in self._problems else []
@@ -283,7 +289,11 @@ class Api:
         parts: list[Part] = []
         empty = 0
         while answer.status == 200:
-            page = self._page(path, answer)
+            page = answer.page
+            if page is None:
+                what = "the answer isn't a list in JSON"
+                mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
+                raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
             items = page.items or []
             empty = 0 if items else empty + 1
             self._pages_read += 1
@@ -310,21 +320,6 @@ class Api:
     def _query(self, token: str | None = None) -> Query:
         query: Query = [("limit", self._page_size)]
         return [*query, ("continue", token)] if token else query
-
-    def _page(self, path: str, answer: _Answer) -> _Page:
-        try:
-            return msgspec.json.decode(answer.body, type=_Page)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            what = "the answer isn't a list in JSON"
-            mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
-            raise SourceError(what, where=f"{self._name}, {path}", mend=mend) from None
-
-    def _token_of(self, answer: _Answer) -> str | None:
-        try:
-            metadata = msgspec.json.decode(answer.body, type=_Page).metadata
-        except msgspec.MsgspecError:
-            return None
-        return (metadata.continue_ or None) if metadata else None
 
     # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def _get(self, path: str, query: Query) -> _Answer:

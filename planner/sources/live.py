@@ -279,7 +279,7 @@ class Reader:
                 raise watches.GoneError
 
     def _fold(self, kind: str, event: watches.WatchEvent) -> str:
-        version = watches.version_of(event)
+        version = watches.version_in(event.object)
         with self._lock:
             if event.type != watches.BOOKMARK:
                 self._picture.fold(kind, event.type, event.object)

@@ -69,18 +69,6 @@ def _embedded_lists() -> tuple[PriceList, ...]:
     )
 
 
-def refreshed_lists() -> tuple[PriceList, ...]:
-    """Lists of other clouds that a refresh wrote.
-
-    Raises
-    ------
-    InputError
-        For a file that was damaged since.
-    """
-    found = ((cloud, list_file(cloud)) for cloud in LISTED)
-    return tuple(read_list_file(path, cloud) for cloud, path in found if path.is_file())
-
-
 def read_list_file(path: Path, cloud: Cloud) -> PriceList:
     """One that a refresh wrote.
 
@@ -159,7 +147,8 @@ def load_book(
         newest = max(unit.as_of for unit in newer.units)
         tables, as_of = (*tables, newer), max(as_of, newest)
         source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
-    lists = (*_embedded_lists(), *(refreshed_lists() if is_refreshed else ()))
+    files = ((cloud, list_file(cloud)) for cloud in LISTED if is_refreshed)
+    lists = (*_embedded_lists(), *(read_list_file(path, cloud) for cloud, path in files if path.is_file()))
     return compose(tables, own=own_tables, as_of=as_of, source=source, changes=load_changes(), lists=lists)
 
 

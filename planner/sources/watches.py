@@ -63,11 +63,6 @@ _lines: Final = msgspec.json.Decoder(WatchEvent)
 _told: Final = msgspec.json.Decoder(_Told)
 
 
-def version_of(event: WatchEvent) -> str:
-    """The resourceVersion that an event brings its kind to; "" where it doesn't say."""
-    return version_in(event.object)
-
-
 def version_in(body: bytes | msgspec.Raw) -> str:
     """The resourceVersion of an object or a list; "" where it doesn't say."""
     try:

@@ -589,7 +589,7 @@ def opened(name: str) -> tuple[list[watches.WatchEvent], Connection]:
 def test_a_recorded_watch_folds_into_its_last_state() -> None:
     events, _ = opened("deployments from a resourceVersion, closed by timeoutSeconds")
     assert {one.type for one in events} == {"MODIFIED", watches.BOOKMARK}
-    assert watches.version_of(events[-1]) == "185"
+    assert watches.version_in(events[-1].object) == "185"
     streamed, _ = opened("streaming list")
     folded, taken = Picture(), Picture()
     for event in events:
