@@ -53,7 +53,7 @@ def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *
         told = msgspec.json.decode(text)
         of_spec = shared.once("spec of a template", told.get("spec") or {}, lambda one: _Sealed.of(one, spec))
         rest = seal_but_spec(told)
-        kept = msgspec.json.decode(wire.encode(template)) if has_manifest else None
+        kept = msgspec.to_builtins(template) if has_manifest else None
         return model.Template(
             labels=shared.labels(metadata.labels),
             spec=known_spec(shared, spec).record,
