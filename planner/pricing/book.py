@@ -10,7 +10,6 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
-from difflib import get_close_matches
 from functools import partial
 from hashlib import blake2b
 from typing import Final
@@ -453,6 +452,8 @@ class _Rows:
         layout = fitting[0]
         for column in self.columns:
             if column not in layout.columns:
+                from difflib import get_close_matches
+
                 near = get_close_matches(column, layout.columns, n=1)
                 raise InputError(
                     f'a table of {layout.name} has no column "{column}"',

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, date, datetime
@@ -100,6 +99,8 @@ def read_policy(text: str, where: str) -> GatePolicy:
         For anything that isn't TOML, and for a key or value that a policy doesn't have: a limit that is spelt wrongly must
         not pass for none.
     """
+    import tomllib
+
     if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
         raise InputError(f"a line has more than {_MOST_DOTS} dots", where=where, mend="See docs/gate.md")
     try:
