@@ -39,16 +39,13 @@ def played(
     first: Run | None = None
     for draw in range(DRAWS):
         run = simulate(cluster, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
-        if not (all(run.done.values()) and all(_keeps(run, one, share) for one in turns)):
+        keeps = (lowest(run, one) >= ceil(share * one.after.pods_wanted - 1e-9) for one in turns)
+        if not (all(run.done.values()) and all(keeps)):
             return None
         first = first or run
         if first is run and is_proven(run.whole(), changes):
             break
     return first
-
-
-def _keeps(run: Run, one: Revision, share: float) -> bool:
-    return lowest(run, one) >= ceil(share * one.after.pods_wanted - 1e-9)
 
 
 def lowest(run: Run, one: Revision) -> int:

@@ -27,7 +27,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettin
 from planner.kubernetes.kinds import REPLICA_SET, kind_called, several
 from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
 from planner.kubernetes.pods import goes_with_its_node
-from planner.kubernetes.records import EMPTY, Node, Pod, Snapshot
+from planner.kubernetes.records import EMPTY, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
 from planner.rollout.prepared import compiled
@@ -336,23 +336,21 @@ class _Mender:
     """Looks for spare nodes with which nobody is left waiting."""
 
     def __init__(self, player: Player, book: PriceBook | None) -> None:
-        self.player, self.cluster, self.book = player, player.cluster, book
-        self._before = player.plays
+        self.player, self.cluster = player, player.cluster
+        self._most = player.plays + _MOST_MENDS
         self._in_vain: Counter[str] = Counter()  # pool → nodes for whose loss nothing was found
         self._known: dict[frozenset[tuple[Shape, int]], Spares] = {}
         kinds: dict[tuple[str, str], int] = {}
         for place, node in enumerate(self.cluster.nodes):
             if not out_of_use(node):
                 kinds.setdefault((node_pool(node), zone(node)), place)
-        self._usd = {place: self._price(self.cluster.nodes[place]) for place in kinds.values()}
+        self._usd: dict[int, float | None] = {}  # a month, bought as the node is; as the bill has it
+        for place in kinds.values():
+            price = None if book is None else price_node(book, self.cluster.nodes[place]).price
+            self._usd[place] = None if price is None else price.sustained_use_usd_per_month
         self._room = {
             place: empty_copy(self.cluster, self.cluster.nodes[place], 0).allocatable for place in kinds.values()
         }
-
-    def _price(self, node: Node) -> float | None:
-        """USD a month, bought as the node is; as the bill has it."""
-        price = None if self.book is None else price_node(self.book, node).price
-        return None if price is None else price.sustained_use_usd_per_month
 
     def _cost(self, spares: Spares) -> tuple[int, float, int]:
         """Nodes without a price count first, then money; then their GPUs and themselves."""
@@ -360,9 +358,6 @@ class _Mender:
         money = sum(many * (self._usd[place] or 0.0) for place, many in spares)
         gpus = sum(many * (1 + 100 * gpu_count(self.cluster.nodes[place])) for place, many in spares)
         return unknown, money, gpus
-
-    def _may(self) -> bool:
-        return self.player.plays - self._before < _MOST_MENDS
 
     def mend(self, lost: _Lost, found: Outcome) -> Spares | None:
         """The cheapest that is found; None where none is, and where it isn't looked for any more."""
@@ -387,7 +382,7 @@ class _Mender:
         return best
 
     def _does(self, lost: _Lost, spares: Spares) -> bool:
-        return self._may() and not self.player.lose(lost.nodes, spares).waiting
+        return self.player.plays < self._most and not self.player.lose(lost.nodes, spares).waiting
 
     def _takers(self, shape: Shape, away: set[int], near: str) -> list[tuple[int, int]]:
         """(node to be like, pods of the shape that such a node takes), the cheapest and nearest first."""
@@ -411,7 +406,7 @@ class _Mender:
                 break
             shape = max(now.shapes, key=lambda one: (tuple(sorted(one.asks, reverse=True)), one.namespace))
             takers = self._takers(shape, away, near)
-            if not takers or not self._may():
+            if not takers or self.player.plays >= self._most:
                 return None
             place, seats = min(takers, key=lambda one: self._cost(((one[0], ceil(now.shapes[shape] / one[1])),)))
             spares[place] = spares.get(place, 0) + ceil(now.shapes[shape] / seats)
