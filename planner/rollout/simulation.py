@@ -135,6 +135,7 @@ class Simulation:
         self.choices = self.orders = self.ends = 0
         self.is_idle = False
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
+        self._events: dict[tuple[Shape, bool], ClusterEvent] = {}
         self._made = 0
         for node in cluster.absent:
             self.state.shut(node)
@@ -238,7 +239,7 @@ class Simulation:
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
         if pod.is_bound and not pod.is_lost:
-            self.queue.happened(ClusterEvent(pod.shape, is_removal=True))
+            self.queue.happened(self._event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
             if pod.devices or pod.shape.uses_devices:
                 self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
@@ -348,7 +349,7 @@ class Simulation:
         self.queue.changed()
         self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
-        self.queue.happened(ClusterEvent(pod.shape, is_removal=False))
+        self.queue.happened(self._event(pod.shape, is_removal=False))
         pod.started_at = self.clock.now
         pod.words = None
         self.pods.tell(pod)
@@ -357,6 +358,13 @@ class Simulation:
 
     def _claims_freed(self, pod: LivePod) -> None:
         self.queue.happened(ClusterEvent(pod.shape, is_removal=False, frees_claim=True))
+
+    def _event(self, shape: Shape, *, is_removal: bool) -> ClusterEvent:
+        """One for all pods of the shape that are bound, or gone."""
+        event = self._events.get((shape, is_removal))
+        if event is None:
+            event = self._events[shape, is_removal] = ClusterEvent(shape, is_removal=is_removal)
+        return event
 
     def _note_attached(self, pod: LivePod, node: int) -> None:
         """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:
